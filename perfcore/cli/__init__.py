@@ -1,0 +1,44 @@
+"""The command line: every module of this package is one command, imported when it is called.
+
+A command module has a `click.Command` named ``command``; its file name is the command's name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import click
+
+import perfcore
+
+__all__ = ["perf"]
+
+
+class CommandFolder(click.Group):
+    """A group whose commands are the modules of this package."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands."""
+        return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        found: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        return found
+
+
+@click.group(
+    cls=CommandFolder,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(perfcore.__version__, prog_name="perfcore")
+def perf() -> None:
+    r"""Performance models from measurements of parallel programs.
+
+    \b
+    perf fit trace.prv --fitter worley --phases 9 --plot phases.png
+    perf info trace.prv
+    """

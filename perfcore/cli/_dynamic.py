@@ -1,0 +1,103 @@
+"""Commands whose options come from a registered implementation: ``perf fit --fitter NAME --help`` shows its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from perfcore.errors import PerfError
+from perfcore.options import OptionField
+from perfcore.registry import registry
+
+__all__ = ["FitterCommand", "key_values"]
+
+
+class FitterCommand(click.Command):
+    """A command with an option ``--fitter``; the options of the named fitter, and of what it selects, join its own."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Look for the fitter's name before the arguments are parsed."""
+        self._given = _peek(args)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Own parameters and those of the implementation."""
+        return super().get_params(ctx) + [option for _, options in self._groups() for option in options]
+
+    def _groups(self) -> list[tuple[str, list[click.Option]]]:
+        from perfcore.fitting import option_fields
+
+        given = getattr(self, "_given", {})
+        name = given.get("fitter", "worley")
+        try:
+            implementation = registry().load("fitters", name)
+            groups = option_fields(implementation, given)
+        except PerfError:  # an unknown fitter is reported when the fit is asked for
+            return []
+        return [(part or name, [_as_click(field) for field in fields]) for part, fields in groups.items() if fields]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Options in sections, one for each implementation."""
+        own = [p.get_help_record(ctx) for p in self.params]
+        own.append(self.get_help_option(ctx).get_help_record(ctx))  # type: ignore[union-attr]
+        sections = [("Options", own)]
+        for name, options in self._groups():
+            sections.append((f"Options of {name}", [o.get_help_record(ctx) for o in options]))
+        for title, records in sections:
+            with formatter.section(title):
+                formatter.write_dl([record for record in records if record is not None])
+
+
+def _peek(args: Sequence[str]) -> dict[str, str]:
+    """Values of all long options, before anything is known about them."""
+    found = {}
+    for at, word in enumerate(args):
+        if word.startswith("--") and len(word) > 2:
+            name, equals, value = word[2:].partition("=")
+            if not equals:
+                value = args[at + 1] if at + 1 < len(args) else ""
+            found[name.replace("-", "_")] = value
+    return found
+
+
+def _as_click(field: OptionField) -> click.Option:
+    """One declared option as the command line sees it; values stay text, `perfcore.options` checks them."""
+    if field.type is bool:
+        return click.Option([f"{field.flag}/--no-{field.flag[2:]}", field.name], default=None, help=field.help)
+    text = field.help
+    if field.choices is not None:
+        text += f" [{'|'.join(field.choices)}]"
+    if field.default not in (None, ()):
+        text += f" (default: {field.default})"
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        done, comma, last = incomplete.rpartition(",") if field.many else ("", "", incomplete)
+        return [f"{done}{comma}{word}" for word in field.choices or () if word.startswith(last)]
+
+    return click.Option(
+        [field.flag, field.name],
+        default=None,
+        help=text,
+        metavar=field.metavar or (None if field.choices is None else "NAME"),
+        type=str,
+        shell_complete=complete,
+    )
+
+
+def key_values(pairs: Sequence[str], what: str) -> Mapping[str, str]:
+    """``KEY=VALUE`` words as a mapping."""
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise click.UsageError(f"{what} {pair!r}: KEY=VALUE is expected")
+        found[key.replace("-", "_")] = value
+    return found

@@ -1,0 +1,79 @@
+"""``perf fit``: data to a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from perfcore.cli._dynamic import FitterCommand
+from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.cli._reading import read_file, reader_options
+
+__all__ = ["command"]
+
+
+def _fitter_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from perfcore.registry import registry
+
+    return [name for name in registry().entries("fitters") if name.startswith(incomplete)]
+
+
+@click.command(cls=FitterCommand)
+@click.argument("data", type=click.Path(allow_dash=True))
+@click.option("--fitter", default="worley", show_default=True, shell_complete=_fitter_names, help="What fits.")
+@click.option("--output", "-o", type=click.Path(), help="Write the model to this JSON file.")
+@click.option(
+    "--plot",
+    "picture",
+    type=click.Path(),
+    help="Draw the model over its data: .png, .svg, .pdf or .html.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the model as JSON instead of a table.")
+@reader_options
+def command(
+    data: str,
+    fitter: str,
+    output: str | None,
+    picture: str | None,
+    as_json: bool,
+    reader: str | None,
+    read_pairs: tuple[str, ...],
+    **options: Any,
+) -> None:
+    r"""Fit a model to DATA, a file or - for standard input.
+
+    \b
+    perf fit trace.prv --fitter worley --phases 9
+    perf fit trace.prv --fitter worley --phases 1..20 --degree 1 --refine -o model.json --plot phases.png
+    """
+    with reporting():
+        import perfcore
+        from perfcore.fitting import resolve
+        from perfcore.picture import check_ending
+        from perfcore.registry import registry
+
+        given = {name: value for name, value in options.items() if value is not None}
+        # What is wrong with the options is said before a long file is read.
+        resolve(registry().load("fitters", fitter), given, fitter)
+        if picture is not None:
+            check_ending(picture)
+        measured = read_file(data, reader, read_pairs)
+        model = perfcore.fit(measured, fitter=fitter, **given)
+        if output is not None:
+            model.save(output)
+        if picture is not None:
+            perfcore.plot(model, measured, picture)
+    if as_json:
+        print_json({**model.to_dict(), "statistics": model.statistics})
+        return
+    for line in model.summary():
+        click.echo(line)
+    for title, header, rows in model.tables():
+        click.echo()
+        if title:
+            click.echo(title)
+        print_table(header, rows)
+    for what, path in (("model", output), ("picture", picture)):
+        if path is not None:
+            click.echo(f"{what}: {path}")

@@ -1,0 +1,96 @@
+"""What a user can do wrong, said in one line each.
+
+Everything here derives from `PerfError`; the program prints such an error without a traceback and exits with
+status 2. Any other exception is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "DataError",
+    "InputError",
+    "MissingDependencyError",
+    "ModelFileError",
+    "OptionError",
+    "PerfError",
+    "PluginError",
+    "UnknownNameError",
+]
+
+
+class PerfError(Exception):
+    """Base of all errors whose cause is the input, an option or the installation."""
+
+
+class InputError(PerfError):
+    """A file that cannot be used.
+
+    Parameters
+    ----------
+    path : str
+        The file as the user named it.
+    problem : str
+        What was wrong, with the value met, and what to do.
+    line : int, optional
+        Line of the text, counted from 1; for binary tables the row.
+
+    Examples
+    --------
+    >>> print(InputError("qr.prv", "state record has 6 fields, expected 8", line=1204))
+    qr.prv:1204: state record has 6 fields, expected 8
+    """
+
+    def __init__(self, path: object, problem: str, *, line: int | None = None) -> None:
+        self.path, self.problem, self.line = str(path), problem, line
+        where = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{where}: {problem}")
+
+
+class DataError(PerfError):
+    """Arrays that do not form the data type they were given for (NaN, wrong order, wrong length)."""
+
+
+class OptionError(PerfError):
+    """An option with a value that it does not accept, or an option that does not exist."""
+
+
+class PluginError(PerfError):
+    """A plugin that cannot be loaded or that breaks its contract."""
+
+
+class MissingDependencyError(PerfError):
+    """A feature whose optional library is not installed; the message names the extra that brings it."""
+
+
+class ModelFileError(PerfError):
+    """A model file that this version does not know or that is damaged."""
+
+
+class UnknownNameError(OptionError):
+    """A name that nothing is registered under.
+
+    Parameters
+    ----------
+    what : str
+        Kind of thing, in the singular ("fitter", "option of worley").
+    name : str
+        The name met.
+    known : iterable of str
+        All accepted names; the nearest is suggested.
+
+    Examples
+    --------
+    >>> print(UnknownNameError("fitter", "worly", ["worley", "lca"]))
+    unknown fitter 'worly': did you mean 'worley'? Known: lca, worley
+    """
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        listing = ", ".join(known) if known else "none"
+        super().__init__(f"unknown {what} {name!r}: {hint}Known: {listing}")
+        self.name = name

@@ -1,0 +1,135 @@
+"""Pictures of models and data: PNG, SVG and PDF by matplotlib, HTML with the drawing inside."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfcore.curve import UtilizationCurve
+from perfcore.errors import DataError, OptionError
+from perfcore.files import atomic_path, write_bytes
+from perfcore.series import Series
+from perfcore.trace import Trace
+from perfcore.units import NANOSECONDS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from perfcore.model import Model
+
+__all__ = ["check_ending", "draw_curve", "plot", "time_axis"]
+
+ENDINGS = (".png", ".svg", ".pdf", ".html")
+
+# A curve of more steps than this is drawn as the band between its extremes: more than one value falls on each pixel.
+_MOST_STEPS = 2000
+
+
+def check_ending(path: str | os.PathLike[str]) -> str:
+    """The ending of a picture's path in lower case.
+
+    Raises
+    ------
+    OptionError
+        No picture can be written with it.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise OptionError(f"cannot draw {os.fspath(path)!r}: the ending must be one of {', '.join(ENDINGS)}")
+    return ending
+
+
+def plot(model: Model | None, data: Any, path: str | os.PathLike[str]) -> None:
+    """Draw a model, data, or a model over its data.
+
+    Parameters
+    ----------
+    model : Model, optional
+    data : Trace, UtilizationCurve or Series, optional
+    path : str or path
+        Picture to write, whole or not at all; the ending is the format.
+
+    Raises
+    ------
+    OptionError
+        Neither model nor data were given, or the ending is not known.
+    """
+    ending = check_ending(path)
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    if model is not None:
+        model.draw(figure, data)
+        title = model.title
+    elif data is not None:
+        curve = data.utilization() if isinstance(data, Trace) else data.curve() if isinstance(data, Series) else data
+        if not isinstance(curve, UtilizationCurve):
+            raise DataError(f"{type(data).__name__} has no picture of its own; fit a model and draw that")
+        draw_curve(figure.add_subplot(), curve)
+        title = f"Processor utilization: {curve.source}"
+    else:
+        raise OptionError("there is nothing to draw: give a model or data")
+    if ending == ".html":
+        write_bytes(path, _page(figure, model, title).encode())
+        return
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, dpi=150, metadata={"Date": None} if ending == ".svg" else None)
+
+
+def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> float:
+    """Label the time axis in a readable unit; returns how many of them one ``time_unit`` is."""
+    longest = max(abs(start), abs(end)) * NANOSECONDS[time_unit]
+    unit = next((u for u in ("s", "ms", "us") if longest >= NANOSECONDS[u]), "ns")
+    factor = NANOSECONDS[time_unit] / NANOSECONDS[unit]
+    axes.set_xlim(start * factor, end * factor)
+    axes.set_xlabel(f"time ({'µs' if unit == 'us' else unit})")
+    return factor
+
+
+def draw_curve(axes: Axes, curve: UtilizationCurve, color: str = "0.35") -> None:
+    """Draw a utilization curve; a long one as the band between its lowest and highest values."""
+    factor = time_axis(axes, curve.start, curve.end, curve.time_unit)
+    edges, low, high = curve.envelope(_MOST_STEPS)
+    if curve.n_steps <= _MOST_STEPS:
+        axes.stairs(high, edges * factor, color=color, linewidth=0.7, baseline=None, label="data")
+    else:
+        axes.stairs(
+            high, edges * factor, baseline=low, fill=True, color=color, alpha=0.55, linewidth=0.3,
+            label=f"data, lowest to highest ({curve.n_steps:,} steps)",
+        )  # fmt: skip
+    axes.set_ylim(bottom=0.0, top=max(float(high.max()) * 1.05, 1e-9))
+    axes.set_ylabel("processors computing")
+
+
+def _page(figure: Figure, model: Model | None, title: str) -> str:
+    drawing = io.StringIO()
+    figure.savefig(drawing, format="svg", metadata={"Date": None})
+    svg = drawing.getvalue()
+    parts = [
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
+        f"<title>{html.escape(title)}</title>",
+        "<style>body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}",
+        "svg{width:100%;height:auto}table{border-collapse:collapse;margin:1rem 0}",
+        "th,td{padding:.2rem .8rem;text-align:right;border-bottom:1px solid #ddd;white-space:nowrap}",
+        "pre{overflow-x:auto}</style></head><body>",
+        f"<h1>{html.escape(title)}</h1>",
+        svg[svg.index("<svg") :],
+    ]
+    if model is not None:
+        parts += [f"<p>{html.escape(line)}</p>" for line in model.summary()]
+        for caption, header, rows in model.tables():
+            parts.append("<table>" + (f"<caption>{html.escape(caption)}</caption>" if caption else ""))
+            parts.append("<tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in header) + "</tr>")
+            for row in rows:
+                parts.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>")
+            parts.append("</table>")
+        parts.append(f"<h2>Formula</h2><pre>{html.escape(model.formula)}</pre>")
+    parts.append("</body></html>\n")
+    return "\n".join(parts)

@@ -1,0 +1,54 @@
+"""Progress of long work: the library reports, the program decides whether and where it is shown."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+__all__ = ["Sink", "bar", "note", "show_with"]
+
+Advance = Callable[[int], None]
+
+
+class Sink:
+    """Where reports go; this one is silent."""
+
+    def bar(self, label: str, total: int | None) -> AbstractContextManager[Advance]:
+        """Open a bar; the returned context gives a function to call with each amount done."""
+        return contextlib.nullcontext(lambda amount: None)
+
+    def note(self, text: str) -> None:
+        """One line about something that takes time."""
+
+
+_sink: contextvars.ContextVar[Sink | None] = contextvars.ContextVar("perfcore_progress", default=None)
+_SILENT = Sink()
+
+
+def bar(label: str, total: int | None = None) -> AbstractContextManager[Advance]:
+    """Report work of ``total`` units (None: unknown).
+
+    Examples
+    --------
+    >>> with bar("reading", total=2) as advance:
+    ...     advance(1)
+    ...     advance(1)
+    """
+    return (_sink.get() or _SILENT).bar(label, total)
+
+
+def note(text: str) -> None:
+    """Report one line, for example that something compiles."""
+    (_sink.get() or _SILENT).note(text)
+
+
+@contextlib.contextmanager
+def show_with(sink: Sink) -> Iterator[None]:
+    """Send reports to ``sink`` within the block."""
+    token = _sink.set(sink)
+    try:
+        yield
+    finally:
+        _sink.reset(token)

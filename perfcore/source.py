@@ -1,0 +1,115 @@
+"""Where bytes come from: a file, a gzip-compressed file, or standard input, behind one face."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from perfcore.errors import InputError
+
+__all__ = ["Source"]
+
+HEAD_BYTES = 1 << 16  # enough for every header that a format is told by
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Source:
+    """One input.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, or ``"-"`` for standard input.
+
+    Attributes
+    ----------
+    name : str
+        The input as the user named it, for messages.
+    suffix : str
+        Ending in lower case without ``.gz``; empty for standard input.
+    head : bytes
+        The first 64 KiB, decompressed.
+
+    Raises
+    ------
+    InputError
+        The file does not exist, is a folder, is empty, or cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        self.is_stdin = self.name == "-"
+        self._spooled: Path | None = None
+        if self.is_stdin:
+            self.path = self._spool(sys.stdin.buffer)
+        else:
+            self.path = Path(path)
+            if not self.path.exists():
+                raise InputError(self.name, "there is no such file")
+            if self.path.is_dir():
+                raise InputError(self.name, "is a folder; name a file in it")
+            if not self.path.is_file():  # a pipe: it can be read only once
+                with self.path.open("rb") as pipe:
+                    self.path = self._spool(pipe)
+        try:
+            with self.path.open("rb") as raw:
+                self.is_gzip = raw.read(2) == _GZIP_MAGIC
+            with self.open() as stream:
+                self.head = stream.read(HEAD_BYTES)
+        except OSError as error:
+            raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
+        if not self.head:
+            raise InputError(self.name, "the file is empty")
+        suffixes = [] if self.is_stdin else [s.lower() for s in self.path.suffixes]
+        if suffixes and suffixes[-1] == ".gz":
+            suffixes.pop()
+        self.suffix = suffixes[-1] if suffixes else ""
+
+    def _spool(self, stream: BinaryIO) -> Path:
+        handle, name = tempfile.mkstemp(prefix="perfcore-stdin-")
+        self._spooled = Path(name)
+        with os.fdopen(handle, "wb") as spool:
+            shutil.copyfileobj(stream, spool)
+        return self._spooled
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The decompressed bytes as a stream; damage to the compression is the user's error."""
+        with self.path.open("rb") as raw:
+            stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if self.is_gzip else raw
+            try:
+                yield stream
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise InputError(self.name, f"the gzip file is cut short or damaged: {error}") from error
+
+    @contextlib.contextmanager
+    def plain_file(self) -> Iterator[Path]:
+        """A path to the decompressed bytes, for libraries that open files themselves."""
+        if not self.is_gzip:
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
+            plain = Path(folder) / ("data" + self.suffix)
+            with self.open() as stream, plain.open("wb") as copy:
+                shutil.copyfileobj(stream, copy, 1 << 20)
+            yield plain
+
+    def close(self) -> None:
+        """Remove what standard input was spooled to."""
+        if self._spooled is not None:
+            self._spooled.unlink(missing_ok=True)
+            self._spooled = None
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,38 @@
+"""Units of time: their size in nanoseconds, and how a person reads a duration."""
+
+from __future__ import annotations
+
+from perfcore.errors import UnknownNameError
+
+__all__ = ["NANOSECONDS", "nanoseconds_per", "readable"]
+
+NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+
+
+def nanoseconds_per(time_unit: str) -> int:
+    """Nanoseconds in one ``time_unit``.
+
+    Examples
+    --------
+    >>> nanoseconds_per("us")
+    1000
+    """
+    try:
+        return NANOSECONDS[time_unit]
+    except KeyError:
+        raise UnknownNameError("time unit", time_unit, NANOSECONDS) from None
+
+
+def readable(duration: float, time_unit: str) -> str:
+    """A duration in the largest unit that keeps it at least 1.
+
+    Examples
+    --------
+    >>> readable(2_500_000, "us")
+    '2.5 s'
+    """
+    amount = duration * nanoseconds_per(time_unit)
+    for unit in ("s", "ms", "us"):
+        if abs(amount) >= NANOSECONDS[unit]:
+            return f"{amount / NANOSECONDS[unit]:.6g} {unit}"
+    return f"{amount:.6g} ns"

@@ -1,0 +1,42 @@
+"""Readers of the formats in which traces, curves, series and tables come."""
+
+from perfcore import hookimpl
+from perfcore.hookspecs import Register
+
+__all__ = ["register_readers"]
+
+
+@hookimpl
+def register_readers(register: Register) -> None:
+    """Announce the bundled readers."""
+    register(
+        "csv",
+        "perf_io.csv:CsvReader",
+        help="tables of text: curves, traces, time series",
+        suffixes=(".csv", ".tsv", ".txt"),
+    )
+    register(
+        "parquet",
+        "perf_io.parquet:ParquetReader",
+        help="Parquet: curves, traces, time series",
+        suffixes=(".parquet", ".pq"),
+    )
+    register(
+        "pj_dump",
+        "perf_io.pj_dump:PjDumpReader",
+        help="states printed by pj_dump or StarVZ",
+        suffixes=(".csv",),
+    )
+    register("paje", "perf_io.paje:PajeReader", help="Pajé traces", suffixes=(".trace", ".paje"))
+    register(
+        "paraver",
+        "perf_io.paraver:ParaverReader",
+        help="Paraver traces, with their .pcf",
+        suffixes=(".prv",),
+    )
+    register(
+        "picl",
+        "perf_io.picl:PiclReader",
+        help="PICL traces, new and old format",
+        suffixes=(".trf", ".picl"),
+    )

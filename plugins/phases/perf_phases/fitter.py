@@ -1,0 +1,315 @@
+"""The fitter `worley`: a trace or a curve to the model of its phases."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import perfcore
+from perf_phases.factor_tree import FactorTree
+from perf_phases.hill_climb import climb
+from perf_phases.moment_tree import MomentTree, Summary
+from perf_phases.phase_model import Phase, PhaseModel, SequenceEntry
+from perf_phases.sensitivity import RULES, persistence
+from perfcore import Series, Trace, UtilizationCurve, progress
+from perfcore.contracts import Basis, Fitter, Segmentation, Segmenter
+from perfcore.errors import DataError, OptionError
+from perfcore.model import Origin
+from perfcore.options import option, to_dict
+from perfcore.registry import registry
+
+__all__ = ["WorleyFitter", "WorleyOptions"]
+
+_AUTO = (1, 20)  # Worley's own range (Figures 6 and 18)
+_MOST_PHASES = 100_000
+
+
+def parse_phases(given: Any) -> str:
+    """Number of phases as ``"9"``, ``"1..20"`` or ``"auto"``.
+
+    Examples
+    --------
+    >>> parse_phases(9), parse_phases("1..20"), parse_phases(range(1, 21))
+    ('9', '1..20', '1..20')
+    """
+    if isinstance(given, range) and given.step == 1 and len(given):
+        given = f"{given[0]}..{given[-1]}"
+    text = str(given).strip()
+    if text == "auto":
+        return text
+    first, dots, last = text.partition("..")
+    numbers = [part.strip() for part in ((first, last) if dots else (first,))]
+    if isinstance(given, (bool, float)) or not all(n.lstrip("-").isdecimal() and n.isascii() for n in numbers):
+        raise ValueError("a number such as 9, a range such as 1..20, or auto is expected")
+    values = [int(number) for number in numbers]
+    if values[0] < 1:
+        raise ValueError("the number of phases must be at least 1")
+    if values[-1] < values[0]:
+        raise ValueError("the range must not decrease")
+    if values[-1] > _MOST_PHASES:
+        raise ValueError(f"at most {_MOST_PHASES} phases can be asked for")
+    return "..".join(map(str, values))
+
+
+@dataclass(frozen=True)
+class WorleyOptions:
+    """Options of the fitter `worley`."""
+
+    phases: str = option(
+        "auto", "number of phases, a range of numbers, or auto for 1..20; of several, --rule chooses",
+        parse=parse_phases, metavar="N|A..B|auto",
+    )  # fmt: skip
+    degree: str = option(
+        "mixed", "degree of the polynomials; mixed takes constant, linear or quadratic for each phase",
+        choices=("0", "1", "2", "3", "mixed"),
+    )  # fmt: skip
+    segmenter: str = option(
+        "minimax", "what places the breakpoints", selects="segmenters",
+        choices=lambda: tuple(registry().entries("segmenters")),
+    )  # fmt: skip
+    refine: bool = option(False, "move the breakpoints to the least sum of squares, with the same number of phases")
+    rule: str = option(
+        "knee", "how the number of phases is chosen among several: knee (Satopaa 2011) or penalty (Yao 1988)",
+        choices=tuple(RULES),
+    )  # fmt: skip
+    functions: tuple[str, ...] = option(
+        (), "instead of polynomials: the constant and these functions of time, separated by commas",
+        choices=lambda: tuple(registry().entries("functions")), metavar="NAME,...",
+    )  # fmt: skip
+    scale: float | None = option(
+        None,
+        "time scale of the functions, in the data's unit (default: a tenth of the run)",
+        above=0.0,
+    )
+    busy: tuple[str, ...] | None = option(
+        None, "traces: states that count as computing, separated by commas", metavar="STATE,..."
+    )
+    idle: tuple[str, ...] | None = option(
+        None, "traces: instead, states that do not count; all others do", metavar="STATE,..."
+    )
+
+
+class WorleyFitter(Fitter):
+    """Models a processor-utilization curve by phases, each a simple function of time.
+
+    Choose it to see which phases a run has and how the utilization develops within each.
+
+    Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials".
+
+    Examples
+    --------
+    >>> curve = UtilizationCurve([0, 4, 10], [2, 8])
+    >>> perfcore.fit(curve, fitter="worley", phases=2, degree=0).epsilon
+    0.0
+    """
+
+    Options = WorleyOptions
+    model_type = PhaseModel
+
+    def fit(self, data: Any, options: WorleyOptions, **parts: Any) -> PhaseModel:
+        """Fit; see `perfcore.fit`.
+
+        Raises
+        ------
+        DataError
+            The data cannot become a utilization curve.
+        OptionError
+            Options that exclude one another.
+        """
+        segmenter: Segmenter = parts["segmenter"]
+        curve = as_curve(data, options)
+        merged = curve.merged()
+        basis = _basis(options, merged, segmenter)
+        counts = _counts(options.phases)
+        segmentations = segmenter.sequence(merged, counts, basis)
+        tree = FactorTree(merged, basis) if basis.functions else MomentTree(merged)
+        objective = segmenter.objective
+        if options.refine:
+            objective = "sum of squared errors"
+            segmentations = _refined(tree, basis, segmentations)
+        phases = [_describe(merged, tree, basis, found) for found in segmentations]
+        sequence = _sequence(counts, segmentations, phases, merged) if len(counts) > 1 else []
+        chosen, rule, result = 0, None, phases[0]
+        if sequence:
+            rule = options.rule
+            errors = [entry.sum_of_squares for entry in sequence]
+            chosen = counts.index(RULES[rule](counts, errors, merged.n_steps))
+            kept = (None, *sequence[chosen].kept)
+            result = [_with_kept(phase, number) for phase, number in zip(phases[chosen], kept, strict=True)]
+        polynomials = tree if isinstance(tree, MomentTree) else MomentTree(merged)
+        centered = polynomials.error(polynomials.between(0, merged.n_steps), 0)
+        return PhaseModel(
+            origin=Origin(
+                fitter="worley",
+                options=to_dict(options) | to_dict(segmenter.options),
+                source=curve.source,
+                fingerprint=curve.fingerprint,
+                version=perfcore.__version__,
+            ),
+            time_unit=curve.time_unit,
+            phases=tuple(result),
+            sequence=tuple(sequence),
+            rule=rule,
+            objective=objective,
+            functions=basis.names,
+            scale=_scale(options, merged),
+            cost=dict(segmentations[chosen].statistics),
+            n_steps=merged.n_steps,
+            sum_of_squares=sum(phase.error**2 for phase in result),
+            total_squares=centered + merged.duration * merged.mean**2,
+            centered_squares=centered,
+            n_locations=curve.n_locations,
+        )
+
+
+def as_curve(data: Any, options: WorleyOptions) -> UtilizationCurve:
+    """The utilization curve of whatever was given.
+
+    Raises
+    ------
+    OptionError
+        Busy or idle states were named for data without states.
+    DataError
+        The data are of a type that has no curve.
+    """
+    if isinstance(data, Trace):
+        return data.utilization(options.busy, idle=options.idle)
+    if options.busy is not None or options.idle is not None:
+        raise OptionError("--busy and --idle belong to traces; these data have no states")
+    if isinstance(data, UtilizationCurve):
+        return data
+    if isinstance(data, Series):
+        return data.curve()
+    raise DataError(f"worley fits traces, utilization curves and time series, not {type(data).__name__}")
+
+
+def _counts(phases: str) -> list[int]:
+    first, _, last = ("{}..{}".format(*_AUTO) if phases == "auto" else phases).partition("..")
+    return list(range(int(first), int(last or first) + 1))
+
+
+def _scale(options: WorleyOptions, curve: UtilizationCurve) -> float:
+    return options.scale if options.scale is not None else curve.duration / 10.0
+
+
+def _basis(options: WorleyOptions, curve: UtilizationCurve, segmenter: Segmenter) -> Basis:
+    if options.functions:
+        if not segmenter.supports_functions:
+            raise OptionError(f"segmenter {options.segmenter!r} takes polynomials only; leave out --functions")
+        if options.refine:
+            raise OptionError("--refine takes polynomials only; leave out --functions")
+        scale = _scale(options, curve)
+        loaded = [registry().load("functions", name)() for name in options.functions]
+        return Basis(
+            functions=tuple(functools.partial(function, scale=scale) for function in loaded),
+            names=options.functions,
+        )
+    if options.degree == "mixed":
+        if not segmenter.supports_mixed:
+            raise OptionError(
+                f"segmenter {options.segmenter!r} takes one degree for all phases; give --degree 0, 1, 2 or 3"
+            )
+        return Basis(mixed=True)
+    return Basis(degree=int(options.degree))
+
+
+def _refined(tree: Any, basis: Basis, found: Sequence[Segmentation]) -> list[Segmentation]:
+    """The same numbers of phases with their breaks moved to the least sum of squares."""
+    result = []
+    with progress.bar("refining", len(found)) as advance:
+        for each in found:
+            degrees = each.degrees if each.degrees is not None else np.full(len(each.breaks) - 1, basis.degree)
+            moved = climb(tree, each.breaks, degrees)
+            # The tolerance belongs to the partition that was left behind; the cost of both searches adds up.
+            facts = {key: value for key, value in each.statistics.items() if key != "tolerance"}
+            facts |= {
+                **moved.statistics,
+                "seconds": facts.get("seconds", 0.0) + moved.statistics["seconds"],
+            }
+            result.append(Segmentation(moved.breaks, moved.degrees, facts))
+            advance(1)
+    return result
+
+
+def _describe(curve: UtilizationCurve, tree: MomentTree | FactorTree, basis: Basis, found: Segmentation) -> list[Phase]:
+    """Best function and error of each phase of a segmentation."""
+    degrees: Sequence[int] = (
+        [basis.degree] * (len(found.breaks) - 1) if found.degrees is None else found.degrees.tolist()
+    )
+    origin = float(curve.start)
+    result = []
+    for begin, end, degree in zip(found.breaks[:-1].tolist(), found.breaks[1:].tolist(), degrees, strict=True):
+        summary: Any = tree.interval(begin, end)
+        squared = tree.error(summary, degree)
+        if isinstance(tree, MomentTree):
+            coefficients = powers(summary, tree.origin, degree)
+        else:
+            coefficients = tuple(tree.coefficients(summary).tolist())
+        result.append(
+            Phase(
+                start=origin + begin,
+                end=origin + end,
+                degree=len(basis.functions) or degree,
+                coefficients=coefficients,
+                error=float(np.sqrt(squared)),
+            )
+        )
+    return result
+
+
+def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
+    """Coefficients of powers of ``t - start`` from a summary's Legendre coefficients.
+
+    Examples
+    --------
+    >>> powers((2.0, 3.0, 1.0, 0.0, 0.0, 0.0), origin=10.0, degree=1)
+    (12.0, 1.0)
+    """
+    width, *legendre, _ = summary
+    c0, c1, c2, c3 = (c if k <= degree else 0.0 for k, c in enumerate(legendre))
+    # Powers of u in [-1, 1], then of u = s tau - 1 with s = 2 / width.
+    a0, a1, a2, a3 = c0 - 0.5 * c2, c1 - 1.5 * c3, 1.5 * c2, 2.5 * c3
+    s = 2.0 / width
+    found = (
+        origin + a0 - a1 + a2 - a3,
+        s * (a1 - 2.0 * a2 + 3.0 * a3),
+        s * s * (a2 - 3.0 * a3),
+        s * s * s * a3,
+    )
+    return tuple(float(value) for value in found[: degree + 1])
+
+
+def _with_kept(phase: Phase, kept: int | None) -> Phase:
+    return Phase(phase.start, phase.end, phase.degree, phase.coefficients, phase.error, kept)
+
+
+def _sequence(
+    counts: Sequence[int],
+    found: Sequence[Segmentation],
+    phases: Sequence[Sequence[Phase]],
+    curve: UtilizationCurve,
+) -> list[SequenceEntry]:
+    inner = [[phase.start for phase in each[1:]] for each in phases]
+    kept = persistence(inner, curve.duration)
+    entries = []
+    for number, (n, segmentation, each) in enumerate(zip(counts, found, phases, strict=True)):
+        facts = segmentation.statistics
+        entries.append(
+            SequenceEntry(
+                n_phases=n,
+                epsilon=max(phase.error for phase in each),
+                tolerance=facts.get("tolerance"),
+                sum_of_squares=sum(phase.error**2 for phase in each),
+                breaks=tuple(inner[number]),
+                kept=tuple(kept[number]),
+                following=len(counts) - number - 1,
+                evaluations=int(facts["evaluations"]) if "evaluations" in facts else None,
+                updates=int(facts["updates"]) if "updates" in facts else None,
+                seconds=facts.get("seconds", 0.0),
+            )
+        )
+    return entries

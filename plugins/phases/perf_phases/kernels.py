@@ -1,0 +1,51 @@
+"""Compiled kernels: numba's ``njit`` that also works where nothing can be cached, and says when it compiles."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+from perfcore import progress
+
+__all__ = ["announce_compilation", "kernel"]
+
+# Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity keep
+# their meaning.
+_FASTMATH = {"reassoc", "contract", "nsz"}
+
+_kernels: list[Any] = []
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile on first use; keep the machine code on disk where a cache folder can be written.
+
+    Numba decides about the folder (beside the source, else below the user's cache folder, or ``NUMBA_CACHE_DIR``) when
+    the function is decorated and raises `RuntimeError` where it finds none; then each process compiles for itself.
+    """
+    try:
+        compiled = numba.njit(cache=True, fastmath=_FASTMATH, error_model="numpy")(function)
+    except RuntimeError:
+        compiled = numba.njit(fastmath=_FASTMATH, error_model="numpy")(function)
+    _kernels.append(compiled)
+    return compiled
+
+
+@functools.cache
+def announce_compilation() -> None:
+    """Tell the user once if kernels must be compiled in this process."""
+    if not all(_is_cached(compiled) for compiled in _kernels):
+        progress.note("compiling the kernels, once for this machine (some seconds)")
+
+
+def _is_cached(compiled: Any) -> bool:
+    if compiled.signatures:
+        return True
+    folder = compiled.stats.cache_path
+    if folder is None:
+        return False
+    name = f"{compiled.py_func.__module__.rpartition('.')[2]}.{compiled.py_func.__qualname__}-*.nbi"
+    return any(Path(folder).glob(name))

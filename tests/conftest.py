@@ -1,0 +1,16 @@
+"""Fixtures that every test may use."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder of real inputs: the variable PERFCORE_DATA, or ``shared/data`` beside the checkout."""
+    named = os.environ.get("PERFCORE_DATA")
+    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no folder of real data here; set PERFCORE_DATA to one")
+    return folder
