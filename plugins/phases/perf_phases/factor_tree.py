@@ -30,9 +30,12 @@ Floats = npt.NDArray[np.float64]
 BLOCK = 64
 _BLOCKS_AT_ONCE = 256
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(4)
-# A panel is halved until the integrals of all products agree with those of its halves to this share.
-_QUADRATURE = 1e-13
+# A panel is halved until the integrals of all products agree with those of its halves to this share; the rounding of
+# times alone is some 1e-13 for exp at 700 time constants.
+_QUADRATURE = 1e-11
 _MAX_HALVINGS = 60
+_MOST_PANELS = 1 << 18
+_NEGLIGIBLE = 1e-280
 # A column whose part outside of the columns before it is this small is noise there and is left out.
 _DEPENDENT = 1e-10
 # The functions as given must be better conditioned than that over the whole curve, or the model has no meaning.
@@ -123,7 +126,7 @@ class FactorTree:
         for function, name in zip(self.functions, self.names, strict=True):
             values = function(times)
             if not np.isfinite(values).all():
-                at = times[np.argmin(np.isfinite(values))]
+                at = times.flat[int(np.argmin(np.isfinite(values)))]
                 raise OptionError(f"the function {name!r} is not finite at time {at:g}; change --scale")
             columns.append(values)
         return np.stack(columns, axis=-1)
@@ -138,9 +141,15 @@ class FactorTree:
             halves = np.concatenate([self._weighted(left, middle), self._weighted(middle, right)], axis=1)
             coarse = np.einsum("spi,spj->sij", whole, whole)
             fine = np.einsum("spi,spj->sij", halves, halves)
-            scale = np.sqrt(np.einsum("sii,sjj->sij", fine, fine))
+            # Largest values instead of norms, whose squares vanish for exp far beyond its scale; products too small
+            # for full precision count as zero.
+            norms = np.abs(halves).max(axis=1)
+            scale = norms[:, :, None] * norms[:, None, :] + _NEGLIGIBLE * (right - left)[:, None, None]
             good = (np.abs(coarse - fine) <= _QUADRATURE * scale).all(axis=(1, 2))
             good |= ~((left < middle) & (middle < right))
+            if len(good) > _MOST_PANELS and not good.all():
+                at = left[int(np.argmin(good))]
+                raise OptionError(f"a function varies too fast to be integrated near time {at:g}; change --scale")
             values = whole[good]
             done.append(
                 (

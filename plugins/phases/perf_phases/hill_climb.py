@@ -58,7 +58,7 @@ class HillClimb(Segmenter):
     def segment(self, curve: UtilizationCurve, n_phases: int, basis: Basis) -> Segmentation:
         """Phases for one n."""
         if self.options.start == "equal":
-            breaks = np.linspace(0.0, curve.duration, n_phases + 1)
+            breaks = np.linspace(0.0, curve.duration, min(n_phases, curve.n_steps) + 1)
         else:
             starter = Minimax() if self.options.start == "minimax" else Greedy()
             breaks = starter.segment(curve, n_phases, basis).breaks
