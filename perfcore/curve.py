@@ -192,6 +192,29 @@ class UtilizationCurve:
         high = np.maximum.reduceat(self.heights, first)
         return np.append(self.edges[first], self.edges[-1]).astype(np.float64), low, high
 
+    def averaged(self, n_bins: int) -> tuple[Floats, Floats]:
+        """Time averages in ``n_bins`` bins of equal duration.
+
+        Returns
+        -------
+        edges : (n_bins + 1,) float
+            Times in ``time_unit``.
+        means : (n_bins,) float
+            Mean height in each bin.
+
+        Examples
+        --------
+        >>> UtilizationCurve([0, 1, 4], [4, 0]).averaged(2)[1]
+        array([2., 0.])
+        """
+        area = np.empty(self.n_steps + 1)
+        area[0] = 0.0
+        np.cumsum(np.diff(self.edges) * self.heights, out=area[1:])
+        relative = self.relative_edges
+        cuts = np.linspace(0.0, relative[-1], n_bins + 1)
+        means = np.diff(np.interp(cuts, relative, area)) / np.diff(cuts)
+        return float(self.start) + cuts, means
+
     @functools.cached_property
     def fingerprint(self) -> str:
         """Identity of the data for model files.

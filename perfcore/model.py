@@ -92,7 +92,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def title(self) -> str:
         """One line over a picture."""
-        return f"{self.kind} of {self.origin.source}"
+        return f"{self.kind} of {Path(self.origin.source).name}"
 
     def summary(self) -> list[str]:
         """Lines that say what was fitted and how well."""

@@ -117,7 +117,7 @@ class OptionField:
                 converted = self.type(value)
             except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"a number is expected ({self.type.__name__})") from None
-            if isinstance(value, float) and converted != value:
+            if self.type is int and converted != value and isinstance(value, float):
                 raise ValueError("a whole number is expected")
             value = converted
             if not -float("inf") < value < float("inf"):

@@ -26,7 +26,9 @@ __all__ = ["check_ending", "draw_curve", "plot", "time_axis"]
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
 # A curve of more steps than this is drawn as the band between its extremes: more than one value falls on each pixel.
-_MOST_STEPS = 2000
+_MOST_STEPS = 1000
+_BAND_BINS = 2000
+_MEAN_BINS = 300
 
 
 def check_ending(path: str | os.PathLike[str]) -> str:
@@ -92,18 +94,21 @@ def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> float:
     return factor
 
 
-def draw_curve(axes: Axes, curve: UtilizationCurve, color: str = "0.35") -> None:
-    """Draw a utilization curve; a long one as the band between its lowest and highest values."""
+def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:
+    """Draw a utilization curve; a long one as the band between its extremes, with its mean over short times."""
     factor = time_axis(axes, curve.start, curve.end, curve.time_unit)
-    edges, low, high = curve.envelope(_MOST_STEPS)
     if curve.n_steps <= _MOST_STEPS:
-        axes.stairs(high, edges * factor, color=color, linewidth=0.7, baseline=None, label="data")
+        axes.stairs(curve.heights, curve.edges * factor, color="0.35", linewidth=0.8, baseline=None, label="data")
     else:
+        edges, low, high = curve.envelope(_BAND_BINS)
+        # The outline keeps runs visible in which lowest and highest agree.
         axes.stairs(
-            high, edges * factor, baseline=low, fill=True, color=color, alpha=0.55, linewidth=0.3,
-            label=f"data, lowest to highest ({curve.n_steps:,} steps)",
+            high, edges * factor, baseline=low, fill=True, facecolor="0.82", edgecolor="0.82", linewidth=0.5,
+            label="lowest to highest",
         )  # fmt: skip
-    axes.set_ylim(bottom=0.0, top=max(float(high.max()) * 1.05, 1e-9))
+        cuts, means = curve.averaged(_MEAN_BINS)
+        axes.stairs(means, cuts * factor, color="0.35", linewidth=0.8, baseline=None, label="short-time mean")
+    axes.set_ylim(bottom=0.0, top=max(float(curve.heights.max()) * 1.05, 1e-9))
     axes.set_ylabel("processors computing")
 
 

@@ -37,24 +37,23 @@ class Entry:
         MissingDependencyError
             A library is absent that the entry's extra would bring.
         PluginError
-            The module or the attribute does not exist.
+            The module cannot be imported, or has no such attribute.
         """
         module_name, _, attribute = self.target.partition(":")
+        what = f"{self.kind[:-1]} {self.name!r}"
         try:
-            return getattr(importlib.import_module(module_name), attribute)
-        except ModuleNotFoundError as error:
-            missing = error.name or ""
+            module = importlib.import_module(module_name)
+        except Exception as error:  # anything that a third party's import can raise
+            missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
             if self.extra and not module_name.startswith(missing):
-                raise MissingDependencyError(
-                    f"{self.kind[:-1]} {self.name!r} needs {missing}: pip install '{self.extra}'"
-                ) from error
+                raise MissingDependencyError(f"{what} needs {missing}: pip install '{self.extra}'") from error
             raise PluginError(
-                f"{self.kind[:-1]} {self.name!r} of {self.distribution} cannot be imported: {error}"
+                f"{what} of {self.distribution} cannot be imported: {type(error).__name__}: {error}"
             ) from error
+        try:
+            return getattr(module, attribute)
         except AttributeError as error:
-            raise PluginError(
-                f"{self.kind[:-1]} {self.name!r} of {self.distribution} names {self.target!r}: {error}"
-            ) from error
+            raise PluginError(f"{what} of {self.distribution} names {self.target!r}: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ is clear, more where nothing distinguishes the candidates.
 from __future__ import annotations
 
 import heapq
+import math
 
 from perf_phases.kernels import kernel
 from perf_phases.moment_tree import MomentTree, interval, squared_error
@@ -30,12 +31,13 @@ def _error(edges, heights, origin, nodes, first, last, degree):  # type: ignore[
 
 
 @kernel
-def _search(edges, heights, origin, nodes, first, last, left_degree, right_degree, known, most):  # type: ignore[no-untyped-def]
+def _search(edges, heights, origin, nodes, first, last, left_degree, right_degree, known, below, most):  # type: ignore[no-untyped-def]
     """Edge strictly between ``first`` and ``last`` with the least sum of the two squared errors, and that sum."""
     best = known
     least = _error(edges, heights, origin, nodes, first, known, left_degree) + _error(
         edges, heights, origin, nodes, known, last, right_degree
     )
+    least = min(least, below)
     # Entries: bound, low edge, high edge, error left of the low edge, error right of the high edge.
     heap = [(0.0, first, last, 0.0, 0.0)]
     looked = 0
@@ -65,6 +67,7 @@ def best_split(
     degree: int,
     known: int | None = None,
     right_degree: int | None = None,
+    below: float = math.inf,
 ) -> tuple[int, float]:
     """Split the steps between two edges.
 
@@ -80,13 +83,15 @@ def best_split(
         A split to improve on.
     right_degree : int, optional
         Of the polynomial on the right.
+    below : float
+        Only splits with a smaller error are of interest, which spares the search where there are none.
 
     Returns
     -------
     edge : int
         Index of the best edge; ``known`` where nothing is better.
     squared : float
-        Sum of the two squared L2 errors.
+        Sum of the two squared L2 errors, or ``below`` where none is smaller.
 
     Examples
     --------
@@ -99,5 +104,5 @@ def best_split(
         known = (first + last) // 2
     if right_degree is None:
         right_degree = degree
-    edge, squared = _search(*tree.arrays, first, last, degree, right_degree, known, _MOST_RANGES)
+    edge, squared = _search(*tree.arrays, first, last, degree, right_degree, known, below, _MOST_RANGES)
     return int(edge), float(squared)

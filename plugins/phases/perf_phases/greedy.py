@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from perf_phases.best_split import best_split
 from perf_phases.moment_tree import MomentTree
@@ -40,27 +40,50 @@ class Greedy(Segmenter):
         """Phases for increasing n, each the previous ones with breakpoints added."""
         started = time.perf_counter()
         tree = MomentTree(curve)
-        # For each phase, by its first edge: last edge, best split, and what the split gains.
-        phases = {0: self._split(tree, 0, tree.n_steps, basis.degree)}
+        candidates = {0: _Candidate.unsearched(tree, 0, tree.n_steps, basis.degree)}
         found = []
         with progress.bar("phases", max(counts)) as advance:
             for n in counts:
-                while len(phases) < min(n, tree.n_steps):
-                    first = max(phases, key=lambda edge: phases[edge][2])
-                    last, middle, _ = phases[first]
-                    phases[first] = self._split(tree, first, middle, basis.degree)
-                    phases[middle] = self._split(tree, middle, last, basis.degree)
+                while len(candidates) < min(n, tree.n_steps):
+                    first, best = max(candidates.items(), key=lambda item: (item[1].gain, item[1].exact))
+                    if not best.exact:
+                        # The best known gain of the others is all that it must beat: noise is passed over quickly.
+                        rival = max((c.gain for c in candidates.values() if c.exact), default=0.0)
+                        candidates[first] = best.searched(tree, first, basis.degree, rival)
+                        continue
+                    candidates[first] = _Candidate.unsearched(tree, first, best.middle, basis.degree)
+                    candidates[best.middle] = _Candidate.unsearched(tree, best.middle, best.last, basis.degree)
                     advance(1)
-                edges = [*sorted(phases), tree.n_steps]
+                edges = [*sorted(candidates), tree.n_steps]
                 ended = time.perf_counter()
                 found.append(Segmentation(tree.edges[edges], statistics={"seconds": ended - started}))
                 started = ended
         return found
 
-    @staticmethod
-    def _split(tree: MomentTree, first: int, last: int, degree: int) -> tuple[int, int, float]:
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A phase that may be split: by its last edge, its error, and what a split gains, exactly or at most."""
+
+    last: int
+    error: float
+    middle: int
+    gain: float
+    exact: bool
+
+    @classmethod
+    def unsearched(cls, tree: MomentTree, first: int, last: int, degree: int) -> _Candidate:
+        """Nothing is known but that a split gains at most the whole error."""
+        error = tree.error(tree.between(first, last), degree)
         if last - first < 2:
-            return last, first, -np.inf
-        middle, squared = best_split(tree, first, last, degree)
-        whole = tree.error(tree.between(first, last), degree)
-        return last, middle, whole - squared
+            return cls(last, error, first, -math.inf, True)
+        return cls(last, error, (first + last) // 2, error, False)
+
+    def searched(self, tree: MomentTree, first: int, degree: int, rival: float) -> _Candidate:
+        """The best split if it gains more than ``rival``; otherwise the knowledge that it does not."""
+        below = self.error - rival
+        middle, squared = best_split(tree, first, self.last, degree, below=below)
+        if squared < below:
+            return replace(self, middle=middle, gain=self.error - squared, exact=True)
+        # With no rival to beat, no split gains anything: any will do.
+        return replace(self, gain=rival, exact=rival == 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ __all__ = ["HillClimb", "HillClimbOptions", "climb"]
 _MOST_ROUNDS = 1000
 _MOST_RELOCATIONS = 1000
 
-_Splits = dict[tuple[int, int, int], tuple[int, float]]  # phase by edges and degree: best split and its error
+# Phase by edges and degree: best split, its error, and the bound below which it was sought.
+_Splits = dict[tuple[int, int, int], tuple[int, float, float]]
 
 
 @dataclass(frozen=True)
@@ -141,14 +143,20 @@ def _relocate(tree: MomentTree, edges: list[int], degrees: npt.NDArray[np.int64]
         )
         for i in range(1, n)
     ]
+    needed = min((loss for loss, _ in losses), default=math.inf)
     gains = []
     for i in range(n):
         if edges[i + 1] - edges[i] >= 2:
             phase = (edges[i], edges[i + 1], int(degrees[i]))
-            if phase not in splits:  # most phases stay as they are from one relocation to the next
-                splits[phase] = best_split(tree, *phase)
-            place, squared = splits[phase]
-            gains.append((errors[i] - squared, i, place))
+            # Most phases stay as they are from one relocation to the next. A split that gains less than any break
+            # is missed is no use: phases of pure noise are passed over quickly.
+            place, squared, asked = splits.get(phase, (0, math.inf, -math.inf))
+            below = errors[i] - needed
+            if squared >= asked and below > asked:
+                place, squared = best_split(tree, *phase, below=below)
+                splits[phase] = (place, squared, below)
+            if squared < below:
+                gains.append((errors[i] - squared, i, place))
     best = max(
         (
             (gain - loss, taken, split, place)

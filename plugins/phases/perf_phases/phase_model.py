@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -83,6 +84,16 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evaluations: int | None
     updates: int | None
     seconds: float
+
+    @property
+    def bound(self) -> float:
+        """What falls with the number of phases: the tolerance where there is one, else the largest local error."""
+        return self.epsilon if self.tolerance is None else self.tolerance
+
+    @property
+    def bound_name(self) -> str:
+        """Name of `bound`, for a heading."""
+        return "largest local error" if self.tolerance is None else "tolerance of local errors"
 
 
 class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
@@ -261,7 +272,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
     def title(self) -> str:
         """One line over a picture."""
         count = len(self.phases)
-        return f"{count} phase{'s' if count > 1 else ''} of {self.origin.source}"
+        return f"{count} phase{'s' if count > 1 else ''} of {Path(self.origin.source).name}"
 
     def summary(self) -> list[str]:
         """What was fitted, by which objective, how well, and at what cost."""
@@ -338,17 +349,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         return next(entry for entry in self.sequence if entry.breaks == self.breaks)
 
     def _sequence_table(self) -> tuple[list[str], list[list[str]]]:
-        header = [
-            "phases",
-            "epsilon",
-            "drop",
-            "sum of squares",
-            "drop",
-            "breaks kept",
-            "evaluations",
-            "updates",
-            "seconds",
-        ]
+        header = ["phases", "epsilon", "tolerance", "drop", "sum of squares", "drop"]
+        header += ["breaks kept", "evaluations", "updates", "seconds"]
         rows = []
         before: SequenceEntry | None = None
         for entry in self.sequence:
@@ -357,7 +359,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
                 [
                     str(entry.n_phases),
                     f"{entry.epsilon:.6g}",
-                    _drop(before.epsilon if before else None, entry.epsilon),
+                    "" if entry.tolerance is None else f"{entry.tolerance:.6g}",
+                    _drop(before.bound if before else None, entry.bound),
                     f"{entry.sum_of_squares:.6g}",
                     _drop(before.sum_of_squares if before else None, entry.sum_of_squares),
                     f"{sum(entry.kept) / possible:.0%}" if possible else "",
@@ -367,7 +370,9 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
                 ]
             )
             before = entry
-        return header, rows
+        # Columns that a segmenter has no figures for are left out.
+        shown = [column for column in range(len(header)) if any(row[column] for row in rows)]
+        return [header[c] for c in shown], [[row[c] for c in shown] for row in rows]
 
     def draw(self, figure: Figure, data: Any = None) -> None:
         """Draw the model, over its curve where given; with a sequence also how the fit depends on n."""

@@ -81,9 +81,9 @@ def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
     )
     lowest = min(0.0, float(np.min(np.concatenate(values))))
     axes.set_ylim(bottom=lowest * 1.05)
-    axes.set_title(model.title, fontsize=11, loc="left")
+    axes.set_title(model.title, fontsize=10, loc="left")
     # Above the axes, where no data can lie behind it.
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, fontsize=8, frameon=False)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8, frameon=False)
 
 
 def _curve_of(model: PhaseModel, data: Any) -> UtilizationCurve:
@@ -119,12 +119,12 @@ def _draw_breaks(model: PhaseModel, axes: Axes) -> None:
 
 def _draw_errors(model: PhaseModel, axes: Axes) -> None:
     counts = [entry.n_phases for entry in model.sequence]
-    axes.plot(counts, [entry.epsilon for entry in model.sequence], color=_KEPT, marker=".", linewidth=1)
+    axes.plot(counts, [entry.bound for entry in model.sequence], color=_KEPT, marker=".", linewidth=1)
     axes.axvline(len(model.phases), color=_MODEL, linewidth=0.8)
     axes.set_ylim(bottom=0.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("phases")
-    axes.set_title("largest local error", fontsize=9)
+    axes.set_title(model.sequence[0].bound_name, fontsize=9)
 
 
 def _rgb(color: str) -> tuple[float, ...]:

@@ -1,0 +1,28 @@
+"""A perfcore plugin: what it adds, by name; the implementations are imported when they are used."""
+
+from perfcore import hookimpl
+from perfcore.hookspecs import Register
+
+__all__ = ["register_readers", "register_segmenters"]
+
+
+@hookimpl
+def register_readers(register: Register) -> None:
+    """Announce the reader."""
+    register(
+        "loadlog",
+        "perfcore_ruptures.load_log:LoadLogReader",
+        help="load logs: one line of `epoch_seconds load` for each sample",
+        suffixes=(".load",),
+    )
+
+
+@hookimpl
+def register_segmenters(register: Register) -> None:
+    """Announce the segmenter."""
+    register(
+        "ruptures",
+        "perfcore_ruptures.segmenter:RupturesSegmenter",
+        help="bottom-up and exact segmentation by the ruptures library",
+        extra="perfcore-ruptures",
+    )
