@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint clean
 
 demo: $(VENV)/.installed
-	$(BIN)/perf fit examples/cholesky/cholesky_trace.csv.gz --fitter worley --phases auto -o demo/model.json --plot demo/phases.png
+	$(BIN)/perf fit examples/cholesky/cholesky_trace.csv.gz --fitter worley --phases auto --refine -o demo/model.json --plot demo/phases.png
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest

@@ -19,7 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from perf_phases.minimax import Minimax, MinimaxOptions
+from perf_phases.algorithm_k import Mixed, PhaseRule, Uniform
+from perf_phases.minimax import Minimax, MinimaxOptions, least_tolerance
 from perf_phases.moment_tree import MomentTree
 
 from perfcore import UtilizationCurve
@@ -53,11 +54,11 @@ def timed(call: Callable[[], object], repeat: int = 5) -> float:
     return statistics.median(seconds)
 
 
-def sequence_seconds(curve: UtilizationCurve, basis: Basis, repeat: int = 5) -> tuple[float, float]:
-    """Seconds to build the tree, and then to make all of n = 1..20."""
-    built = timed(lambda: MomentTree(curve), repeat)
-    both = timed(lambda: Minimax().sequence(curve, COUNTS, basis), repeat)
-    return built, max(both - built, 0.0)
+def sequence_of_models(tree: MomentTree, rule: PhaseRule) -> None:
+    """All of n = 1..20 on a tree that is built, each tolerance bounding the next as in `Minimax.sequence`."""
+    upper = rule.finish(tree, 0.0, 0).error
+    for n in COUNTS:
+        upper = least_tolerance(tree, n, rule, upper)[0].tolerance
 
 
 def print_scaling(sizes: list[int]) -> None:
@@ -69,12 +70,12 @@ def print_scaling(sizes: list[int]) -> None:
         repeat = 3 if size > 10**7 else 5
         MomentTree(curve)
         one_pass = timed(lambda c=curve: (c.edges.sum(), c.heights.sum()), repeat)
-        results = [
-            sequence_seconds(curve, basis, repeat)
-            for basis in (Basis(2), Basis(0), Basis(1), Basis(3), Basis(mixed=True))
-        ]
-        built = statistics.median(r[0] for r in results)
-        cells = " | ".join(f"{r[1]:.4f}" for r in results)
+        built = timed(lambda c=curve: MomentTree(c), repeat)
+        tree = MomentTree(curve)
+        cells = " | ".join(
+            f"{timed(lambda t=tree, r=rule: sequence_of_models(t, r), 7):.4f}"
+            for rule in (Uniform(2), Uniform(0), Uniform(1), Uniform(3), Mixed())
+        )
         print(f"| {size:,} | {one_pass:.5f} | {built:.5f} | {built / one_pass:.1f} | {cells} |", flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"\nPeak memory of this process: {peak:.1f} GiB.\n")

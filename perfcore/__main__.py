@@ -26,6 +26,9 @@ def main() -> None:
             complete_var=f"_{name.upper().replace('-', '_')}_COMPLETE",
         )
         sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(2)
     except PerfError as error:
         _fail(str(error))
     except click.UsageError as error:

@@ -36,7 +36,7 @@ class CommandFolder(click.Group):
 )
 @click.version_option(perfcore.__version__, prog_name="perfcore")
 def perf() -> None:
-    r"""Performance models from measurements of parallel programs.
+    """Performance models from measurements of parallel programs.
 
     \b
     perf fit trace.prv --fitter worley --phases 9 --plot phases.png

@@ -12,7 +12,7 @@ __all__ = ["command"]
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    r"""Print a completion script for SHELL.
+    """Print a completion script for SHELL.
 
     \b
     eval "$(perf completion bash)"

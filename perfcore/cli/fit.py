@@ -41,7 +41,7 @@ def command(
     read_pairs: tuple[str, ...],
     **options: Any,
 ) -> None:
-    r"""Fit a model to DATA, a file or - for standard input.
+    """Fit a model to DATA, a file or - for standard input.
 
     \b
     perf fit trace.prv --fitter worley --phases 9

@@ -15,7 +15,7 @@ __all__ = ["command"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reader_options
 def command(data: str, as_json: bool, reader: str | None, read_pairs: tuple[str, ...]) -> None:
-    r"""Say what DATA is, how much is in it, and what can be done with it.
+    """Say what DATA is, how much is in it, and what can be done with it.
 
     \b
     perf info trace.prv

@@ -23,7 +23,7 @@ __all__ = ["command"]
 )
 @reader_options
 def command(subject: str, data: str | None, output: str, reader: str | None, read_pairs: tuple[str, ...]) -> None:
-    r"""Draw SUBJECT, a model file (.json) or data; DATA are drawn below a model.
+    """Draw SUBJECT, a model file (.json) or data; DATA are drawn below a model.
 
     \b
     perf plot model.json trace.prv -o phases.svg

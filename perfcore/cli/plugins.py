@@ -21,7 +21,7 @@ def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 @click.argument("name", required=False, shell_complete=_names)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(name: str | None, as_json: bool) -> None:
-    r"""List what is installed; with NAME the options of one; with `check` import everything and report.
+    """List what is installed; with NAME the options of one; with `check` import everything and report.
 
     \b
     perf plugins

@@ -57,7 +57,7 @@ def parse_points(text: str) -> tuple[str, list[float]]:
 @click.option("--interval", type=float, help="Coverage of bounds to print, such as 0.95.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(model: str, at: str, interval: float | None, as_json: bool) -> None:
-    r"""Predict with MODEL, a file that `perf fit -o` wrote.
+    """Predict with MODEL, a file that `perf fit -o` wrote.
 
     \b
     perf predict model.json --at t=0,1500

@@ -22,7 +22,7 @@ __all__ = ["command"]
 @click.option("--curve", is_flag=True, help="Write a trace's utilization curve instead of its intervals.")
 @reader_options
 def command(data: str, output: str, curve: bool, reader: str | None, read_pairs: tuple[str, ...]) -> None:
-    r"""Read DATA and write it in another format.
+    """Read DATA and write it in another format.
 
     \b
     perf read trace.prv -o trace.parquet

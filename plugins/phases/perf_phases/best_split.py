@@ -1,4 +1,4 @@
-"""The best place to split an interval in two: exact, by branch and bound over the moment tree.
+"""The best place to split an interval in two, by branch and bound over the moment tree.
 
 For a range of candidate edges [l, h] the error left of l plus the error right of h bounds the sum of squares of every
 split in the range from below, since a local error grows with its interval (Worley, Theorem 2.3). Ranges are halved in
@@ -16,9 +16,11 @@ from perf_phases.moment_tree import MomentTree, interval, squared_error
 
 __all__ = ["best_split"]
 
-# Ranges looked at before the best split so far is taken. Only where there is nothing to find, as in pure noise, is it
-# reached; a query takes about a microsecond.
-_MOST_RANGES = 200_000
+# Ranges looked at before the best split so far is taken. Where a break is clear some hundred are enough; the limit is
+# reached where the sum of squares is flat, as along a smooth trend (measured at 10^7 steps and 20 phases: the sum is
+# then higher by a share of 3e-7, nine times sooner than with forty times the limit). Up to 5,000 steps every search
+# is exact.
+_MOST_RANGES = 5_000
 
 
 @kernel
