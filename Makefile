@@ -3,20 +3,28 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test slow lint docs clean
 
 demo: $(VENV)/.installed
-	$(BIN)/perf fit examples/cholesky/cholesky_trace.csv.gz --fitter worley --phases auto --refine -o demo/model.json --plot demo/phases.png
+	$(BIN)/perf fit examples/cholesky/cholesky_trace.csv.gz --fitter worley --phases auto --degree 2 --refine \
+		-o demo/model.json --plot demo/phases.png
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest
+
+slow: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest docs README.md perfcore plugins
+	$(BIN)/python -m pytest docs README.md
+	$(BIN)/python -m pytest --doctest-modules perfcore plugins
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -q -W -b html docs docs/_build
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -31,6 +39,10 @@ $(VENV)/.installed-test: $(VENV)/.installed pyproject.toml
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,lint]"
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
 	@touch $@
 
 clean:

@@ -19,10 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+
 from perf_phases.algorithm_k import Mixed, PhaseRule, Uniform
 from perf_phases.minimax import Minimax, MinimaxOptions, least_tolerance
 from perf_phases.moment_tree import MomentTree
-
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 

@@ -25,7 +25,6 @@ def main() -> None:
             standalone_mode=False,
             complete_var=f"_{name.upper().replace('-', '_')}_COMPLETE",
         )
-        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         sys.exit(2)
@@ -39,10 +38,6 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo(f"{name}: interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output went away, as with `| head`; Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
     sys.exit(status if isinstance(status, int) else 0)
 
 

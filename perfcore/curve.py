@@ -279,7 +279,8 @@ def _check(edges: npt.NDArray[Any], heights: Floats, source: str) -> bool:
                 f"{source}: height {heights[at]} of step {at} (from time {edges[at]!s}); "
                 "heights must be finite and not negative"
             )
-        widths = np.diff(edges[first : first + _CHUNK + 1])
+        with np.errstate(invalid="ignore"):  # infinity minus infinity is reported below
+            widths = np.diff(edges[first : first + _CHUNK + 1])
         good = widths > 0
         if not good.all():
             increasing = (widths >= 0) & (widths < np.inf)
@@ -290,8 +291,9 @@ def _check(edges: npt.NDArray[Any], heights: Floats, source: str) -> bool:
                     "times must be finite and increase"
                 )
             zero_width = True
-    if not np.isfinite(edges[[0, -1]].astype(np.float64)).all():
-        raise DataError(f"{source}: the times must be finite")
+    for at in (0, len(edges) - 1):  # what lies between has passed, since it increases
+        if not np.isfinite(edges[at]):
+            raise DataError(f"{source}: time {edges[at]!s} at edge {at}; times must be finite and increase")
     return zero_width
 
 

@@ -20,15 +20,20 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     InputError
-        The folder cannot be written.
+        The folder cannot be written, or the disk is full.
     """
-    target = Path(path)
     try:
+        # A device or a pipe, such as /dev/null, is written into: replacing it would destroy it.
+        target = Path(path)
+        special = target.exists() and not (target.is_file() or target.is_dir())
+        if not special:
+            target = target.resolve()  # a link stays, and what it names is replaced
         target.parent.mkdir(parents=True, exist_ok=True)
         # The ending stays: matplotlib and DuckDB choose the format by it.
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".tmp-", suffix=target.suffix)
+        folder = None if special else target.parent
+        handle, name = tempfile.mkstemp(dir=folder, prefix=".tmp-", suffix=target.suffix)
     except OSError as error:
-        raise InputError(target, f"cannot be written: {error.strerror or error}") from error
+        raise InputError(path, f"cannot be written: {error.strerror or error}") from error
     os.close(handle)
     temporary = Path(name)
     try:
@@ -36,10 +41,12 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
-        try:
+        if special:
+            target.write_bytes(temporary.read_bytes())
+        else:
             temporary.replace(target)
-        except OSError as error:
-            raise InputError(target, f"cannot be written: {error.strerror or error}") from error
+    except OSError as error:
+        raise InputError(path, f"cannot be written: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -154,7 +154,7 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{name}: there is no such file") from None
     except OSError as error:
         raise ModelFileError(f"{name}: cannot be read: {error.strerror or error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ModelFileError(f"{name}: not a model file: {error}") from None
     if not isinstance(content, dict) or "schema" not in content or not isinstance(content.get("model"), dict):
         raise ModelFileError(f"{name}: not a model file; `perf fit DATA -o {name}` makes one")

@@ -81,7 +81,7 @@ def plot(model: Model | None, data: Any, path: str | os.PathLike[str]) -> None:
         write_bytes(path, _page(figure, model, title).encode())
         return
     with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=150, metadata={"Date": None} if ending == ".svg" else None)
+        _save(figure, temporary, ending)
 
 
 def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> float:
@@ -112,10 +112,19 @@ def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:
     axes.set_ylabel("processors computing")
 
 
+def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:
+    """Write a drawing; the same one gives the same bytes, so neither the date nor random names go into it."""
+    import matplotlib as mpl
+
+    date = {".svg": "Date", ".pdf": "CreationDate"}.get(ending)
+    with mpl.rc_context({"svg.hashsalt": "perfcore"}):
+        figure.savefig(target, format=ending[1:], dpi=150, metadata=None if date is None else {date: None})
+
+
 def _page(figure: Figure, model: Model | None, title: str) -> str:
-    drawing = io.StringIO()
-    figure.savefig(drawing, format="svg", metadata={"Date": None})
-    svg = drawing.getvalue()
+    drawing = io.BytesIO()
+    _save(figure, drawing, ".svg")
+    svg = drawing.getvalue().decode()
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",

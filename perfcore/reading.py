@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfcore import options as option_tools
-from perfcore.errors import InputError, OptionError
+from perfcore.errors import InputError, OptionError, PerfError
 from perfcore.files import atomic_path
 from perfcore.registry import registry
 from perfcore.source import Source
 
 if TYPE_CHECKING:
     from perfcore.contracts import Reader
+    from perfcore.registry import Entry
 
-__all__ = ["read", "recognise", "write"]
+__all__ = ["read", "recognise", "write", "writer"]
 
 
 def recognise(source: Source) -> tuple[str, Reader]:
@@ -24,15 +25,20 @@ def recognise(source: Source) -> tuple[str, Reader]:
     Raises
     ------
     InputError
-        No reader knows it; the message lists the formats.
+        No reader knows it; the message lists the formats, and the readers that could not be asked.
     """
     best: tuple[float, str, Reader] | None = None
     entries = registry().entries("readers")
+    problems = []
     # A reader that claims the ending is asked first, so that others are imported only when it declines.
     for name, entry in sorted(entries.items(), key=lambda item: source.suffix not in item[1].suffixes):
         if best is not None and source.suffix not in entry.suffixes:
             break
-        reader: Reader = entry.load()()
+        try:
+            reader: Reader = entry.load()()
+        except PerfError as error:  # one that lacks its library must not keep the others from reading
+            problems.append(str(error))
+            continue
         sureness = reader.sniff(source)
         if sureness > 0 and (best is None or sureness > best[0]):
             best = (sureness, name, reader)
@@ -40,7 +46,7 @@ def recognise(source: Source) -> tuple[str, Reader]:
         raise InputError(
             source.name,
             f"not in a format that is known here ({', '.join(entries)}); "
-            "name the format with --reader, or see `perf plugins` for what is installed",
+            + "; ".join(["name the format with --reader, or see `perf plugins` for what is installed", *problems]),
         )
     return best[1], best[2]
 
@@ -86,6 +92,31 @@ def read(path: str | os.PathLike[str], *, reader: str | None = None, **options: 
             raise InputError(source.name, f"nested too deeply: {error}") from error
 
 
+def writer(path: str | os.PathLike[str]) -> Reader:
+    """The reader that writes the format that the ending of ``path`` names.
+
+    Raises
+    ------
+    OptionError
+        None writes this ending.
+    """
+    suffix = Path(path).suffix.lower()
+    entries = registry().entries("readers").values()
+    for entry in entries:
+        if suffix in entry.suffixes and (implementation := _writing(entry)) is not None:
+            return implementation
+    endings = [ending for entry in entries if _writing(entry) is not None for ending in entry.suffixes]
+    raise OptionError(f"cannot write {os.fspath(path)!r}: the ending must be one of {', '.join(endings)}")
+
+
+def _writing(entry: Entry) -> Reader | None:
+    try:
+        reader: Reader = entry.load()()
+    except PerfError:  # one that lacks its library must not keep the others from writing
+        return None
+    return reader if reader.writes else None
+
+
 def write(data: Any, path: str | os.PathLike[str]) -> None:
     """Write data in the format that the ending of ``path`` names, whole or not at all.
 
@@ -94,15 +125,6 @@ def write(data: Any, path: str | os.PathLike[str]) -> None:
     OptionError
         No reader writes this ending.
     """
-    suffix = Path(path).suffix.lower()
-    endings: list[str] = []
-    for entry in registry().entries("readers").values():
-        implementation: Reader = entry.load()()
-        if not implementation.writes:
-            continue
-        if suffix in entry.suffixes:
-            with atomic_path(path) as temporary:
-                implementation.write(data, temporary)
-            return
-        endings += entry.suffixes
-    raise OptionError(f"cannot write {os.fspath(path)!r}: the ending must be one of {', '.join(endings)}")
+    implementation = writer(path)
+    with atomic_path(path) as temporary:
+        implementation.write(data, temporary)

@@ -111,7 +111,7 @@ class Registry:
             self._collect(name, distribution, load(), staged)
         except Exception as error:  # anything that a third party's import can raise
             problem = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
-            self.plugins.append(Plugin(name, distribution, problem))
+            self.plugins.append(Plugin(name, distribution, " ".join(problem.splitlines())))
             return
         for entry in staged:
             self._entries[entry.kind][entry.name] = entry

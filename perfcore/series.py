@@ -33,7 +33,7 @@ class Series:
     Raises
     ------
     DataError
-        Lengths differ, there are no columns, or the times do not increase.
+        Lengths differ, there are no columns, or the times are not finite or do not increase.
 
     Examples
     --------
@@ -62,6 +62,10 @@ class Series:
         for name, values in self.columns.items():
             if values.shape != self.times.shape or values.ndim != 1:
                 raise DataError(f"{source}: column {name!r} has {values.size} values for {self.times.size} times")
+        finite = np.isfinite(self.times)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            raise DataError(f"{source}: time {self.times[at]!s} of sample {at}; times must be finite and increase")
         rising = np.diff(self.times) > 0
         if not rising.all():
             at = int(np.argmin(rising)) + 1

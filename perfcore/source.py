@@ -45,33 +45,41 @@ class Source:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name = os.fspath(path)
+        self._named = Path(path)
+        # Bytes that are no text could be neither printed nor saved.
+        self.name = os.fsencode(path).decode(errors="replace")
         self.is_stdin = self.name == "-"
         self._spooled: Path | None = None
-        if self.is_stdin:
-            self.path = self._spool(sys.stdin.buffer)
-        else:
-            self.path = Path(path)
-            if not self.path.exists():
-                raise InputError(self.name, "there is no such file")
-            if self.path.is_dir():
-                raise InputError(self.name, "is a folder; name a file in it")
-            if not self.path.is_file():  # a pipe: it can be read only once
-                with self.path.open("rb") as pipe:
-                    self.path = self._spool(pipe)
-        try:
-            with self.path.open("rb") as raw:
-                self.is_gzip = raw.read(2) == _GZIP_MAGIC
-            with self.open() as stream:
-                self.head = stream.read(HEAD_BYTES)
-        except OSError as error:
-            raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
-        if not self.head:
-            raise InputError(self.name, "the file is empty")
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)  # what was spooled must not outlive a failure
+            try:
+                self.path = self._locate()
+                with self.path.open("rb") as raw:
+                    self.is_gzip = raw.read(2) == _GZIP_MAGIC
+                with self.open() as stream:
+                    self.head = stream.read(HEAD_BYTES)
+            except OSError as error:
+                raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
+            if not self.head:
+                raise InputError(self.name, "the file is empty")
+            undo.pop_all()
         suffixes = [] if self.is_stdin else [s.lower() for s in self.path.suffixes]
         if suffixes and suffixes[-1] == ".gz":
             suffixes.pop()
         self.suffix = suffixes[-1] if suffixes else ""
+
+    def _locate(self) -> Path:
+        """The file to read: the named one, or a copy of what can be read only once."""
+        if self.is_stdin:
+            return self._spool(sys.stdin.buffer)
+        if not self._named.exists():
+            raise InputError(self.name, "there is no such file")
+        if self._named.is_dir():
+            raise InputError(self.name, "is a folder; name a file in it")
+        if self._named.is_file():
+            return self._named
+        with self._named.open("rb") as pipe:
+            return self._spool(pipe)
 
     def _spool(self, stream: BinaryIO) -> Path:
         handle, name = tempfile.mkstemp(prefix="perfcore-stdin-")

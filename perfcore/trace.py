@@ -55,7 +55,7 @@ class Trace:
     Raises
     ------
     DataError
-        Wrong lengths, an end before its start, or overlapping states of one location.
+        Wrong lengths, an index without a name, an end before its start, or overlapping states of one location.
 
     Examples
     --------
@@ -216,6 +216,17 @@ def curve_from_changes(
 
 
 def _check_intervals(trace: Trace) -> None:
+    for what, codes, names in (
+        ("location", trace.location, trace.locations),
+        ("state", trace.state, trace.states),
+    ):
+        unnamed = (codes < 0) | (codes >= len(names))
+        if unnamed.any():
+            at = int(np.argmax(unnamed))
+            raise DataError(
+                f"{trace.source}: interval {at} has {what} {codes[at]}, but there are {len(names)} {what}s; "
+                f"{what} is an index into {what}s"
+            )
     backwards = trace.end_ns < trace.start_ns
     if backwards.any():
         at = int(np.argmax(backwards))

@@ -6,13 +6,19 @@ A command module has a `click.Command` named ``command``; its file name is the c
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import sys
+from typing import Any
 
 import click
 
 import perfcore
+from perfcore.errors import UnknownNameError
 
 __all__ = ["perf"]
+
+_SIGPIPE_STATUS = 128 + 13  # what a shell reports for a program that SIGPIPE ended
 
 
 class CommandFolder(click.Group):
@@ -28,6 +34,23 @@ class CommandFolder(click.Group):
             return None
         found: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name the nearest."""
+        if args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
+            raise UnknownNameError("command", args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; that nobody reads what it prints, as with ``| head``, is no error."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Python would complain once more when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise click.exceptions.Exit(_SIGPIPE_STATUS) from None
 
 
 @click.group(

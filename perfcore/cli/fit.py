@@ -76,4 +76,4 @@ def command(
         print_table(header, rows)
     for what, path in (("model", output), ("picture", picture)):
         if path is not None:
-            click.echo(f"{what}: {path}")
+            click.echo(f"{what}: {click.format_filename(path)}")

@@ -23,7 +23,7 @@ def command(data: str, as_json: bool, reader: str | None, read_pairs: tuple[str,
     with reporting():
         from perfcore.describe import describe
 
-        facts = describe(read_file(data, reader, read_pairs), data)
+        facts = describe(read_file(data, reader, read_pairs), click.format_filename(data))
     if as_json:
         print_json(facts)
         return

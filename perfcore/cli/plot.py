@@ -42,4 +42,4 @@ def command(subject: str, data: str | None, output: str, reader: str | None, rea
             raise click.UsageError("the first of two files must be a model, made by `perf fit -o model.json`")
         else:
             perfcore.plot(None, read_file(subject, reader, read_pairs), output)
-    click.echo(f"picture: {output}")
+    click.echo(f"picture: {click.format_filename(output)}")

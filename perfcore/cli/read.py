@@ -30,11 +30,13 @@ def command(data: str, output: str, curve: bool, reader: str | None, read_pairs:
     """
     with reporting():
         import perfcore
+        from perfcore.reading import writer
 
+        writer(output)  # a wrong ending is said before a long file is read
         content = read_file(data, reader, read_pairs)
         if curve:
             if not isinstance(content, perfcore.Trace):
                 raise click.UsageError("--curve belongs to traces; these data have no states")
             content = content.utilization()
         perfcore.write(content, output)
-    click.echo(f"{output}: {content!r}")
+    click.echo(f"{click.format_filename(output)}: {content!r}")

@@ -1,5 +1,6 @@
 """Other functions than polynomials: the same algorithm on a tree of triangular factors."""
 
+import itertools
 import math
 
 import numpy as np
@@ -35,9 +36,7 @@ def test_errors_and_coefficients_are_those_of_dense_least_squares(noisy):
     # Midpoints of 200 slices of each step: an independent rule, accurate to about 1e-7 here.
     edges = tree.edges
     fine = np.unique(
-        np.clip(
-            np.concatenate([np.linspace(a, b, 201) for a, b in zip(edges[:-1], edges[1:], strict=True)]), begin, end
-        )
+        np.clip(np.concatenate([np.linspace(a, b, 201) for a, b in itertools.pairwise(edges)]), begin, end)
     )
     middle, width = 0.5 * (fine[1:] + fine[:-1]), np.diff(fine)
     design = np.column_stack([np.ones_like(middle), *(f(middle) for f in functions)]) * np.sqrt(width)[:, None]

@@ -1,6 +1,7 @@
 """Algorithms K and M: optimal, equidistributed, invariant."""
 
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -21,7 +22,7 @@ def tolerance(curve, n_phases, degree):
 
 def local_errors(exact, curve, breaks, degree):
     edges, heights = curve.relative_edges.tolist(), curve.heights.tolist()
-    return [math.sqrt(exact(edges, heights, a, b, degree)) for a, b in zip(breaks[:-1], breaks[1:], strict=True)]
+    return [math.sqrt(exact(edges, heights, a, b, degree)) for a, b in itertools.pairwise(breaks)]
 
 
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
@@ -82,9 +83,7 @@ def test_equidistribution_on_a_large_curve(noisy, degree):
     tree = MomentTree(curve)
 
     def errors(breaks):
-        return [
-            math.sqrt(tree.error(tree.interval(a, b), degree)) for a, b in zip(breaks[:-1], breaks[1:], strict=True)
-        ]
+        return [math.sqrt(tree.error(tree.interval(a, b), degree)) for a, b in itertools.pairwise(breaks)]
 
     found = Minimax().segment(curve, 20, Basis(degree))
     epsilon = found.statistics["tolerance"]
@@ -109,7 +108,7 @@ def test_sequence_equals_single_fits_and_falls(noisy):
     curve = noisy(400)
     sequence = [s.statistics["tolerance"] for s in Minimax().sequence(curve, range(1, 13), Basis(1))]
     assert sequence == pytest.approx([tolerance(curve, n, 1) for n in range(1, 13)], rel=1e-11)
-    assert all(later < earlier for earlier, later in zip(sequence[:-1], sequence[1:], strict=True))
+    assert all(later < earlier for earlier, later in itertools.pairwise(sequence))
 
 
 curves = st.lists(st.tuples(st.integers(1, 50), st.integers(0, 200)), min_size=8, max_size=60).map(
@@ -143,7 +142,7 @@ def test_shifting_and_reversing(curve, degree, n, shift):
 @given(curve=curves, n=st.integers(1, 12))
 @settings(deadline=None, max_examples=80)
 def test_mixed_keeps_its_bounds(curve, n):
-    """Section 5.1: constants within half of the squared tolerance, lines within three quarters, quadratics within it."""
+    """Section 5.1: constants within half of the squared tolerance, lines in three quarters, quadratics in all of it."""
     found = Minimax().segment(curve, n, Basis(mixed=True))
     assert 1 <= len(found.breaks) - 1 <= max(n, 1)
     assert found.breaks[0] == 0.0

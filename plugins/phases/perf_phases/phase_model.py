@@ -87,13 +87,13 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def bound(self) -> float:
-        """What falls with the number of phases: the tolerance where there is one, else the largest local error."""
-        return self.epsilon if self.tolerance is None else self.tolerance
+        """What falls with the number of phases: the tolerance where there is one, else the sum of squares."""
+        return self.sum_of_squares if self.tolerance is None else self.tolerance
 
     @property
     def bound_name(self) -> str:
         """Name of `bound`, for a heading."""
-        return "largest local error" if self.tolerance is None else "tolerance of local errors"
+        return "sum of squared errors" if self.tolerance is None else "tolerance of local errors"
 
 
 class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
@@ -341,7 +341,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
                 f"{phase.error:.6g}",
             ]
             if with_kept:
-                row.append("" if phase.kept is None else f"{phase.kept} of {following}")
+                row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
             rows.append(row)
         return header, rows
 
@@ -351,6 +351,10 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
     def _sequence_table(self) -> tuple[list[str], list[list[str]]]:
         header = ["phases", "epsilon", "tolerance", "drop", "sum of squares", "drop"]
         header += ["breaks kept", "evaluations", "updates", "seconds"]
+        # For polynomials of one degree the tolerance is the largest error, and one column says it.
+        weighted = any(
+            e.tolerance is not None and abs(e.tolerance - e.epsilon) > 1e-9 * e.epsilon for e in self.sequence
+        )
         rows = []
         before: SequenceEntry | None = None
         for entry in self.sequence:
@@ -359,8 +363,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
                 [
                     str(entry.n_phases),
                     f"{entry.epsilon:.6g}",
-                    "" if entry.tolerance is None else f"{entry.tolerance:.6g}",
-                    _drop(before.bound if before else None, entry.bound),
+                    f"{entry.tolerance:.6g}" if weighted and entry.tolerance is not None else "",
+                    "" if entry.tolerance is None else _drop(before.tolerance if before else None, entry.tolerance),
                     f"{entry.sum_of_squares:.6g}",
                     _drop(before.sum_of_squares if before else None, entry.sum_of_squares),
                     f"{sum(entry.kept) / possible:.0%}" if possible else "",

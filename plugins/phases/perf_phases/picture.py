@@ -79,8 +79,9 @@ def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
         linewidth=1.4,
         label="model",
     )
-    lowest = min(0.0, float(np.min(np.concatenate(values))))
-    axes.set_ylim(bottom=lowest * 1.05)
+    drawn = np.concatenate(values)
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(min(bottom, 1.05 * float(drawn.min())), max(top, 1.05 * float(drawn.max())))
     axes.set_title(model.title, fontsize=10, loc="left")
     # Above the axes, where no data can lie behind it.
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8, frameon=False)

@@ -1,0 +1,171 @@
+"""What every fitter and its model promise."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import perfcore
+from perfcore.errors import PerfError, UnknownNameError
+from perfcore.model import SCHEMA, Model, Parameter
+from perfcore.registry import registry
+from perfcore.testing._options import check_options
+
+__all__ = ["FitterSuite"]
+
+
+class FitterSuite:
+    """Tests of one fitter, by its registered name: model files are loaded through the registry.
+
+    Attributes
+    ----------
+    name : str
+        What the fitter is registered as.
+    options : mapping
+        Options to fit with.
+    """
+
+    name: str
+    options: Mapping[str, Any] = MappingProxyType({})
+
+    def data(self) -> Any:
+        """Small data that the fitter takes; override it."""
+        raise NotImplementedError
+
+    def points(self) -> npt.NDArray[np.float64]:
+        """At least two points at which the model can predict; override it."""
+        raise NotImplementedError
+
+    def fit(self) -> Model:
+        """The model of the suite's data."""
+        return perfcore.fit(self.data(), fitter=self.name, **self.options)
+
+    def test_options(self) -> None:
+        """Options can be listed and accept their defaults."""
+        check_options(registry().load("fitters", self.name).Options)
+
+    def test_unknown_option(self) -> None:
+        """Refused, and the message names the fitter."""
+        with pytest.raises(UnknownNameError, match=self.name):
+            perfcore.fit(self.data(), fitter=self.name, **{**self.options, "no_such_option": 1})
+
+    def test_data_of_another_type(self) -> None:
+        """Refused in one line."""
+        with pytest.raises(PerfError) as caught:
+            perfcore.fit(object(), fitter=self.name, **self.options)
+        assert len(str(caught.value).splitlines()) == 1
+
+    def test_model_is_of_the_announced_type(self) -> None:
+        """The type by which its file is read."""
+        fitter, model = registry().load("fitters", self.name), self.fit()
+        assert type(model) is fitter.model_type
+        assert model.kind
+        assert model.variable
+
+    def test_model_is_frozen(self) -> None:
+        """No field can be set."""
+        model = self.fit()
+        for name in model.__struct_fields__:
+            with pytest.raises(AttributeError):
+                setattr(model, name, getattr(model, name))
+
+    def test_model_says_where_it_comes_from(self) -> None:
+        """Fitter, version, data, and every option with its value."""
+        origin = self.fit().origin
+        assert origin.fitter == self.name
+        assert origin.version
+        assert origin.source
+        assert origin.fingerprint
+        assert set(self.options) <= set(origin.options)
+
+    def test_fits_are_reproducible(self) -> None:
+        """The same data give the same numbers."""
+        assert self.fit().parameters == self.fit().parameters
+
+    def test_predicts_arrays(self) -> None:
+        """Array in, array out, of the same length; a list will do."""
+        model, points = self.fit(), self.points()
+        values = model.predict(points)
+        assert values.shape == points.shape
+        assert values.dtype == np.float64
+        assert np.isfinite(values).all()
+        np.testing.assert_array_equal(model.predict(points.tolist()), values)
+        np.testing.assert_array_equal(model.predict(points[::-1]), values[::-1])
+
+    def test_predicts_bounds(self) -> None:
+        """Value, lower and upper bound; a higher coverage is wider; a coverage is above 0 and below 1."""
+        model, points = self.fit(), self.points()
+        value, lower, upper = model.predict(points, interval=0.5).T
+        np.testing.assert_array_equal(value, model.predict(points))
+        assert (lower <= value).all()
+        assert (value <= upper).all()
+        _, lowest, uppermost = model.predict(points, interval=0.99).T
+        assert (lowest <= lower).all()
+        assert (upper <= uppermost).all()
+        for coverage in (0.0, 1.0, -1.0, math.nan):
+            with pytest.raises(PerfError):
+                model.predict(points, interval=coverage)
+
+    def test_parameters(self) -> None:
+        """Finite numbers under different names; a standard error is a number or None."""
+        parameters = self.fit().parameters
+        assert parameters
+        assert len({parameter.name for parameter in parameters}) == len(parameters)
+        for parameter in parameters:
+            assert isinstance(parameter, Parameter)
+            assert math.isfinite(parameter.estimate)
+            assert parameter.standard_error is None or parameter.standard_error >= 0.0
+
+    def test_statistics(self) -> None:
+        """Named numbers and words; a determination coefficient says of which kind it is."""
+        for name, value in self.fit().statistics.items():
+            assert isinstance(value, (int, float, str, type(None)))
+            assert not isinstance(value, float) or math.isfinite(value), f"{name} is {value}"
+            assert not name.startswith("r2") or name.endswith(("uncentered", "centered")), name
+
+    def test_texts(self) -> None:
+        """Formula, title, summary and tables can be printed as they are."""
+        model = self.fit()
+        assert model.formula.strip()
+        assert len(model.title.splitlines()) == 1
+        assert model.summary()
+        assert all(len(line.splitlines()) == 1 for line in model.summary())
+        for _, header, rows in model.tables():
+            assert all(len(row) == len(header) for row in rows)
+
+    def test_file_is_strict_json_that_says_what_it_is(self) -> None:
+        """Schema, kind and origin beside the model; NaN and infinity are not JSON."""
+        model = self.fit()
+        text = json.dumps(model.to_dict(), allow_nan=False)
+        content = json.loads(text)
+        assert content["schema"] == SCHEMA
+        assert content["kind"] == model.kind
+        assert set(content) == {
+            *("schema", "kind", "model", "fitter", "options"),
+            *("source", "fingerprint", "version"),
+        }
+
+    def test_saved_and_loaded_it_is_the_same(self, tmp_path: Path) -> None:
+        """Equal as a value, equal in what it predicts, and equal in its content."""
+        model = self.fit()
+        model.save(tmp_path / "model.json")
+        loaded = perfcore.load(tmp_path / "model.json")
+        assert loaded == model
+        assert loaded.to_dict() == model.to_dict()
+        np.testing.assert_array_equal(loaded.predict(self.points()), model.predict(self.points()))
+
+    def test_draws_itself_with_and_without_its_data(self, tmp_path: Path) -> None:
+        """A picture is written."""
+        model = self.fit()
+        perfcore.plot(model, self.data(), tmp_path / "with.svg")
+        perfcore.plot(model, None, tmp_path / "without.svg")
+        assert b"<svg" in (tmp_path / "with.svg").read_bytes()
+        assert b"<svg" in (tmp_path / "without.svg").read_bytes()

@@ -1,0 +1,77 @@
+"""The program, run within this process as ``perf`` would be."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from perfcore.__main__ import main
+
+
+class Outcome(NamedTuple):
+    """How a run ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+@pytest.fixture
+def perf(monkeypatch, capsys):
+    """Run the program; what it says on stderr is a failure, unless a status is expected."""
+
+    def run(*words, status=0, name="perf") -> Outcome:
+        monkeypatch.setattr(sys, "argv", [name, *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        outcome = Outcome(ended.value.code, *capsys.readouterr())
+        assert outcome.status == status, outcome.err
+        assert status != 0 or outcome.err == ""
+        return outcome
+
+    return run
+
+
+@pytest.fixture
+def refused(perf):
+    """Run the program on a mistake: status 2, nothing on stdout, and one line on stderr, which is given back."""
+
+    def run(*words) -> str:
+        outcome = perf(*words, status=2)
+        assert outcome.out == ""
+        assert outcome.err.startswith("perf: error: ")
+        assert outcome.err.endswith("\n")
+        assert len(outcome.err.splitlines()) == 1, outcome.err
+        return outcome.err.removeprefix("perf: error: ").removesuffix("\n")
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def program():
+    """Run the installed program in a process of its own."""
+
+    def run(*words, name="perf", **options) -> Outcome:
+        executable = Path(sys.executable).with_name(name)
+        done = subprocess.run(
+            [executable, *map(str, words)], capture_output=True, text=True, check=False, timeout=60, **options
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, with a curve and a trace in it."""
+    monkeypatch.chdir(tmp_path)
+    # Two levels, 1 and 5, that change at 40 us.
+    Path("curve.csv").write_text("start,end,value\n0,25,1\n25,40,1\n40,70,5\n70,100,5\n")
+    Path("trace.csv").write_text("start_us,end_us,location,state\n0,40,cpu0,run\n40,100,cpu0,wait\n0,100,cpu1,run\n")
+    return tmp_path

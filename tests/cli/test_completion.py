@@ -1,0 +1,96 @@
+"""Shell completion: commands, options and names, in three shells."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def complete(perf, monkeypatch):
+    """Words that bash would offer for the last, perhaps unfinished, word of a line."""
+
+    def complete(line, shell="bash"):
+        words = line.split(" ")
+        monkeypatch.setenv("_PERF_COMPLETE", f"{shell}_complete")
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", words[-1] if shell == "fish" else str(len(words) - 1))
+        return perf().out.split()
+
+    return complete
+
+
+def bash(offered):
+    return {word.partition(",")[2] for word in offered}
+
+
+def test_commands(complete):
+    assert bash(complete("perf ")) == {"completion", "fit", "info", "plot", "plugins", "predict", "read"}
+    assert bash(complete("perf p")) == {"plot", "plugins", "predict"}
+
+
+def test_options_of_the_fitter_and_of_the_selected_part(complete):
+    assert {"--phases", "--degree", "--break-tolerance", "--json"} <= bash(complete("perf fit x.csv --"))
+    offered = bash(complete("perf fit x.csv --segmenter hill-climb --"))
+    assert "--start" in offered
+    assert "--break-tolerance" not in offered
+
+
+def test_names_of_registered_things(complete):
+    assert bash(complete("perf fit x.csv --fitter ")) == {"worley"}
+    assert bash(complete("perf fit x.csv --segmenter ")) >= {"minimax", "greedy", "hill-climb", "least-squares"}
+    assert bash(complete("perf fit x.csv --segmenter hill-climb --start g")) == {"greedy"}
+    assert bash(complete("perf fit x.csv --reader par")) == {"paraver", "parquet"}
+    assert {"check", "worley", "csv", "exp"} <= bash(complete("perf plugins "))
+
+
+def test_after_a_comma_the_next_of_several(complete):
+    offered = complete("perf fit x.csv --functions log,")
+    assert {word.removeprefix("plain,") for word in offered} == {"log,exp", "log,log", "log,reciprocal"}
+
+
+def test_nothing_is_offered_or_said_about_what_is_unknown(complete):
+    assert "minimax" not in bash(complete("perf fit x.csv --fitter worly --segmenter "))
+    complete("perf fti --")
+
+
+def test_other_shells(complete):
+    # zsh is given triples of type, word and help; fish one pair a line.
+    assert complete("perf fit x.csv --rule ", "zsh")[:3] == ["plain", "knee", "_"]
+    assert complete("perf fit x.csv --rule p", "fish") == ["plain,penalty"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("name", ["perf", "perfcore"])
+def test_each_name_of_the_program_has_its_script(perf, monkeypatch, shell, name):
+    script = perf("completion", shell, name=name).out
+    assert f"_{name.upper()}_COMPLETE={shell}_complete" in script
+    assert f" {name}" in script
+    if shutil.which(shell):
+        done = subprocess.run([shell, "-n"], input=script, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_bash_completes_with_the_script(program, tmp_path):
+    """The whole way: the script is sourced, and its function called as bash would."""
+    script = tmp_path / "completion.bash"
+    script.write_text(program("completion", "bash").out)
+    steps = [
+        f"source {script}",
+        "COMP_WORDS=(perf fit x.csv --segmenter hill)",
+        "COMP_CWORD=4",
+        '_perf_completion perf hill "--segmenter"',
+        "echo ${COMPREPLY[@]}",
+    ]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(steps)], capture_output=True, text=True, check=True, env=os.environ | {"PATH": path}
+    )
+    assert done.stdout.split() == ["hill-climb"]
+
+
+def test_another_shell(refused):
+    assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in refused("completion", "tcsh")

@@ -1,0 +1,181 @@
+"""``perf fit``: data to a model, and one line for each way to get it wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import perfcore
+
+ARGUMENTS = ("--fitter", "worley", "--phases", "2", "--degree", "0")
+
+
+def without_seconds(model):
+    """A model file's content but for how long it took."""
+    if isinstance(model, dict):
+        return {key: without_seconds(value) for key, value in model.items() if key != "seconds"}
+    return [without_seconds(value) for value in model] if isinstance(model, (list, tuple)) else model
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_phases_as_a_table(perf):
+    lines = perf("fit", "curve.csv", *ARGUMENTS).lines
+    assert lines[0].startswith("2 phases of curve.csv")
+    header = next(number for number, line in enumerate(lines) if line.startswith("phase"))
+    assert [line.split()[:5] for line in lines[header + 1 :]] == [
+        ["1", "0", "ns", "40", "us"],
+        ["2", "40", "us", "100", "us"],
+    ]
+
+
+@pytest.mark.usefixtures("folder")
+def test_json_is_the_model_file_and_its_statistics(perf):
+    printed = json.loads(perf("fit", "curve.csv", *ARGUMENTS, "--json", "-o", "model.json").out)
+    assert [(phase["start"], phase["end"]) for phase in printed["model"]["phases"]] == [(0, 40), (40, 100)]
+    assert printed["statistics"]["epsilon"] == 0.0
+    del printed["statistics"]
+    assert json.loads(Path("model.json").read_text()) == printed
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ((), {}),
+        (
+            ("--phases", "1..3", "--rule", "penalty", "--refine"),
+            {"phases": range(1, 4), "rule": "penalty", "refine": True},
+        ),
+        (("--phases", "2", "--functions", "exp,log"), {"phases": 2, "functions": ["exp", "log"]}),
+        (
+            ("--phases=2", "--degree=1", "--segmenter=hill-climb", "--start=greedy"),
+            {"phases": 2, "degree": 1, "segmenter": "hill-climb", "start": "greedy"},
+        ),
+        (("--phases", "2", "--break-tolerance", "0.5"), {"phases": 2, "break_tolerance": 0.5}),
+    ],
+)
+def test_python_and_the_command_line_are_the_same_call(perf, words, options):
+    printed = json.loads(perf("fit", "curve.csv", "--json", *words).out)
+    del printed["statistics"]
+    model = perfcore.fit("curve.csv", fitter="worley", **options)
+    assert without_seconds(printed) == without_seconds(json.loads(json.dumps(model.to_dict())))
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_was_written_is_named_last(perf):
+    lines = perf("fit", "curve.csv", *ARGUMENTS, "-o", "new/model.json", "--plot", "new/phases.svg").lines
+    assert lines[-2:] == ["model: new/model.json", "picture: new/phases.svg"]
+    assert perfcore.load("new/model.json").breaks == (40.0,)
+
+
+@pytest.mark.usefixtures("folder")
+def test_states_of_a_trace(perf):
+    # Busy in "run" alone: 2 of 2 until 40 us, then 1. Busy in both: always 2.
+    phases = json.loads(perf("fit", "trace.csv", *ARGUMENTS, "--json").out)["model"]["phases"]
+    assert [phase["coefficients"] for phase in phases] == [[2.0], [1.0]]
+    phases = json.loads(perf("fit", "trace.csv", *ARGUMENTS, "--busy", "run,wait", "--json").out)["model"]["phases"]
+    assert [phase["coefficients"] for phase in phases] == [[2.0]]
+    phases = json.loads(perf("fit", "trace.csv", *ARGUMENTS, "--idle", "run", "--json").out)["model"]["phases"]
+    assert [phase["coefficients"] for phase in phases] == [[0.0], [1.0]]
+
+
+@pytest.mark.usefixtures("folder")
+def test_options_of_the_reader(perf):
+    printed = json.loads(perf("fit", "curve.csv", *ARGUMENTS, "-r", "time-unit=ms", "--json").out)
+    assert printed["model"]["time_unit"] == "ms"
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--fitter", "worly"], "unknown fitter 'worly': did you mean 'worley'? Known: worley"),
+        (["--segmenter", "minmax"], "did you mean 'minimax'?"),
+        (["--fases", "3"], "--phases"),
+        (["--phases", "0"], "worley: --phases '0': the number of phases must be at least 1"),
+        (["--phases", "-3"], "the number of phases must be at least 1"),
+        (["--phases", "5..2"], "the range must not decrease"),
+        (["--phases", "many"], "a number such as 9, a range such as 1..20, or auto is expected"),
+        (["--phases"], "'--phases' requires an argument"),
+        (["--degree", "4"], "worley: --degree '4': unknown value '4': Known: 0, 1, 2, 3, mixed"),
+        (["--rule", "knie"], "did you mean 'knee'?"),
+        (["--functions", "exp,lg"], "did you mean 'log'?"),
+        (["--scale", "0"], "worley: --scale '0': must be greater than 0"),
+        (["--break-tolerance", "nan"], "minimax: --break-tolerance 'nan': a finite number is expected"),
+        (["--start", "equal"], "No such option '--start'"),
+        (["--segmenter", "greedy", "--degree", "mixed"], "give --degree 0, 1, 2 or 3"),
+        (["--busy", "run"], "--busy and --idle belong to traces"),
+        (["--plot", "phases.jpg"], "cannot draw 'phases.jpg': the ending must be one of .png, .svg, .pdf, .html"),
+        (["--reader", "cvs"], "unknown reader 'cvs': did you mean 'csv'?"),
+        (["-r", "valu=x"], "unknown option of csv 'valu': did you mean 'value'?"),
+        (["-r", "value"], "--read 'value': KEY=VALUE is expected"),
+        (["-o", "."], ".: cannot be written: Is a directory"),
+    ],
+)
+def test_mistakes_in_options_write_nothing(refused, folder, words, message):
+    before = sorted(folder.iterdir())
+    # A picture and a model are asked for, and appear only if all is well.
+    assert message in refused("fit", "-o", "model.json", "curve.csv", *words)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_mistakes_in_options_are_found_before_the_data_are_read(refused):
+    assert "--phases" in refused("fit", "no such file", "--phases", "0")
+    assert "cannot draw" in refused("fit", "no such file", "--plot", "x.jpg")
+
+
+BAD_DATA = {
+    "empty.csv": ("", "empty.csv: the file is empty"),
+    "binary.csv": ("\x00\x01\x02" * 99, "binary.csv"),
+    "columns.csv": ("a,b\n1,2\n", "columns.csv:1: the columns a, b"),
+    "short.csv": ("start,end,value\n0,1,1\n1,2\n", "short.csv:3: has 2 fields"),
+    "nan.csv": ("time,value\n0,1\n1,nan\n2,3\n", "nan.csv:3: value is 'nan'"),
+    "infinite.csv": ("time,value\n0,1\n1,inf\n2,3\n", "infinite.csv:3: value is 'inf'"),
+    "negative.csv": ("time,value\n0,1\n1,-2\n2,3\n", "negative.csv:3: value is '-2'"),
+    "decreasing.csv": ("time,value\n0,1\n5,2\n3,1\n", "decreasing.csv:4: time is '3'"),
+    "twice.csv": ("time,value\n0,1\n0,2\n3,1\n", "twice.csv:3: time is '0'"),
+    "backwards.csv": ("start,end,location,state\n3,2,a,run\n", "backwards.csv:2: the state of 'a' ends at 2, before"),
+    "overlap.csv": ("start,end,location,state\n0,5,a,run\n4,9,a,wait\n", "overlap.csv:3: 'a' is in state 'wait'"),
+    "cut.prv": ("#Paraver (26/01/04 at 16:35):9:1(1):1:1(1:1)\n1:1:1:1:1:0\n", "cut.prv:2: state record has 6 fields"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_DATA)
+def test_bad_data_are_refused_with_their_place(refused, folder, name):
+    content, message = BAD_DATA[name]
+    (folder / name).write_bytes(content.encode())
+    assert message in refused("fit", name, "-o", "model.json")
+    assert not (folder / "model.json").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_unknown_states_are_refused_with_the_nearest(refused):
+    assert "unknown state 'runn': did you mean 'run'? Known: run, wait" in refused("fit", "trace.csv", "--busy", "runn")
+    assert "not both" in refused("fit", "trace.csv", "--busy", "run", "--idle", "wait")
+
+
+def test_files_that_are_not_there(refused, folder):
+    assert refused("fit", "none.csv") == "none.csv: there is no such file"
+    assert refused("fit", folder) == f"{folder}: is a folder; name a file in it"
+    assert "Missing argument 'DATA'" in refused("fit")
+    assert "unexpected extra argument" in refused("fit", "curve.csv", "curve.csv")
+
+
+def test_names_that_are_not_text(perf, folder):
+    data, model = folder / "caf\udce9.csv", folder / "caf\udce9.json"  # the byte E9, as Python spells it
+    data.write_text((folder / "curve.csv").read_text())
+    assert "caf\ufffd.csv" in perf("fit", data, *ARGUMENTS, "-o", model).out
+    assert perfcore.load(model).origin.source.endswith("caf\ufffd.csv")
+    assert json.loads(perf("info", data, "--json").out)["file"].endswith("caf\ufffd.csv")
+
+
+def test_help_has_the_options_of_the_fitter_and_of_the_part_that_it_selects(perf):
+    text = perf("fit", "--help").out
+    assert "Options of worley:" in text
+    assert "--phases" in text
+    assert "--break-tolerance" in text
+    text = perf("fit", "--segmenter", "hill-climb", "--help").out
+    assert "Options of hill-climb:" in text
+    assert "--start" in text
+    assert "--break-tolerance" not in text
+    assert "Options of worley" not in perf("fit", "--fitter", "worly", "--help").out

@@ -1,0 +1,113 @@
+"""The program as a whole: its names, its exit status, its streams, and how fast it says what it can."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perfcore
+from perfcore.errors import DataError
+
+HEAVY = {"numpy", "scipy", "pandas", "numba", "matplotlib", "duckdb", "statsmodels", "msgspec"}
+PERF = Path(sys.executable).with_name("perf")
+
+
+def test_both_names_and_the_module_are_the_same_program(program):
+    outcomes = [
+        program("plugins", "--json"),
+        program("plugins", "--json", name="perfcore"),
+        program("-m", "perfcore", "plugins", "--json", name="python"),
+    ]
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+    assert outcomes[0].status == 0
+    assert json.loads(outcomes[0].out)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["plugins"], ["predict", "--help"]])
+def test_nothing_heavy_is_imported_to_say_what_there_is(words):
+    code = (
+        f"import sys; sys.argv = ['perf', *{words}]\n"
+        "from perfcore.__main__ import main\n"
+        "try: main()\n"
+        "finally: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout
+    assert not HEAVY & set(done.stderr.split())
+
+
+def test_help(perf):
+    text = perf("--help").out
+    assert text == perf("-h").out
+    for command in ("completion", "fit", "info", "plot", "plugins", "predict", "read"):
+        assert f"\n  {command} " in text
+        assert perf(command, "--help").out.startswith(f"Usage: perf {command}")
+    assert perf("--version").out == f"perfcore, version {perfcore.__version__}\n"
+
+
+def test_without_a_command_there_is_help_and_a_status(perf):
+    assert perf(status=2).out == perf("--help").out
+
+
+def test_unknown_commands_are_refused_with_the_nearest(refused):
+    assert refused("fti").startswith("unknown command 'fti': did you mean 'fit'? Known: completion, fit,")
+    assert "No such option" in refused("--fitter", "worley")
+
+
+def test_an_error_of_several_lines_becomes_one(refused, monkeypatch, folder):
+    def fit(*_, **__):
+        raise DataError("one\ntwo\n")
+
+    monkeypatch.setattr(perfcore, "fit", fit)
+    assert refused("fit", folder / "curve.csv") == "one two"
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch, folder):
+    def fit(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(perfcore, "fit", fit)
+    monkeypatch.setattr(sys, "argv", ["perf", "fit", str(folder / "curve.csv")])
+    with pytest.raises(ZeroDivisionError):
+        perfcore.__main__.main()
+
+
+def test_data_from_standard_input_and_the_result_alone_on_stdout(program):
+    outcome = program("fit", "-", "--phases", "2", "--degree", "0", "--json", input="time,value\n0,1\n4,5\n10,\n")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert [phase["coefficients"] for phase in json.loads(outcome.out)["model"]["phases"]] == [[1], [5]]
+
+
+def test_empty_standard_input(program):
+    assert program("fit", "-", input="") == (2, "", "perf: error: -: the file is empty\n")
+
+
+def test_an_interruption_is_one_line_and_leaves_nothing(folder):
+    """The program waits for a pipe that is open and says nothing; there it is interrupted."""
+    os.mkfifo("pipe.csv")
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    running = subprocess.Popen(
+        [PERF, "fit", "pipe.csv", "-o", "model.json"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(temporary)},
+    )  # fmt: skip
+    with Path("pipe.csv").open("wb"):  # returns when the program has opened the other end
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+    # On a terminal the first line already holds the ^C that was typed.
+    assert (running.returncode, out, err) == (130, "", "\nperf: interrupted\n")
+    assert list(temporary.iterdir()) == []
+    assert not Path("model.json").exists()
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    """As with `perf plugins | head`, when nobody reads what is printed."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([PERF, "plugins"], stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")

@@ -1,0 +1,29 @@
+"""``perf plot``: pictures of data and of models."""
+
+import pytest
+
+
+def test_data_and_models(perf, folder):
+    perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
+    assert perf("plot", "curve.csv").out == "picture: plot.png\n"
+    perf("plot", "model.json", "-o", "model.svg")
+    perf("plot", "model.json", "curve.csv", "-o", "both.html")
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "model.svg").read_bytes().startswith(b"<?xml")
+    assert "<table>" in (folder / "both.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["curve.csv", "-o", "x.gif"], "cannot draw 'x.gif': the ending must be one of"),
+        (["curve.csv", "curve.csv"], "the first of two files must be a model"),
+        (["none.json"], "none.json: there is no such file"),
+        (["none.csv"], "none.csv: there is no such file"),
+        ([], "Missing argument 'SUBJECT'"),
+    ],
+)
+def test_mistakes_write_nothing(refused, folder, words, message):
+    before = sorted(folder.iterdir())
+    assert message in refused("plot", *words)
+    assert sorted(folder.iterdir()) == before

@@ -1,0 +1,83 @@
+"""``perf plugins``: what is installed, and what is wrong with it."""
+
+import json
+import sys
+
+import pytest
+
+import perfcore.cli._output
+import perfcore.cli.plugins
+from perfcore import hookimpl
+from perfcore.__main__ import main
+from perfcore.hookspecs import KINDS
+from perfcore.registry import Registry, registry
+
+
+def test_lists_everything_that_is_registered(perf):
+    rows = perf("plugins").lines[1:]
+    listed = {tuple(row.split()[:2]) for row in rows}
+    assert listed == {(kind[:-1], name) for kind in KINDS for name in registry().entries(kind)}
+    facts = json.loads(perf("plugins", "--json").out)
+    assert {(fact["kind"], fact["name"]) for fact in facts} == listed
+    assert all(fact["from"] and fact["help"] for fact in facts)
+
+
+def test_options_of_one(perf):
+    text = perf("plugins", "worley").out
+    assert text.startswith("fitter worley (perfcore): phases of a processor-utilization curve")
+    assert "greedy|hill-climb|least-squares|minimax" in text
+    options = {fact["name"]: fact for fact in json.loads(perf("plugins", "worley", "--json").out)["options"]}
+    assert options["degree"]["default"] == "mixed"
+    assert options["degree"]["choices"] == ["0", "1", "2", "3", "mixed"]
+
+
+@pytest.mark.parametrize("name", [name for kind in KINDS for name in registry().entries(kind)])
+def test_each_can_be_described(perf, name):
+    assert name in perf("plugins", name).lines[0]
+    assert ">>>" not in perf("plugins", name).out  # examples are for the documentation
+
+
+def test_an_unknown_one(refused):
+    assert "unknown plugin 'worly': did you mean 'worley'?" in refused("plugins", "worly")
+
+
+def test_check(perf):
+    assert perf("plugins", "check").out.endswith("implementations: all can be imported\n")
+
+
+@pytest.fixture
+def with_broken_plugins(monkeypatch):
+    class Half:
+        @staticmethod
+        @hookimpl
+        def register_functions(register):
+            register("half", "no_such_module:Half", help="cannot be imported")
+
+    def broken():
+        raise ImportError("needs another\nversion")
+
+    found = Registry()
+    found.add_plugin("half", "dist-half", Half)
+    found.add_plugin("broken", "dist-broken", broken)
+    monkeypatch.setattr(perfcore.cli.plugins, "registry", lambda: found)
+    monkeypatch.setattr(perfcore.cli._output, "registry", lambda: found)
+
+
+@pytest.mark.usefixtures("with_broken_plugins")
+def test_check_names_everything_that_is_broken(perf):
+    outcome = perf("plugins", "check", status=2)
+    warning, error = outcome.err.splitlines()
+    assert warning.startswith("perf: warning: plugin broken of dist-broken is skipped: ImportError: needs another")
+    assert "plugin broken of dist-broken is skipped" in error
+    assert "function 'half' of dist-half cannot be imported" in error
+
+
+@pytest.mark.usefixtures("with_broken_plugins", "folder")
+def test_to_other_commands_a_broken_plugin_is_a_warning(perf, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["perf", "info", "curve.csv"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capsys.readouterr()
+    assert ended.value.code == 0
+    assert out.startswith("file")
+    assert err == "perf: warning: plugin broken of dist-broken is skipped: ImportError: needs another version\n"

@@ -1,0 +1,16 @@
+"""Every registered segmenter, whoever registered it, keeps the contract."""
+
+import pytest
+
+from perfcore.errors import MissingDependencyError
+from perfcore.registry import registry
+from perfcore.testing import SegmenterSuite
+
+
+class TestSegmenters(SegmenterSuite):
+    @pytest.fixture(autouse=True, params=registry().entries("segmenters"))
+    def choose(self, request):
+        try:
+            self.segmenter = registry().load("segmenters", request.param)
+        except MissingDependencyError as error:
+            pytest.skip(str(error))

@@ -1,0 +1,98 @@
+"""Files are written whole or not at all."""
+
+import errno
+import os
+import stat
+import threading
+
+import pytest
+
+from perfcore.errors import InputError
+from perfcore.files import atomic_path, write_bytes
+
+
+def test_the_file_appears_with_its_content_and_the_usual_rights(tmp_path):
+    target = tmp_path / "new folder" / "model.json"
+    umask = os.umask(0o027)
+    try:
+        write_bytes(target, b"content")
+    finally:
+        os.umask(umask)
+    assert target.read_bytes() == b"content"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_the_temporary_path_keeps_the_ending(tmp_path):
+    with atomic_path(tmp_path / "x.parquet") as temporary:
+        assert temporary.suffix == ".parquet"
+        assert temporary.parent == tmp_path
+
+
+@pytest.mark.parametrize("interruption", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_interruption_leaves_the_old_file_and_nothing_else(tmp_path, interruption):
+    target = tmp_path / "model.json"
+    target.write_bytes(b"old")
+
+    def write_half():
+        with atomic_path(target) as temporary:
+            temporary.write_bytes(b"half")
+            raise interruption
+
+    with pytest.raises(interruption):
+        write_half()
+    assert target.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
+    target = tmp_path / "model.json"
+
+    def write_half():
+        with atomic_path(target):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(InputError) as caught:
+        write_half()
+    assert str(caught.value) == f"{target}: cannot be written: No space left on device"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_cannot_be_written_as_a_file(tmp_path):
+    folder = tmp_path / "folder.json"
+    folder.mkdir()
+    with pytest.raises(InputError, match=r"folder.json: cannot be written: Is a directory"):
+        write_bytes(folder, b"")
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_bytes(tmp_path / "file" / "model.json", b"")
+
+
+def test_a_name_that_is_too_long_is_one_line(tmp_path):
+    with pytest.raises(InputError, match="cannot be written: File name too long"):
+        write_bytes(tmp_path / ("a" * 300), b"")
+
+
+def test_a_link_stays_a_link(tmp_path):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    write_bytes(link, b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reader.start()
+    write_bytes(pipe, b"through the pipe")
+    reader.join(timeout=10)
+    assert received == [b"through the pipe"]
+    assert pipe.is_fifo()

@@ -1,0 +1,118 @@
+"""Pictures: written whole in the format that the ending names."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import perfcore
+from perfcore import Measurements, Series, Trace, UtilizationCurve
+from perfcore.errors import DataError, OptionError
+from perfcore.picture import check_ending, draw_curve, plot, time_axis
+
+CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
+MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return perfcore.fit(CURVE, phases=2, degree=0)
+
+
+@pytest.mark.parametrize("ending", MAGIC)
+def test_every_format_is_what_its_ending_says(tmp_path, model, ending):
+    path = tmp_path / f"x{ending.upper()}"
+    plot(model, CURVE, path)
+    assert path.read_bytes().startswith(MAGIC[ending])
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        CURVE,
+        Series([0, 1, 2], {"cpu": [0.5, 0.7, 0.2]}, "s"),
+        Trace([0, 1], [0, 0], [0, 10], [20, 30], ["a", "b"], ["run"]),
+    ],
+    ids=lambda data: type(data).__name__,
+)
+def test_data_alone_are_drawn(tmp_path, data):
+    plot(None, data, tmp_path / "x.svg")
+    assert "processors computing" in (tmp_path / "x.svg").read_text()
+
+
+def test_a_page_has_drawing_and_tables_and_no_script(tmp_path, model):
+    plot(model, CURVE, tmp_path / "x.html")
+    page = (tmp_path / "x.html").read_text()
+    assert page.count("<svg") == 1
+    assert len(re.findall("<tr>", page)) == 3  # the header and two phases
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize("ending", MAGIC)
+def test_the_same_picture_is_the_same_file(tmp_path, model, ending):
+    one, two = tmp_path / f"one{ending}", tmp_path / f"two{ending}"
+    for path in (one, two):
+        plot(model, CURVE, path)
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["x", "x.jpg", "x.png.txt", ".png"])
+def test_an_unknown_ending_is_refused_before_anything_is_drawn(tmp_path, name):
+    with pytest.raises(OptionError, match=r"the ending must be one of \.png, \.svg, \.pdf, \.html"):
+        check_ending(tmp_path / name)
+    with pytest.raises(OptionError):
+        plot(None, CURVE, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_has_no_picture(tmp_path):
+    with pytest.raises(OptionError, match="nothing to draw"):
+        plot(None, None, tmp_path / "x.png")
+    runs = Measurements(pd.DataFrame({"p": [1], "s": [2.0]}), ["p"], "s")
+    with pytest.raises(DataError, match="Measurements has no picture of its own"):
+        plot(None, runs, tmp_path / "x.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_drawing_leaves_nothing(tmp_path, monkeypatch):
+    def interrupted(self, path, **_):
+        if hasattr(path, "write_bytes"):
+            path.write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Figure, "savefig", interrupted)
+    for ending in MAGIC:
+        with pytest.raises(KeyboardInterrupt):
+            plot(None, CURVE, tmp_path / f"x{ending}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("end", "unit", "label", "factor"),
+    [
+        (999, "ns", "time (ns)", 1),
+        (1000, "ns", "time (µs)", 1e-3),
+        (2e6, "us", "time (s)", 1e-6),
+        (5, "s", "time (s)", 1),
+    ],
+)
+def test_the_time_axis_has_a_readable_unit(end, unit, label, factor):
+    axes = Figure().add_subplot()
+    assert time_axis(axes, 0.0, end, unit) == factor
+    assert axes.get_xlabel() == label
+    assert axes.get_xlim() == pytest.approx((0.0, end * factor))
+
+
+def test_a_long_curve_shows_its_extremes():
+    heights = np.full(50_000, 3.0)
+    heights[12_345], heights[40_000] = 9.0, 1.0  # each 1/50,000 of the width: less than a pixel
+    axes = Figure().add_subplot()
+    draw_curve(axes, UtilizationCurve(np.arange(50_001), heights))
+    band = next(patch for patch in axes.patches if patch.get_fill())
+    drawn = band.get_path().vertices[:, 1]
+    assert (drawn.min(), drawn.max()) == (1.0, 9.0)

@@ -1,0 +1,151 @@
+"""The registry: what plugins announce, and what is wrong with those that cannot be used."""
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from perfcore import hookimpl
+from perfcore.errors import MissingDependencyError, PluginError, UnknownNameError
+from perfcore.hookspecs import KINDS
+from perfcore.registry import Registry, registry
+
+
+def plugin(name="demo", **hooks):
+    """A module whose hook functions register what is given as (name, target) pairs."""
+    module = ModuleType(name)
+    for hook, announced in hooks.items():
+
+        def announce(register, announced=announced):
+            for entry_name, target in announced:
+                register(entry_name, target, help=f"what {entry_name} is")
+
+        setattr(module, hook, hookimpl(announce))
+    return module
+
+
+def registry_of(**modules):
+    found = Registry()
+    for name, module in modules.items():
+        found.add_plugin(name, f"dist-{name}", lambda module=module: module)
+    return found
+
+
+def test_entries_are_sorted_and_not_imported():
+    found = registry_of(demo=plugin(register_fitters=[("zeta", "no_such_module:Z"), ("alpha", "no_such_module:A")]))
+    assert list(found.entries("fitters")) == ["alpha", "zeta"]
+    assert found.entry("fitters", "zeta").distribution == "dist-demo"
+    assert found.problems == ()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_has_its_hook(kind):
+    found = registry_of(demo=plugin(**{f"register_{kind}": [("one", "fractions:Fraction")]}))
+    assert found.load(kind, "one").__name__ == "Fraction"
+    assert [k for k in KINDS if found.entries(k)] == [kind]
+
+
+def test_the_same_name_twice_names_both_distributions():
+    found = registry_of(
+        first=plugin("first", register_fitters=[("lca", "a:A")]),
+        second=plugin("second", register_fitters=[("lca", "b:B")], register_readers=[("x", "b:X")]),
+    )
+    assert found.entry("fitters", "lca").target == "a:A"
+    assert not found.entries("readers")  # a broken plugin is left out whole
+    assert found.problems == (
+        "plugin second of dist-second is skipped: fitter 'lca' is registered by dist-first and by dist-second; "
+        "uninstall one of them or rename its entry",
+    )
+
+
+def test_one_name_may_be_of_two_kinds():
+    assert not registry_of(demo=plugin(register_fitters=[("lca", "a:A")], register_readers=[("lca", "a:B")])).problems
+
+
+def test_one_plugin_must_not_use_a_name_twice():
+    found = registry_of(demo=plugin(register_fitters=[("lca", "a:A"), ("lca", "a:B")]))
+    assert "registered by dist-demo and by dist-demo" in found.problems[0]
+
+
+def test_a_broken_plugin_is_named_and_skipped():
+    found = registry_of(good=plugin("good", register_readers=[("x", "a:A")]))
+
+    def broken():
+        raise RuntimeError("needs another libc")
+
+    found.add_plugin("bad", "dist-bad", broken)
+    assert found.problems == ("plugin bad of dist-bad is skipped: RuntimeError: needs another libc",)
+    assert [p.name for p in found.plugins] == ["good", "bad"]
+    assert list(found.entries("readers")) == ["x"]
+
+
+def test_a_misspelt_hook_is_reported():
+    found = registry_of(demo=plugin(register_fiters=[("lca", "a:A")], register_readers=[("x", "a:A")]))
+    assert "register_fiters" in found.problems[0]
+    assert "the hooks are register_readers, register_segmenters" in found.problems[0]
+    assert not found.entries("readers")
+
+
+def test_a_hook_that_asks_for_what_does_not_exist_is_reported():
+    module = ModuleType("demo")
+    module.register_readers = hookimpl(lambda register, registry: None)
+    assert "registry" in registry_of(demo=module).problems[0]
+    module = ModuleType("demo")
+    module.register_readers = hookimpl(lambda register: register("x", "a:A", help="x", colour="red"))
+    assert "colour" in registry_of(demo=module).problems[0]
+
+
+def test_an_unknown_name_is_refused_with_the_nearest():
+    found = registry_of(demo=plugin(register_fitters=[("worley", "a:A")]))
+    with pytest.raises(UnknownNameError, match="unknown fitter 'worly': did you mean 'worley'"):
+        found.load("fitters", "worly")
+
+
+@pytest.fixture
+def broken_modules(tmp_path, monkeypatch):
+    for name, text in {
+        "demo_needs": "import no_such_library\n",
+        "demo_other": "from math import no_such_function\n",
+        "demo_syntax": "def\n",
+        "demo_attribute": "import math\nmath.no_such_function\n",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    for name in [name for name in sys.modules if name.startswith("demo_")]:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("broken_modules")
+def test_a_missing_library_names_the_extra_that_brings_it():
+    module = ModuleType("demo")
+    module.register_fitters = hookimpl(
+        lambda register: register("lca", "demo_needs:Lca", help="lca", extra="demo[formats]")
+    )
+    with pytest.raises(MissingDependencyError) as caught:
+        registry_of(demo=module).load("fitters", "lca")
+    assert str(caught.value) == "fitter 'lca' needs no_such_library: pip install 'demo[formats]'"
+
+
+@pytest.mark.usefixtures("broken_modules")
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("demo_needs:Lca", "fitter 'lca' of dist-demo cannot be imported: ModuleNotFoundError: .*no_such_library"),
+        ("demo_other:Lca", "cannot be imported: ImportError: cannot import name 'no_such_function'"),
+        ("demo_syntax:Lca", "cannot be imported: SyntaxError"),
+        ("demo_attribute:Lca", "cannot be imported: AttributeError"),
+        ("demo_absent:Lca", "cannot be imported: ModuleNotFoundError: No module named 'demo_absent'"),
+        ("fractions:Lca", "fitter 'lca' of dist-demo names 'fractions:Lca': module 'fractions' has no attribute 'Lca'"),
+    ],
+)
+def test_what_cannot_be_imported_is_named(target, message):
+    found = registry_of(demo=plugin(register_fitters=[("lca", target)]))
+    with pytest.raises(PluginError, match=message):
+        found.load("fitters", "lca")
+
+
+def test_the_bundled_plugins_come_through_the_same_entry_points():
+    assert not [problem for problem in registry().problems if "of perfcore is" in problem]
+    assert {"perf_io", "perf_phases", "perf_characteristic"} <= {p.name for p in registry().plugins}
+    assert registry() is registry()

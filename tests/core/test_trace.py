@@ -1,0 +1,141 @@
+"""The trace: utilization against counting by hand, overlaps, and which states compute."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfcore import Trace
+from perfcore.errors import DataError, OptionError, UnknownNameError
+from perfcore.trace import busy_mask, default_busy
+
+STATES = ("run", "wait", "sort")
+
+cuts = st.lists(st.integers(0, 60), min_size=2, max_size=14).map(sorted)
+located = st.lists(
+    st.tuples(cuts, st.lists(st.sampled_from([0, 1, 2, None]), min_size=13, max_size=13)), min_size=1, max_size=5
+)  # for each location its times, and the state between each two of them; None is a gap
+
+
+def intervals_of(locations):
+    return [
+        (number, state, start, end)
+        for number, (times, states) in enumerate(locations)
+        for (start, end), state in zip(itertools.pairwise(times), states, strict=False)
+        if state is not None
+    ]
+
+
+def trace_of(intervals, **facts):
+    location, state, start, end = zip(*intervals, strict=True)
+    names = [f"cpu{k}" for k in range(max(location) + 1)]
+    return Trace(location, state, start, end, names, STATES, time_unit="ns", **facts)
+
+
+@given(located, st.sets(st.sampled_from(STATES), min_size=1), st.randoms(use_true_random=False))
+def test_utilization_counts_the_locations_that_compute(locations, busy, order):
+    intervals = intervals_of(locations)
+    order.shuffle(intervals)
+    if len({time for _, _, *ends in intervals for time in ends}) < 2:
+        return  # nothing lasts
+    curve = trace_of(intervals).utilization(sorted(busy))
+    first, last = min(i[2] for i in intervals), max(i[3] for i in intervals)
+    assert (curve.start, curve.end) == (first, last)
+    middles = np.arange(first, last) + 0.5
+    counted = [
+        sum(start < middle < end and STATES[state] in busy for _, state, start, end in intervals) for middle in middles
+    ]
+    assert curve.value_at(middles).tolist() == counted
+    assert all(left != right for left, right in itertools.pairwise(curve.heights))
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 6)), min_size=1, max_size=7))
+def test_overlaps_are_found_wherever_they_are(given_intervals):
+    intervals = [(location, 0, start, start + width) for location, start, width in given_intervals]
+    overlap = any(
+        one[0] == two[0] and max(one[2], two[2]) < min(one[3], two[3])
+        for one, two in itertools.combinations([i for i in intervals if i[3] > i[2]], 2)
+    )
+    if overlap:
+        with pytest.raises(DataError, match="states of one location must not overlap"):
+            trace_of(intervals)
+    else:
+        assert trace_of(intervals).n_intervals == len(intervals)
+
+
+def test_an_overlap_is_named():
+    with pytest.raises(DataError) as caught:
+        trace_of([(0, 0, 0, 10), (1, 0, 0, 5), (1, 2, 3, 8)], source="x.prv")
+    assert str(caught.value) == (
+        "x.prv: cpu1 is in state 'sort' from 3 ns although 'run' lasts until 5 ns; "
+        "states of one location must not overlap"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"end_ns": [5, 1]}, "interval 1 of cpu1 ends at 1 ns before it starts at 2 ns"),
+        ({"state": [0]}, r"columns of the trace have different lengths: \[1, 2\]"),
+        ({"location": [0, 2]}, r"interval 1 has location 2, but there are 2 locations"),
+        ({"location": [-1, 0]}, r"interval 0 has location -1"),
+        ({"state": [0, 7]}, r"interval 1 has state 7, but there are 3 states"),
+        ({"location": [], "state": [], "start_ns": [], "end_ns": []}, "has no state intervals"),
+    ],
+)
+def test_what_is_no_trace_is_refused(changed, message):
+    columns = {"location": [0, 1], "state": [0, 0], "start_ns": [0, 2], "end_ns": [4, 5]} | changed
+    with pytest.raises(DataError, match=message):
+        Trace(**columns, locations=["cpu0", "cpu1"], states=STATES)
+
+
+def test_times_come_out_in_the_unit_of_the_trace():
+    trace = Trace([0], [0], [1_500], [4_000], ["cpu0"], ["run"], time_unit="us")
+    assert trace.utilization().edges.tolist() == [1.5, 4.0]
+    far = 1_700_000_000_000_000_001
+    trace = Trace([0, 0], [0, 1], [far, far + 1], [far + 1, far + 2], ["cpu0"], ["run", "idle"], time_unit="ns")
+    assert trace.utilization().edges.tolist() == [far, far + 1, far + 2]
+
+
+def test_a_run_may_be_longer_than_its_intervals():
+    curve = trace_of([(0, 0, 10, 20)], span_ns=(0, 50)).utilization()
+    assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 10, 20, 50], [0, 1, 0])
+    assert curve.n_locations == 1
+
+
+def test_a_trace_of_moments_has_no_curve():
+    with pytest.raises(DataError, match="the trace has no duration"):
+        trace_of([(0, 0, 7, 7)]).utilization()
+
+
+def test_states_that_wait_are_idle_by_default():
+    states = ("Idle", "MPI_Wait", " sleeping ", "dgemm", "Waiting a message", "Running")
+    assert default_busy(states) == ("dgemm", "Running")
+    assert default_busy(("idle", "wait")) == ("idle", "wait")  # otherwise there would be no curve at all
+
+
+def test_busy_and_idle_are_two_ways_to_say_the_same():
+    trace = trace_of([(0, 0, 0, 4), (0, 1, 4, 6), (0, 2, 6, 9)])
+    by_busy, by_idle = trace.utilization(["run", "sort"]), trace.utilization(idle=["wait"])
+    assert by_busy.edges.tolist() == by_idle.edges.tolist() == [0, 4, 6, 9]
+    assert by_busy.heights.tolist() == by_idle.heights.tolist() == [1, 0, 1]
+    assert trace_of([(0, 0, 0, 4), (0, 1, 4, 6)], busy_states=["wait"]).utilization().heights.tolist() == [0, 1]
+
+
+def test_an_unknown_state_is_refused_with_the_nearest():
+    trace = trace_of([(0, 0, 0, 4)])
+    with pytest.raises(UnknownNameError, match="unknown state 'Run': did you mean 'run'"):
+        trace.utilization(["Run"])
+    with pytest.raises(UnknownNameError, match="unknown state 'wat'"):
+        trace.utilization(idle=["wat"])
+
+
+def test_busy_states_must_leave_something():
+    with pytest.raises(OptionError, match="not both"):
+        busy_mask(STATES, STATES, ["run"], ["wait"])
+    with pytest.raises(OptionError, match=r"no state counts as computing; say which .* States: run, wait, sort"):
+        busy_mask(STATES, STATES, None, STATES)
+    with pytest.raises(OptionError, match="no state counts"):
+        busy_mask(STATES, STATES, [], None)

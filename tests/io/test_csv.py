@@ -1,0 +1,196 @@
+"""CSV: every kind of table, and every way to get one wrong."""
+
+import gzip
+import io
+import sys
+
+import numpy as np
+import pytest
+
+import perfcore
+from perfcore.errors import InputError, OptionError, PerfError
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def test_steps(write):
+    # (10 * 1 + 10 * 4 + 10 * 2) / 30 = 7 / 3
+    curve = perfcore.read(write("start,end,value\n0,10,1\n10,20,4\n20,30,2\n"))
+    assert repr(curve) == "UtilizationCurve(3 steps, 0.0 to 30.0 us, mean 2.33333)"
+
+
+def test_samples_end_at_the_row_without_value(write):
+    curve = perfcore.read(write("time_ms,value\n0,1\n2,4\n3,\n"))
+    assert curve.edges.tolist() == [0, 2, 3]
+    assert curve.heights.tolist() == [1, 4]
+    assert curve.time_unit == "ms"
+
+
+def test_last_sample_lasts_as_long_as_the_median_one(write):
+    assert perfcore.read(write("t,cpu\n0,1\n2,4\n4,0\n")).edges.tolist() == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters_comments_blank_lines_and_line_ends(write, delimiter):
+    rows = [["# made by hand"], [], ["Time (s)", "Load"], ["0", "1"], [], ["1", "2"], ["2", ""]]
+    text = "\r\n".join(delimiter.join(row) for row in rows)
+    curve = perfcore.read(write("\ufeff" + text))
+    assert (curve.time_unit, curve.edges.tolist(), curve.heights.tolist()) == ("s", [0, 1, 2], [1, 2])
+
+
+def test_several_value_columns_are_a_series_with_gaps(write):
+    series = perfcore.read(write("time_s,user,system,host\n0,1,,a\n1,2,5,a\n"))
+    assert list(series.columns) == ["user", "system"]
+    assert series.columns["user"].tolist() == [1, 2]
+    assert np.isnan(series.columns["system"][0])
+
+
+def test_a_named_value_column_of_several_makes_a_curve(write):
+    path = write("time_s,user,system\n0,1,4\n1,2,5\n")
+    assert perfcore.read(path, value="system").heights.tolist() == [4, 5]
+    assert perfcore.read(path, value="system", kind="series").columns["system"].tolist() == [4, 5]
+
+
+def test_timestamps_are_seconds_since_1970(write):
+    # date -u -d '2014-02-14 14:30:00' +%s gives 1392388200; an offset of +02:00 is two hours earlier.
+    plain = perfcore.read(write("timestamp,value\n2014-02-14 14:30:00,1\n2014-02-14 14:35:00,2\n"))
+    assert plain.edges.tolist() == [1392388200, 1392388500, 1392388800]
+    assert plain.time_unit == "s"
+    zoned = perfcore.read(write("timestamp,value\n2014-02-14T14:30:00.25+02:00,1\n2014-02-14T14:30:01+02:00,2\n"))
+    assert zoned.edges.tolist() == [1392381000.25, 1392381001.0, 1392381001.75]
+    nanoseconds = perfcore.read(
+        write("date,value\n2014-02-14 14:30:00.000000001Z,1\n2014-02-14 14:30:00.000000003Z,\n"),
+        time_unit="ns",
+    )
+    assert nanoseconds.edges.tolist() == [1392388200000000001, 1392388200000000003]
+
+
+def test_trace_times_are_exact(write):
+    # 95.6467465 us is 95646.7465 ns, nearest 95647; as a float, 4503599627370.497 us has no nanoseconds left.
+    trace = perfcore.read(
+        write("location,state,start_us,end_us\na,run,95.6467465,1e2\nb,run,4503599627370.497,4503599627370.498\n")
+    )
+    assert trace.start_ns.tolist() == [95647, 4503599627370497]
+    assert trace.end_ns.tolist() == [100000, 4503599627370498]
+
+
+def test_nanoseconds_since_1970_stay_whole(write):
+    curve = perfcore.read(write("time_ns,value\n1700000000000000001,1\n1700000000000000002,\n"))
+    assert curve.edges.tolist() == [1700000000000000001, 1700000000000000002]
+
+
+def test_trace_with_synonyms_gzip_and_names_with_wildcards(tmp_path):
+    text = "Begin,Finish,Worker,Activity\n0,2,w10,run\n2,5,w10,wait\n1,4,w2,run\n"
+    path = tmp_path / "a[1]*.csv.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    trace = perfcore.read(path)
+    assert trace.locations == ("w2", "w10")
+    assert trace.busy_states == ("run",)
+    curve = trace.utilization()
+    assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 1, 2, 4, 5], [1, 2, 1, 0])
+
+
+def test_standard_input(monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(b"time,value\n0,1\n1,\n")
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    assert perfcore.read("-").heights.tolist() == [1]
+
+
+def test_measurements_only_when_asked_for(write):
+    path = write("p,code,seconds\n1,lu,8\n2,lu,4.5\n")
+    with pytest.raises(InputError, match=r"data.csv:1: the columns p, code, seconds .* kind=measurements"):
+        perfcore.read(path)
+    runs = perfcore.read(path, kind="measurements", parameters="p,code", value="seconds")
+    assert runs.table["seconds"].tolist() == [8, 4.5]
+    assert runs.table["code"].tolist() == ["lu", "lu"]
+
+
+BAD = {
+    "time,value\n0,1\n1,nan\n2,3\n": r":3: value is 'nan'; a finite number that is not negative",
+    "time,value\n0,1\n1,inf\n2,3\n": r":3: value is 'inf'",
+    "time,value\n0,1\n1,-2\n2,3\n": r":3: value is '-2'",
+    "time,value\n0,1\n1,\n2,3\n": r":3: value is empty",
+    "time,value\n0,1\n1,x\n2,3\n": r":3: value is 'x'",
+    "time,value\n0,1\n\n0,2\n": r":4: time is '0' but the time before is 0.0; times must increase",
+    "time,value\n0,1\n5,2\n3,1\n": r":4: time is '3'",
+    "time,value\n0,1\nnan,2\n3,1\n": r":3: time is 'nan'; a finite number or an ISO timestamp",
+    "time,value\n0,1\n,2\n3,1\n": r":3: time is empty",
+    "time,value\n0,1\n": r":1: one sample has no duration",
+    "time,value\n": r":1: has column names but no rows",
+    "time,value\n0,1\n1,2,3\n": r":3: has 3 fields, but there are 2 columns",
+    "time,value\n0,1\n1\n2,3\n": r":3: has 1 fields, but there are 2 columns",
+    'time,value\n0,1\n1,"2\n2,3\n': r"(:3: has|quote)",
+    "time,a,b\n0,1,1\n1,2,x\n2,1,1\n": r":3: b is 'x'",
+    "start,end,value\n0,1,1\n2,1,1\n": r":3: end is '1' but the step starts at 2.0",
+    "start,end,value\n0,1,1\n2,3,1\n": r":3: start is '2' but the step before ends at 1.0",
+    "start,end,value\n0,1,1\n1,3,-1\n": r":3: value is '-1'",
+    "start,end,location,state\n0,1,a,run\n3,2,a,run\n": r":3: the state of 'a' ends at 2, before it starts at 3",
+    "start,end,location,state\n0,1,a,run\n1,,a,run\n": r":3: the end is ''; a finite number",
+    "start,end,location,state\n0,1,a,run\n1,2,,run\n": r":3: the location is ''; a location is expected",
+    "start,end,location,state\n0,1,a,run\n1,2,a,\n": r":3: the state is ''",
+    "start,end,location,state\n0,9e30,a,run\n": r":2: the end is '9e30'",
+    "start,end,location,state\n4,9,a,run\n0,5,a,wait\n": (
+        r":2: 'a' is in state 'run' from 4 although 'wait' \(line 3\) lasts until 5; .* must not overlap"
+    ),
+    "start,end,location,state\n": r"contains no state intervals",
+    "start_ms,end_us,location,state\n0,1,a,run\n": r":1: start_ms and end_us are in different units",
+    "0,1\n1,2\n": r":1: the first line '0,1' holds no column names",
+    "time,Time\n1,2\n": r":1: the column names 'time, Time' must be one line each",
+    "a,b\n1,2\n": r":1: the columns a, b do not say what this table is made of",
+    "# only\n\n# comments\n": r"contains no table",
+}
+
+
+@pytest.mark.parametrize("text", BAD, ids=lambda text: text[:40].encode("unicode_escape").decode())
+def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
+    with pytest.raises(InputError, match=BAD[text]) as caught:
+        perfcore.read(write(text), reader="csv")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"PK\x03\x04\x00\x00", b"\x89PNG\r\n\x1a\n\x00", bytes(range(256))])
+def test_binary_files_are_refused(write, content):
+    with pytest.raises(PerfError):
+        perfcore.read(write(content))
+    with pytest.raises(InputError):
+        perfcore.read(write(content), reader="csv")
+
+
+def test_text_that_is_not_utf8_is_refused_with_its_line(write):
+    with pytest.raises(InputError, match=r":3: is not UTF-8"):
+        perfcore.read(write(b"time,value\n0,1\n1,\xff\n2,2\n"))
+
+
+def test_unknown_columns_and_options_suggest_the_nearest(write):
+    path = write("time,value\n0,1\n1,2\n")
+    with pytest.raises(OptionError, match="did you mean 'value'"):
+        perfcore.read(path, value="valeu")
+    with pytest.raises(OptionError, match="did you mean 'time_unit'"):
+        perfcore.read(path, timeunit="s")
+    with pytest.raises(OptionError, match="unknown state 'runing'"):
+        perfcore.read(write("start,end,location,state\n0,1,a,running\n", "t.csv")).utilization(busy=["runing"])
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["ec2_cpu_utilization_24ae8d", "ec2_cpu_utilization_53ea38"])
+def test_cloud_monitoring_series(real_data, name):
+    curve = perfcore.read(real_data / "timeseries" / f"{name}.csv")
+    assert curve.n_steps == 4032
+    assert np.median(np.diff(curve.edges)) == 300
+
+
+@pytest.mark.real_data
+def test_repeated_times_of_a_real_series_are_refused(real_data):
+    # At the change to daylight-saving time this file repeats 2014-03-09 03:00:00.
+    with pytest.raises(InputError, match=r":2120: timestamp is '2014-03-09 03:00:00' but the time before"):
+        perfcore.read(real_data / "timeseries" / "ec2_network_in_5abac7.csv")

@@ -1,0 +1,189 @@
+"""Whatever the bytes, a reader gives data or one line that says what is wrong."""
+
+import gzip
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import perfcore
+from perfcore import Measurements, PerfError, Series, Trace, UtilizationCurve
+from perfcore.registry import registry
+
+DATA = (Trace, UtilizationCurve, Series, Measurements)
+PAJE = b"""\
+%EventDef PajeDefineContainerType 0
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeDefineStateType 1
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeCreateContainer 2
+% Time date
+% Alias string
+% Type string
+% Container string
+% Name string
+%EndEventDef
+%EventDef PajePushState 3
+% Time date
+% Type string
+% Container string
+% Value string
+%EndEventDef
+%EventDef PajePopState 4
+% Time date
+% Type string
+% Container string
+%EndEventDef
+0 P 0 "a process"
+1 S P state
+2 0.0 p P 0 "p"
+3 1.5 S p run
+4 2.5 S p
+"""
+SAMPLES = {
+    "csv": [
+        b"time_s,value\n0,1\n1.5,2\n3,\n",
+        b"start,end,location,state\n0,1,a,run\n1,2.5,a,wait\n",
+        b"timestamp;x;y\n2014-02-14 14:30:00;1;2\n2014-02-14 14:35:00Z;;3\n",
+    ],
+    "paje": [PAJE],
+    "paraver": [b"#Paraver (26/01/04 at 16:35):9_ns:2(1,1):1:2(1:1,1:2),1\n1:1:1:1:1:0:5:1\n2:1:1:1:1:2:9:1\n"],
+    "parquet": [],
+    "picl": [
+        b"-3 -901 0.0 0 0 0\n-3 -52 0.1 0 0 3 2 1 0 0\n-4 -52 0.2 0 0 0\n-4 -901 0.3 0 0 0\n",
+        b"1 0 0 0 1 1 1\n7 0 10 0 6\n8 0 20 0 1 6 4\n19 0 30 0 9\n",
+        b"open clock 0 0 node 0\nrecv_blocking clock 0 10 node 0 type 6\n",
+    ],
+    "pj_dump": [
+        b"State, p, S, 0, 2, 2, 0, run\nState, p, S, 1, 2, 1, 1, wait\nEvent, p, E, 1, x\n",
+        b"Nature,ResourceId,Type,Start,End,Depth,Value\nState,p,S,0,2,0,run\nState,p,S,2,3,0,wait\n",
+    ],
+}
+TOKENS = [
+    b"nan",
+    b"-1",
+    b"1e400",
+    b"inf",
+    b'"',
+    b",",
+    b":",
+    b"\n",
+    b"\r",
+    b"\0",
+    b"\xff",
+    b"%",
+    b"9" * 30,
+    b"'",
+    b"\xc2\xb2",
+]
+
+
+def mutated(samples):
+    """Samples with bytes replaced, pieces inserted or removed, and the end cut off."""
+    edit = st.tuples(st.floats(0, 1), st.integers(0, 6), st.sampled_from(TOKENS) | st.binary(max_size=4))
+
+    def apply(sample, edits, keep):
+        content = bytearray(sample)
+        for place, removed, inserted in edits:
+            at = int(place * len(content))
+            content[at : at + removed] = inserted
+        return bytes(content[: max(1, round(keep * len(content)))])
+
+    return st.builds(apply, st.sampled_from(samples), st.lists(edit, max_size=4), st.just(1.0) | st.floats(0, 1))
+
+
+@pytest.fixture(scope="module")
+def parquet_samples(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parquet")
+    perfcore.write(UtilizationCurve([0, 1, 3], [1, 2]), folder / "curve.parquet")
+    perfcore.write(Trace([0], [0], [0], [5], ["a"], ["run"]), folder / "trace.parquet")
+    return [path.read_bytes() for path in sorted(folder.iterdir())]
+
+
+def outcome(path, reader):
+    """Read and use; anything but data and `PerfError` escapes and fails the test."""
+    message = "data"
+    try:
+        data = perfcore.read(path, reader=reader)
+        assert isinstance(data, DATA)
+        if isinstance(data, Trace):
+            data.utilization()
+    except PerfError as error:
+        message = str(error)
+    assert len(message.splitlines()) == 1
+
+
+def read_bytes(folder, name, content, reader):
+    path = folder / name
+    path.write_bytes(content)
+    outcome(path, reader)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzz")
+
+
+def test_every_reader_has_samples():
+    assert set(registry().entries("readers")) <= set(SAMPLES)
+
+
+QUICK = settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+@pytest.mark.parametrize("reader", sorted(SAMPLES))
+@QUICK
+@given(data=st.data())
+def test_mutated_samples(folder, parquet_samples, reader, data):
+    content = data.draw(mutated(SAMPLES[reader] or parquet_samples))
+    read_bytes(folder, f"{reader}.bin", content, reader)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", sorted(SAMPLES))
+@settings(QUICK, max_examples=1500)
+@given(data=st.data())
+def test_mutated_samples_at_length(folder, parquet_samples, reader, data):
+    content = data.draw(mutated(SAMPLES[reader] or parquet_samples))
+    read_bytes(folder, f"{reader}.long", content, reader)
+
+
+@QUICK
+@given(
+    content=st.binary(min_size=1, max_size=200),
+    name=st.sampled_from(["a", "a.csv", "a.trace", "a.trf", "a.txt", "a.gz"]),
+)
+def test_random_bytes_of_any_name(folder, content, name):
+    read_bytes(folder, name, content, None)
+
+
+@pytest.mark.parametrize("reader", sorted(SAMPLES))
+def test_every_truncation_also_compressed(folder, parquet_samples, reader):
+    for sample in SAMPLES[reader] or parquet_samples:
+        for length in range(1, len(sample), 1 + len(sample) // 15):
+            read_bytes(folder, f"{reader}.cut", sample[:length], reader)
+        packed = gzip.compress(sample)
+        for length in (15, len(packed) // 2, len(packed) - 1, len(packed)):
+            read_bytes(folder, f"{reader}.cut.gz", packed[:length], reader)
+
+
+def test_missing_empty_and_folder(tmp_path):
+    for reader in SAMPLES:
+        for path in (tmp_path / "missing", tmp_path):
+            with pytest.raises(PerfError):
+                perfcore.read(path, reader=reader)
+        empty = tmp_path / "empty"
+        empty.write_bytes(b"")
+        with pytest.raises(PerfError, match="the file is empty"):
+            perfcore.read(empty, reader=reader)

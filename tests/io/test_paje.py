@@ -1,0 +1,242 @@
+"""Pajé: definitions in any order of fields, nested states, aliases, variables, damage."""
+
+import pytest
+
+import perfcore
+from perfcore.errors import InputError, OptionError
+
+# Each event has its own order of fields, and numbers of its own.
+HEADER = """\
+# written by hand
+%EventDef PajeDefineContainerType 100
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeDefineStateType 101
+% Name string
+% Type string
+% Alias string
+%EndEventDef
+%EventDef PajeDefineVariableType 102
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeDefineEntityValue 103
+% Alias string
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeCreateContainer 104
+% Time date
+% Alias string
+% Type string
+% Container string
+% Name string
+%EndEventDef
+%EventDef PajeDestroyContainer 105
+% Time date
+% Type string
+% Name string
+%EndEventDef
+%EventDef PajeSetState 106
+% Time date
+% Type string
+% Container string
+% Value string
+%EndEventDef
+%EventDef PajePushState 107
+% Value string
+% Container string
+% Type string
+% Time date
+%EndEventDef
+%EventDef PajePopState 108
+% Time date
+% Type string
+% Container string
+%EndEventDef
+%EventDef PajeResetState 109
+% Time date
+% Type string
+% Container string
+%EndEventDef
+%EventDef PajeSetVariable 110
+% Time date
+% Type string
+% Container string
+% Value double
+%EndEventDef
+%EventDef PajeAddVariable 111
+% Time date
+% Type string
+% Container string
+% Value double
+%EndEventDef
+%EventDef PajeSubVariable 112
+% Time date
+% Type string
+% Container string
+% Value double
+%EndEventDef
+%EventDef PajeNewEvent 113
+% Time date
+% Type string
+% Container string
+% Value string
+%EndEventDef
+100 P 0 "Process"
+100 T P Thread
+101 "Thread State" T S
+102 V T load
+103 r S "really running"
+104 0 p1 P 0 "process 1"
+104 0.0 p1t1 T p1 main
+104 0.0 p1t2 T p1 helper
+"""
+HEADER_LINES = HEADER.count("\n")
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(body, **options):
+        path = tmp_path / "run.trace"
+        path.write_text(HEADER + body, encoding="latin-1")
+        return perfcore.read(path, **options)
+
+    return read
+
+
+def pieces(trace):
+    return [
+        (trace.locations[where], trace.states[state], start, end)
+        for where, state, start, end in sorted(
+            zip(
+                trace.location.tolist(),
+                trace.state.tolist(),
+                trace.start_ns.tolist(),
+                trace.end_ns.tolist(),
+                strict=True,
+            ),
+            key=lambda row: (row[0], row[2]),
+        )
+    ]
+
+
+def test_push_pop_set_reset_and_the_end_of_containers(read):
+    trace = read(
+        "106 1 S p1t1 r\n"  # by aliases
+        "107 wait p1t1 S 2\n"
+        '107 copy main "Thread State" 3\n'  # by names
+        "108 4 S p1t1\n"
+        "108 5 S p1t1\n"
+        "107 wait p1t1 S 6\n"
+        "106 7 S p1t1 other\n"  # ends what was pushed
+        "109 8 S p1t1\n"
+        "106 8 S p1t2 r\n"
+        "105 9 T p1t2\n"
+        "106 9.5 S p1t1 r\n"
+        "113 10 S p1t1 bell\n"
+    )
+    s = 1_000_000_000
+    assert pieces(trace) == [
+        ("main", "really running", s, 2 * s),
+        ("main", "wait", 2 * s, 3 * s),
+        ("main", "copy", 3 * s, 4 * s),
+        ("main", "wait", 4 * s, 5 * s),
+        ("main", "really running", 5 * s, 6 * s),
+        ("main", "wait", 6 * s, 7 * s),
+        ("main", "other", 7 * s, 8 * s),
+        ("main", "really running", 9_500_000_000, 10 * s),
+        ("helper", "really running", 8 * s, 9 * s),
+    ]
+    assert trace.busy_states == ("really running", "copy", "other")
+    assert "1 NewEvent events passed over" in trace.notes
+
+
+def test_times_are_exact_and_in_the_unit_that_is_told(read):
+    trace = read("106 0.000000001 S p1t1 r\n109 4503599.627370497 S p1t1\n")
+    assert pieces(trace) == [("main", "really running", 1, 4503599627370497)]
+    trace = read("106 0.25 S p1t1 r\n109 1 S p1t1\n", time_unit="ms")
+    assert pieces(trace) == [("main", "really running", 250_000, 1_000_000)]
+
+
+def test_an_alias_comes_before_a_name(read):
+    # The alias of one container is the name of another.
+    trace = read("104 0 a T p1 b\n104 0 b T p1 a\n106 0 S a r\n109 1 S a\n")
+    assert trace.locations == ("b",)
+
+
+def test_containers_of_one_name_are_told_apart_by_their_parents(read):
+    trace = read(
+        "104 0 p2 P 0 second\n104 0 p2t1 T p2 main\n106 0 S p1t1 r\n106 0 S p2t1 r\n109 1 S p1t1\n109 2 S p2t1\n"
+    )
+    assert trace.locations == ("process 1/main", "second/main")
+
+
+def test_several_types_of_states(read):
+    body = "101 Other T O\n106 0 S p1t1 r\n106 0 O p1t1 x\n106 1 O p1t1 y\n109 2 S p1t1\n"
+    with pytest.raises(InputError, match="several types: Other, Thread State"):
+        read(body)
+    assert pieces(read(body, state_type="Other"))[0] == ("main", "x", 0, 1_000_000_000)
+    with pytest.raises(OptionError, match="did you mean 'Other'"):
+        read(body, state_type="Othr")
+
+
+def test_variables_are_a_series_where_there_are_no_states(read):
+    series = read("110 0 V p1t1 10\n111 0.5 V p1t1 3\n110 0.5 V p1t2 1\n112 2 V p1t1 4.5\n")
+    assert series.times.tolist() == [0, 0.5, 2]
+    assert series.columns["process 1/main load"].tolist() == [10, 13, 8.5]
+    assert series.columns["process 1/helper load"].tolist()[1:] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("106 1 S p1t1\n", r"SetState has 3 fields, its definition has 4; the file is cut short"),
+        ("999 1 S p1t1\n", r"event '999' has no %EventDef"),
+        ("106 1 S nobody r\n", r"container 'nobody' was not created"),
+        ("106 1 nothing p1t1 r\n", r"type 'nothing' was not defined"),
+        ("108 1 S p1t1\n", r"PopState of process 1/main that is in no state"),
+        ("106 x S p1t1 r\n", r"time 'x' is not a finite number"),
+        ("106 inf S p1t1 r\n", r"time 'inf' is not a finite number"),
+        ("106 1e999999999 S p1t1 r\n", r"time '1e999999999' is not a finite number"),
+        ("110 1 V p1t1 nan\n", r"is 'nan'; a finite number"),
+        ("%EventDef PajeSetState\n", r"no line of an event's definition"),
+        ("%EndEventDef\n", r"without %EventDef"),
+    ],
+)
+def test_bad_events_are_refused_with_their_line(read, body, problem):
+    with pytest.raises(InputError, match=rf"run.trace:{HEADER_LINES + 1}: .*{problem}"):
+        read(body)
+
+
+def test_times_of_one_container_must_not_go_back(read):
+    with pytest.raises(InputError, match=rf":{HEADER_LINES + 2}: the time goes back"):
+        read("106 2 S p1t1 r\n106 1 S p1t1 r\n")
+
+
+@pytest.mark.real_data
+def test_small_traces(real_data):
+    folder = real_data / "traces" / "paje"
+    # By hand from the eight events of the file.
+    ms = 1_000_000
+    assert pieces(perfcore.read(folder / "states.trace")) == [
+        ("p1", "Inicio", 0, 320 * ms),
+        ("p1", "Meio", 320 * ms, 530 * ms),
+        ("p1", "Inicio", 530 * ms, 860 * ms),
+        ("p1", "Fim", 860 * ms, 990 * ms),
+        ("p1", "Inicio", 990 * ms, 1340 * ms),
+    ]
+    variables = perfcore.read(folder / "variables.trace")
+    assert (variables.times.tolist(), variables.columns["p1 VAR"].tolist()) == ([0, 0.32, 0.53], [10, 13, 11])
+    assert perfcore.read(folder / "categories.trace").columns["Tremblay power"][0] == 98095000
+    assert perfcore.read(folder / "simgrid-fg126.trace").columns["host1 speed"][0] == 2e9
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["containers", "events", "links"])
+def test_traces_without_states_and_variables_say_what_they_have(real_data, name):
+    with pytest.raises(InputError, match="contains no states and no variables to read"):
+        perfcore.read(real_data / "traces" / "paje" / f"{name}.trace")

@@ -1,0 +1,126 @@
+"""pj_dump: lines and StarVZ's table, nested states, state types."""
+
+import pytest
+
+import perfcore
+from perf_io.pj_dump import looks_like_pj_dump
+from perfcore.errors import InputError, OptionError
+
+PLAIN = """\
+Container, 0, HOST, 0.0, 9.0, 9.0, p1
+State, p1, S, 0.000000, 6.000000, 6.000000, 0.000000, compute
+State, p1, S, 1.000000, 3.000000, 2.000000, 1.000000, MPI_Recv
+State, p1, S, 2.000000, 3.000000, 1.000000, 2.000000, copy
+State, p2, S, 0.0000000014, 4.000000, 4.000000, 0.000000, compute
+Variable, p1, power, 0.0, 9.0, 9.0, 1.0
+Link, 0, L, 0.0, 1.0, 1.0, x, p1, p2
+Event, p1, E, 0.5, done
+"""
+TABLE = """\
+Nature, ResourceId, Type, Start, End, Duration, Depth, Value, Size
+State, CPU0, Worker State, 0.5, 2.0, 1.5, 0.0, Idle
+State, CPU0, Worker State, 2.0, 4.0, 2.0, 0.0, dgemm, 12
+State, CPU0, Worker State, 2.5, 3.0, 0.5, 1.0, Callback
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="dump.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def pieces(trace, location):
+    return [
+        (trace.states[state], start, end)
+        for where, state, start, end in sorted(
+            zip(trace.location, trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True),
+            key=lambda row: row[2],
+        )
+        if trace.locations[where] == location
+    ]
+
+
+def test_the_innermost_state_counts(write):
+    trace = perfcore.read(write(PLAIN))
+    s = 1_000_000_000
+    assert pieces(trace, "p1") == [
+        ("compute", 0, s),
+        ("MPI_Recv", s, 2 * s),
+        ("copy", 2 * s, 3 * s),
+        ("compute", 3 * s, 6 * s),
+    ]
+    assert pieces(trace, "p2") == [("compute", 1, 4 * s)]
+    assert trace.time_unit == "s"
+    assert "1 variable lines passed over" in trace.notes
+
+
+def test_starvz_counts_a_task_whole_unless_told_otherwise(write):
+    path = write(TABLE)
+    trace = perfcore.read(path)
+    assert pieces(trace, "CPU0") == [("Idle", 500_000, 2_000_000), ("dgemm", 2_000_000, 4_000_000)]
+    assert (trace.time_unit, trace.busy_states) == ("ms", ("dgemm",))
+    inner = perfcore.read(path, nested="innermost", time_unit="us")
+    assert pieces(inner, "CPU0") == [
+        ("Idle", 500, 2000),
+        ("dgemm", 2000, 2500),
+        ("Callback", 2500, 3000),
+        ("dgemm", 3000, 4000),
+    ]
+
+
+def test_the_type_of_states_is_asked_for_where_there_are_several(write):
+    other = "State, p1, T, 0.0, 6.0, 6.0, 0.0, other\n"
+    path = write(PLAIN + other)
+    with pytest.raises(InputError, match="several types: S, T; name one with the option state_type"):
+        perfcore.read(path)
+    assert perfcore.read(path, state_type="T").states == ("other",)
+    with pytest.raises(OptionError, match="unknown state type"):
+        perfcore.read(path, state_type="U")
+    # StarPU's workers are preferred.
+    assert perfcore.read(write(TABLE + other)).locations == ("CPU0",)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("State, p1, S, 7.0, 8.0", r":9: the state line .* has fewer than 8 fields"),
+        ("State, p1, S, 7.0, 6.5, 1, 0, run", r":9: the state of 'p1' ends at 6.5, before it starts at 7.0"),
+        ("State, p1, S, x, 6.5, 1, 0, run", r":9: the start is 'x'"),
+        ("State, , S, 7, 8, 1, 0, run", r":9: the location is ''"),
+        ("State, p1, S, 5.0, 8.0, 3, 0, run", r":9: 'p1' is in state 'run' from 5.0 although 'compute' \(line 2\)"),
+        ("Stat", r":9: 'Stat' is none of State, Container"),
+    ],
+)
+def test_bad_lines_are_refused_with_their_number(write, line, problem):
+    with pytest.raises(InputError, match=problem):
+        perfcore.read(write(PLAIN + line + "\n"))
+
+
+def test_no_states(write):
+    with pytest.raises(InputError, match="no state intervals"):
+        perfcore.read(write("Container, 0, HOST, 0.0, 9.0, 9.0, p1\n"))
+
+
+def test_told_from_other_csv(write):
+    assert not looks_like_pj_dump(b"start,end,location,state\n")
+    assert isinstance(perfcore.read(write("start,end,location,state\n0,1,State,a\n")), perfcore.Trace)
+
+
+@pytest.mark.real_data
+def test_starpu_factorization(real_data):
+    # Figures from an independent parser: 9,678 times at which the number of busy workers changes, mean 0.754 of 10.
+    trace = perfcore.read(real_data / "traces" / "paje" / "qr_trace.paje.worker_state.csv.gz")
+    curve = trace.utilization()
+    # No worker is busy when the trace begins and when it ends: one step more than changes.
+    assert curve.n_steps == 9678 + 1
+    assert curve.mean / 10 == pytest.approx(0.754, abs=5e-4)
+    # Tasks in which a task is submitted are cut where the submission, a runtime state, is the innermost one.
+    inner = perfcore.read(trace.source, nested="innermost").utilization()
+    assert inner.n_steps > curve.n_steps
+    assert inner.integral < curve.integral
+    assert inner.mean / 10 == pytest.approx(0.754, abs=5e-4)

@@ -1,0 +1,124 @@
+"""What is written reads back as the same data."""
+
+import hypothesis.extra.numpy as arrays
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import perfcore
+from perf_io import state_table
+from perfcore.errors import DataError, OptionError
+
+finite = st.floats(-1e15, 1e15, allow_nan=False)
+heights = arrays.arrays(np.float64, 5, elements=st.floats(0, 1e300))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("written")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@settings(max_examples=25, deadline=None)
+@given(edges=st.lists(finite, min_size=6, max_size=6, unique=True).map(sorted), heights=heights)
+def test_curves_read_back_bit_for_bit(folder, ending, edges, heights):
+    curve = perfcore.UtilizationCurve(edges, heights, "ms", n_locations=7)
+    perfcore.write(curve, folder / f"curve{ending}")
+    back = perfcore.read(folder / f"curve{ending}")
+    np.testing.assert_array_equal(back.edges, curve.edges, strict=True)
+    np.testing.assert_array_equal(back.heights, curve.heights, strict=True)
+    assert back.time_unit == "ms"
+    if ending == ".parquet":
+        assert back.n_locations == 7
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_whole_nanoseconds_read_back_as_whole_numbers(tmp_path, ending):
+    start = 1_700_000_000_000_000_001
+    curve = perfcore.UtilizationCurve([start, start + 1, start + 3], [1, 0], "ns")
+    perfcore.write(curve, tmp_path / f"curve{ending}")
+    back = perfcore.read(tmp_path / f"curve{ending}")
+    np.testing.assert_array_equal(back.edges, curve.edges, strict=True)
+
+
+@pytest.fixture
+def trace():
+    return perfcore.Trace(
+        [1, 0, 1],
+        [1, 0, 0],
+        [-1, 0, 1_700_000_000_123_456_789],
+        [7, 5, 1_700_000_000_123_456_790],
+        ["b, c", 'a"quoted"', "idle all the time"],
+        ["run", "wäit"],
+        time_unit="ms",
+        busy_states=["run"],
+        span_ns=(-10, 1_800_000_000_000_000_000),
+    )
+
+
+def intervals(trace):
+    return sorted(
+        (trace.locations[where], trace.states[state], start, end)
+        for where, state, start, end in zip(
+            trace.location.tolist(),
+            trace.state.tolist(),
+            trace.start_ns.tolist(),
+            trace.end_ns.tolist(),
+            strict=True,
+        )
+    )
+
+
+def test_traces_read_back_whole_from_parquet(tmp_path, trace):
+    perfcore.write(trace, tmp_path / "trace.parquet")
+    back = perfcore.read(tmp_path / "trace.parquet")
+    for name in ("location", "state", "start_ns", "end_ns"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(trace, name), strict=True)
+    for name in ("locations", "states", "time_unit", "busy_states", "span_ns"):
+        assert getattr(back, name) == getattr(trace, name)
+
+
+def test_traces_read_back_from_csv_with_exact_times(tmp_path, trace):
+    perfcore.write(trace, tmp_path / "trace.csv")
+    back = perfcore.read(tmp_path / "trace.csv")
+    assert intervals(back) == intervals(trace)
+    assert back.time_unit == "ms"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_trace_that_stays_in_its_table_is_written_from_there(tmp_path, trace, ending, monkeypatch):
+    perfcore.write(trace, tmp_path / "trace.parquet")
+    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 1)
+    lazy = perfcore.read(tmp_path / "trace.parquet")
+    perfcore.write(lazy, tmp_path / f"again{ending}")
+    assert "_arrays" not in vars(lazy)
+    assert intervals(perfcore.read(tmp_path / f"again{ending}")) == intervals(trace)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_series_read_back(tmp_path, ending):
+    series = perfcore.Series([0.1, 0.2, 4], {"a b": [1, np.nan, 3], "c": [0.1, 0.2, -0.3]}, "s")
+    perfcore.write(series, tmp_path / f"series{ending}")
+    back = perfcore.read(tmp_path / f"series{ending}")
+    np.testing.assert_array_equal(back.times, series.times)
+    assert list(back.columns) == list(series.columns)
+    for name, values in series.columns.items():
+        np.testing.assert_array_equal(back.columns[name], values)
+
+
+def test_a_series_of_one_column_stays_a_series_in_parquet(tmp_path):
+    perfcore.write(perfcore.Series([0, 1], {"value": [1, 2]}, "s"), tmp_path / "series.parquet")
+    assert isinstance(perfcore.read(tmp_path / "series.parquet"), perfcore.Series)
+    curve = perfcore.read(tmp_path / "series.parquet", kind="curve")
+    assert curve.heights.tolist() == [1, 2]
+
+
+def test_other_data_and_endings_are_refused(tmp_path):
+    with pytest.raises(DataError, match="cannot write list"):
+        perfcore.write([1], tmp_path / "x.csv")
+    with pytest.raises(OptionError, match=r"\.csv"):
+        perfcore.write([1], tmp_path / "x.docx")
+    with pytest.raises(DataError, match="rename it"):
+        perfcore.write(perfcore.Series([0, 1], {"Time_s": [1, 2]}, "s"), tmp_path / "x.csv")
+    assert list(tmp_path.iterdir()) == []
