@@ -22,6 +22,16 @@ class Outcome(NamedTuple):
         return self.out.splitlines()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiled():
+    """Compile the kernels beforehand: what is said about it on stderr is tested elsewhere."""
+    import perfcore
+
+    curve = perfcore.UtilizationCurve([0, 1, 2, 3], [1, 5, 2])
+    for options in ({"refine": True}, {"segmenter": "least-squares"}, {"functions": "exp", "scale": 1}):
+        perfcore.fit(curve, phases=2, **({"degree": 1} | options))
+
+
 @pytest.fixture
 def perf(monkeypatch, capsys):
     """Run the program; what it says on stderr is a failure, unless a status is expected."""

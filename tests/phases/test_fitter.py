@@ -7,7 +7,7 @@ import pytest
 
 import perfcore
 from perfcore import Trace, UtilizationCurve
-from perfcore.errors import DataError, OptionError, UnknownNameError
+from perfcore.errors import DataError, ModelFileError, OptionError, UnknownNameError
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +123,41 @@ def test_model_file_is_plain_json(ramp, tmp_path):
     assert content["options"]["degree"] == "mixed"
     assert content["fingerprint"] == ramp.fingerprint
     assert perfcore.load(tmp_path / "model.json") == model
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"phases": []}, "a model has at least one phase"),
+        ({"time_unit": "min"}, "time_unit 'min' is none of ns, us, ms, s"),
+        ({"functions": ["sine"]}, "function 'sine' is not installed"),
+    ],
+)
+def test_model_files_edited_by_hand(ramp, tmp_path, change, message):
+    content = perfcore.fit(ramp, phases=2, degree=1).to_dict()
+    content["model"] |= change
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=message):
+        perfcore.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"coefficients": [1.0]}, "phase 2 has 1 coefficients, 2 are expected"),
+        ({"start": 1.0}, "phase 2 does not begin where the one before ends"),
+        ({"error": None}, r"Expected `float`, got `null` - at `\$.phases\[1\].error`"),
+    ],
+)
+def test_phases_edited_by_hand(ramp, tmp_path, change, message):
+    path = tmp_path / "model.json"
+    perfcore.fit(ramp, phases=2, degree=1).save(path)
+    content = json.loads(path.read_text())
+    content["model"]["phases"][1] |= change
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=message):
+        perfcore.load(path)
 
 
 def test_nanoseconds_since_1970_keep_their_differences():

@@ -1,5 +1,6 @@
 """Compiled kernels where nothing can be cached."""
 
+import os
 import subprocess
 import sys
 
@@ -23,3 +24,16 @@ def test_fits_without_a_cache_folder_and_says_that_it_compiles():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["compiling the kernels, once for this machine (some seconds)", "(3.0,) 0.0"]
+
+
+def test_says_that_it_compiles_only_while_there_is_something_to_compile(tmp_path):
+    """Kernels that no command has called yet are no reason to announce anything."""
+    (tmp_path / "curve.csv").write_text("start,end,value\n0,1,1\n1,3,5\n3,4,2\n")
+    command = [sys.executable, "-m", "perfcore", "fit", str(tmp_path / "curve.csv"), "--phases", "2"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, check=True, env=environment) for _ in range(2)
+    )
+    assert first.stderr == "perf: compiling the kernels, once for this machine (some seconds)\n"
+    assert second.stderr == ""
+    assert first.stdout == second.stdout

@@ -87,7 +87,7 @@ class FactorTree:
     """
 
     def __init__(self, curve: UtilizationCurve, basis: Basis) -> None:
-        announce_compilation()
+        announce_compilation(factor_blocks, stack, absorb)
         self.functions = basis.functions
         self.names = basis.names
         self.edges = curve.relative_edges

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from msgspec.structs import replace
 
 import perfcore
-from perf_phases.factor_tree import FactorTree
-from perf_phases.hill_climb import climb
-from perf_phases.moment_tree import MomentTree, Summary
-from perf_phases.phase_model import Phase, PhaseModel, SequenceEntry
-from perf_phases.sensitivity import RULES, persistence
-from perfcore import Series, Trace, UtilizationCurve, progress
-from perfcore.contracts import Basis, Fitter, Segmentation, Segmenter
+from perf_phases.phase_model import PhaseModel
+from perf_phases.sensitivity import RULES
+from perfcore import Series, Trace, UtilizationCurve
+from perfcore.contracts import Basis, Fitter, Segmenter
 from perfcore.errors import DataError, OptionError
 from perfcore.model import Origin
 from perfcore.options import option, to_dict
@@ -125,23 +121,24 @@ class WorleyFitter(Fitter):
         merged = curve.merged()
         basis = _basis(options, merged, segmenter)
         counts = _counts(options.phases)
+        # Imported here, with the compiler: help and completion ask this module for its options only.
+        from perf_phases.describe_phases import PhaseMaker, sequence_entries
+
         segmentations = segmenter.sequence(merged, counts, basis)
-        tree = FactorTree(merged, basis) if basis.functions else MomentTree(merged)
+        maker = PhaseMaker(merged, basis)
         objective = segmenter.objective
         if options.refine:
             objective = "sum of squared errors"
-            segmentations = _refined(tree, basis, segmentations)
-        phases = [_describe(merged, tree, basis, found) for found in segmentations]
-        sequence = _sequence(counts, segmentations, phases, merged) if len(counts) > 1 else []
+            segmentations = maker.refined(segmentations)
+        phases = [maker.phases(found) for found in segmentations]
+        sequence = sequence_entries(counts, segmentations, phases, merged) if len(counts) > 1 else []
         chosen, rule, result = 0, None, phases[0]
         if sequence:
             rule = options.rule
             errors = [entry.sum_of_squares for entry in sequence]
             chosen = counts.index(RULES[rule](counts, errors, merged.n_steps))
             kept = (None, *sequence[chosen].kept)
-            result = [_with_kept(phase, number) for phase, number in zip(phases[chosen], kept, strict=True)]
-        polynomials = tree if isinstance(tree, MomentTree) else MomentTree(merged)
-        centered = polynomials.error(polynomials.between(0, merged.n_steps), 0)
+            result = [replace(phase, kept=number) for phase, number in zip(phases[chosen], kept, strict=True)]
         return PhaseModel(
             origin=Origin(
                 fitter="worley",
@@ -160,8 +157,8 @@ class WorleyFitter(Fitter):
             cost=dict(segmentations[chosen].statistics),
             n_steps=merged.n_steps,
             sum_of_squares=sum(phase.error**2 for phase in result),
-            total_squares=centered + merged.duration * merged.mean**2,
-            centered_squares=centered,
+            total_squares=maker.total_squares,
+            centered_squares=maker.centered_squares,
             n_locations=curve.n_locations,
         )
 
@@ -215,101 +212,3 @@ def _basis(options: WorleyOptions, curve: UtilizationCurve, segmenter: Segmenter
             )
         return Basis(mixed=True)
     return Basis(degree=int(options.degree))
-
-
-def _refined(tree: Any, basis: Basis, found: Sequence[Segmentation]) -> list[Segmentation]:
-    """The same numbers of phases with their breaks moved to the least sum of squares."""
-    result = []
-    with progress.bar("refining", len(found)) as advance:
-        for each in found:
-            degrees = each.degrees if each.degrees is not None else np.full(len(each.breaks) - 1, basis.degree)
-            moved = climb(tree, each.breaks, degrees)
-            # The tolerance belongs to the partition that was left behind; the cost of both searches adds up.
-            facts = {key: value for key, value in each.statistics.items() if key != "tolerance"}
-            facts |= {
-                **moved.statistics,
-                "seconds": facts.get("seconds", 0.0) + moved.statistics["seconds"],
-            }
-            result.append(Segmentation(moved.breaks, moved.degrees, facts))
-            advance(1)
-    return result
-
-
-def _describe(curve: UtilizationCurve, tree: MomentTree | FactorTree, basis: Basis, found: Segmentation) -> list[Phase]:
-    """Best function and error of each phase of a segmentation."""
-    degrees: Sequence[int] = (
-        [basis.degree] * (len(found.breaks) - 1) if found.degrees is None else found.degrees.tolist()
-    )
-    origin = float(curve.start)
-    result = []
-    for begin, end, degree in zip(found.breaks[:-1].tolist(), found.breaks[1:].tolist(), degrees, strict=True):
-        summary: Any = tree.interval(begin, end)
-        squared = tree.error(summary, degree)
-        if isinstance(tree, MomentTree):
-            coefficients = powers(summary, tree.origin, degree)
-        else:
-            coefficients = tuple(tree.coefficients(summary).tolist())
-        result.append(
-            Phase(
-                start=origin + begin,
-                end=origin + end,
-                degree=len(basis.functions) or degree,
-                coefficients=coefficients,
-                error=float(np.sqrt(squared)),
-            )
-        )
-    return result
-
-
-def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
-    """Coefficients of powers of ``t - start`` from a summary's Legendre coefficients.
-
-    Examples
-    --------
-    >>> powers((2.0, 3.0, 1.0, 0.0, 0.0, 0.0), origin=10.0, degree=1)
-    (12.0, 1.0)
-    """
-    width, *legendre, _ = summary
-    c0, c1, c2, c3 = (c if k <= degree else 0.0 for k, c in enumerate(legendre))
-    # Powers of u in [-1, 1], then of u = s tau - 1 with s = 2 / width.
-    a0, a1, a2, a3 = c0 - 0.5 * c2, c1 - 1.5 * c3, 1.5 * c2, 2.5 * c3
-    s = 2.0 / width
-    found = (
-        origin + a0 - a1 + a2 - a3,
-        s * (a1 - 2.0 * a2 + 3.0 * a3),
-        s * s * (a2 - 3.0 * a3),
-        s * s * s * a3,
-    )
-    return tuple(float(value) for value in found[: degree + 1])
-
-
-def _with_kept(phase: Phase, kept: int | None) -> Phase:
-    return Phase(phase.start, phase.end, phase.degree, phase.coefficients, phase.error, kept)
-
-
-def _sequence(
-    counts: Sequence[int],
-    found: Sequence[Segmentation],
-    phases: Sequence[Sequence[Phase]],
-    curve: UtilizationCurve,
-) -> list[SequenceEntry]:
-    inner = [[phase.start for phase in each[1:]] for each in phases]
-    kept = persistence(inner, curve.duration)
-    entries = []
-    for number, (n, segmentation, each) in enumerate(zip(counts, found, phases, strict=True)):
-        facts = segmentation.statistics
-        entries.append(
-            SequenceEntry(
-                n_phases=n,
-                epsilon=max(phase.error for phase in each),
-                tolerance=facts.get("tolerance"),
-                sum_of_squares=sum(phase.error**2 for phase in each),
-                breaks=tuple(inner[number]),
-                kept=tuple(kept[number]),
-                following=len(counts) - number - 1,
-                evaluations=int(facts["evaluations"]) if "evaluations" in facts else None,
-                updates=int(facts["updates"]) if "updates" in facts else None,
-                seconds=facts.get("seconds", 0.0),
-            )
-        )
-    return entries

@@ -108,7 +108,7 @@ class GivensUpdate:
     """
 
     def __init__(self, curve: UtilizationCurve) -> None:
-        announce_compilation()
+        announce_compilation(scan)
         self.edges = curve.relative_edges
         self.edges.flags.writeable = False
         self.heights = curve.heights

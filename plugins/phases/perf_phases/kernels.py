@@ -17,8 +17,6 @@ __all__ = ["announce_compilation", "kernel"]
 # their meaning.
 _FASTMATH = {"reassoc", "contract", "nsz"}
 
-_kernels: list[Any] = []
-
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile on first use; keep the machine code on disk where a cache folder can be written.
@@ -27,17 +25,15 @@ def kernel(function: Callable[..., Any]) -> Any:
     the function is decorated and raises `RuntimeError` where it finds none; then each process compiles for itself.
     """
     try:
-        compiled = numba.njit(cache=True, fastmath=_FASTMATH, error_model="numpy")(function)
+        return numba.njit(cache=True, fastmath=_FASTMATH, error_model="numpy")(function)
     except RuntimeError:
-        compiled = numba.njit(fastmath=_FASTMATH, error_model="numpy")(function)
-    _kernels.append(compiled)
-    return compiled
+        return numba.njit(fastmath=_FASTMATH, error_model="numpy")(function)
 
 
 @functools.cache
-def announce_compilation() -> None:
-    """Tell the user once if kernels must be compiled in this process."""
-    if not all(_is_cached(compiled) for compiled in _kernels):
+def announce_compilation(*kernels: Any) -> None:
+    """Tell the user, once in a process, if any of the kernels that are about to be called must be compiled first."""
+    if not all(_is_cached(compiled) for compiled in kernels):
         progress.note("compiling the kernels, once for this machine (some seconds)")
 
 

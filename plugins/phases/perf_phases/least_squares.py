@@ -72,7 +72,7 @@ class LeastSquares(Segmenter):
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for several n from one table."""
         started = time.perf_counter()
-        announce_compilation()
+        announce_compilation(_one_phase, _extend_table)
         edges, heights = curve.relative_edges, curve.heights
         edges.flags.writeable = False
         origin = float(heights[0])

@@ -11,7 +11,6 @@ import numpy as np
 
 from perf_phases.algorithm_k import ErrorTree, Mixed, Partition, PhaseRule, Uniform, partition
 from perf_phases.bracketing import close_in
-from perf_phases.error_trees import error_tree
 from perfcore import UtilizationCurve, progress
 from perfcore.contracts import Basis, Segmentation, Segmenter
 from perfcore.options import option
@@ -74,6 +73,9 @@ class Minimax(Segmenter):
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for increasing n; the tolerance for each n bounds the next one's from above."""
+        # Imported here, with the compiler: help and completion ask this module for its options only.
+        from perf_phases.error_trees import error_tree
+
         started = time.perf_counter()
         tree = error_tree(curve, basis, linear=self.options.update == "givens")
         rule: PhaseRule = Mixed() if basis.mixed else Uniform(basis.degree)

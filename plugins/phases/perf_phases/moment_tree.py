@@ -330,7 +330,7 @@ class MomentTree:
     """
 
     def __init__(self, curve: UtilizationCurve) -> None:
-        announce_compilation()
+        announce_compilation(build, join_levels, reach, interval, squared_error)
         self.edges = curve.relative_edges
         self.edges.flags.writeable = False
         self.heights = curve.heights

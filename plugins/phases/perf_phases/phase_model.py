@@ -14,7 +14,7 @@ import numpy.typing as npt
 from perfcore.errors import OptionError
 from perfcore.model import Model, Parameter
 from perfcore.registry import registry
-from perfcore.units import readable
+from perfcore.units import NANOSECONDS, readable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,12 +133,30 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
     objective: str
     functions: tuple[str, ...]
     scale: float
-    cost: dict[str, float]
+    cost: dict[str, int | float]
     n_steps: int
     sum_of_squares: float
     total_squares: float
     centered_squares: float
     n_locations: int | None
+
+    def __post_init__(self) -> None:
+        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
+        if not self.phases:
+            raise ValueError("a model has at least one phase")
+        if self.time_unit not in NANOSECONDS:
+            raise ValueError(f"time_unit {self.time_unit!r} is none of {', '.join(NANOSECONDS)}")
+        unknown = set(self.functions) - set(registry().entries("functions"))
+        if unknown:
+            raise ValueError(f"function {sorted(unknown)[0]!r} is not installed")
+        for number, phase in enumerate(self.phases):
+            expected = len(self.functions) + 1 if self.functions else phase.degree + 1
+            if len(phase.coefficients) != expected:
+                raise ValueError(
+                    f"phase {number + 1} has {len(phase.coefficients)} coefficients, {expected} are expected"
+                )
+            if not phase.start <= phase.end or (number and phase.start != self.phases[number - 1].end):
+                raise ValueError(f"phase {number + 1} ends before it starts, or not where the next begins")
 
     kind: ClassVar[str] = "phases"
     variable: ClassVar[str] = "t"
@@ -191,7 +209,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         values = np.full(times.shape, np.nan)
         for number in np.unique(which[inside]):
             here = inside & (which == number)
-            values[here] = self._evaluate(self.phases[number], times[here])
+            values[here] = self.evaluate(self.phases[number], times[here])
         if interval is None:
             return values
         if not 0.0 < interval < 1.0:
@@ -200,7 +218,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         half = NormalDist().inv_cdf(0.5 + 0.5 * interval) * spread
         return np.column_stack([values, values - half, values + half])
 
-    def _evaluate(self, phase: Phase, times: Floats) -> Floats:
+    def evaluate(self, phase: Phase, times: Floats) -> Floats:
+        """One phase's function at times (n,), also outside of the phase and at its end."""
         if self.functions:
             values = np.full(times.shape, phase.coefficients[0])
             for name, coefficient in zip(self.functions, phase.coefficients[1:], strict=True):
@@ -211,10 +230,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         for coefficient in reversed(phase.coefficients):
             values = values * (times - phase.start) + coefficient
         return values
-
-    def phase_value(self, phase: Phase, time: float) -> float:
-        """One phase's function at a time, also outside of the phase and at its end."""
-        return float(self._evaluate(phase, np.array([time]))[0])
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -300,93 +315,15 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
 
     def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
         """The phases, and the sequence that they were chosen from."""
-        found = [("", *self._phase_table())]
+        from perf_phases.phase_tables import phase_table, sequence_table
+
+        found = [("", *phase_table(self))]
         if self.sequence:
-            found.append(("How the fit changes with the number of phases", *self._sequence_table()))
+            found.append(("How the fit changes with the number of phases", *sequence_table(self.sequence)))
         return found
-
-    def _phase_table(self) -> tuple[list[str], list[list[str]]]:
-        header = [
-            "phase",
-            "start",
-            "end",
-            "duration",
-            "share",
-            "form",
-            "mean",
-            "at start",
-            "at end",
-            "L2 error",
-        ]
-        with_kept = any(phase.kept is not None for phase in self.phases)
-        if with_kept:
-            header.append("break kept")
-            following = self.sequence[-1].n_phases - self._chosen().n_phases
-        rows = []
-        nodes, weights = np.polynomial.legendre.leggauss(8)
-        for number, phase in enumerate(self.phases, 1):
-            length = phase.end - phase.start
-            inner = self._evaluate(phase, phase.start + 0.5 * length * (nodes + 1.0))
-            ends = self._evaluate(phase, np.array([phase.start, phase.end]))
-            row = [
-                str(number),
-                readable(phase.start, self.time_unit),
-                readable(phase.end, self.time_unit),
-                readable(length, self.time_unit),
-                f"{length / (self.end - self.start):.1%}",
-                "+".join(self.functions) or _FORMS[phase.degree],
-                f"{float(inner @ weights) / 2.0:.4g}",
-                f"{ends[0]:.4g}",
-                f"{ends[1]:.4g}",
-                f"{phase.error:.6g}",
-            ]
-            if with_kept:
-                row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
-            rows.append(row)
-        return header, rows
-
-    def _chosen(self) -> SequenceEntry:
-        return next(entry for entry in self.sequence if entry.breaks == self.breaks)
-
-    def _sequence_table(self) -> tuple[list[str], list[list[str]]]:
-        header = ["phases", "epsilon", "tolerance", "drop", "sum of squares", "drop"]
-        header += ["breaks kept", "evaluations", "updates", "seconds"]
-        # For polynomials of one degree the tolerance is the largest error, and one column says it.
-        weighted = any(
-            e.tolerance is not None and abs(e.tolerance - e.epsilon) > 1e-9 * e.epsilon for e in self.sequence
-        )
-        rows = []
-        before: SequenceEntry | None = None
-        for entry in self.sequence:
-            possible = len(entry.kept) * entry.following
-            rows.append(
-                [
-                    str(entry.n_phases),
-                    f"{entry.epsilon:.6g}",
-                    f"{entry.tolerance:.6g}" if weighted and entry.tolerance is not None else "",
-                    "" if entry.tolerance is None else _drop(before.tolerance if before else None, entry.tolerance),
-                    f"{entry.sum_of_squares:.6g}",
-                    _drop(before.sum_of_squares if before else None, entry.sum_of_squares),
-                    f"{sum(entry.kept) / possible:.0%}" if possible else "",
-                    "" if entry.evaluations is None else str(entry.evaluations),
-                    "" if entry.updates is None else str(entry.updates),
-                    f"{entry.seconds:.4f}",
-                ]
-            )
-            before = entry
-        # Columns that a segmenter has no figures for are left out.
-        shown = [column for column in range(len(header)) if any(row[column] for row in rows)]
-        return [header[c] for c in shown], [[row[c] for c in shown] for row in rows]
 
     def draw(self, figure: Figure, data: Any = None) -> None:
         """Draw the model, over its curve where given; with a sequence also how the fit depends on n."""
         from perf_phases.picture import draw_phases
 
         draw_phases(self, figure, data)
-
-
-_FORMS = ("constant", "linear", "quadratic", "cubic")
-
-
-def _drop(before: float | None, now: float) -> str:
-    return "" if not before else f"{1.0 - now / before:.1%}"

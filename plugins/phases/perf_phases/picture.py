@@ -66,11 +66,8 @@ def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
     times, values = [], []
     for phase in model.phases:
         at = np.linspace(phase.start, phase.end, _POINTS_PER_PHASE)
-        # A break belongs to the phase that it starts; the last point of each phase is the limit from the left.
-        heights = model.predict(at[:-1])
-        last = model.phase_value(phase, phase.end)
         times.append(at)
-        values.append(np.append(heights, last))
+        values.append(model.evaluate(phase, at))
     # One line through all phases: it connects them vertically at the breakpoints.
     axes.plot(
         np.concatenate(times) * factor,
