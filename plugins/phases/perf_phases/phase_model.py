@@ -156,7 +156,9 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
                     f"phase {number + 1} has {len(phase.coefficients)} coefficients, {expected} are expected"
                 )
             if not phase.start <= phase.end or (number and phase.start != self.phases[number - 1].end):
-                raise ValueError(f"phase {number + 1} ends before it starts, or not where the next begins")
+                raise ValueError(
+                    f"phase {number + 1} does not begin where the one before ends, or ends before it begins"
+                )
 
     kind: ClassVar[str] = "phases"
     variable: ClassVar[str] = "t"
