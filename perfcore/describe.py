@@ -38,7 +38,9 @@ def describe(data: Any, name: str) -> dict[str, Any]:
             "samples": len(data.times),
             "columns": list(data.columns),
             "time unit": data.time_unit,
-            "next": _phase_commands(name) if len(data.columns) == 1 else [f"perf info {name} -r value=COLUMN"],
+            "next": _phase_commands(name)
+            if len(data.columns) == 1
+            else [f"perf fit {name} --fitter worley --column '{next(iter(data.columns))}' --plot phases.png"],
         }
     elif isinstance(data, Measurements):
         facts = {

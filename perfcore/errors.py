@@ -69,6 +69,19 @@ class ModelFileError(PerfError):
     """A model file that this version does not know or that is damaged."""
 
 
+def listing(names: Iterable[str], most: int = 20) -> str:
+    """Names in a line that stays readable when there are hundreds.
+
+    Examples
+    --------
+    >>> listing(["a", "b", "c"], most=2)
+    'a, b, ... (3 in all)'
+    """
+    names = list(names)
+    shown = ", ".join(names[:most]) or "none"
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
+
+
 class UnknownNameError(OptionError):
     """A name that nothing is registered under.
 
@@ -91,6 +104,5 @@ class UnknownNameError(OptionError):
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        listing = ", ".join(known) if known else "none"
-        super().__init__(f"unknown {what} {name!r}: {hint}Known: {listing}")
+        super().__init__(f"unknown {what} {name!r}: {hint}Known: {listing(known)}")
         self.name = name

@@ -5,15 +5,19 @@ from __future__ import annotations
 import html
 import io
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from perfcore.curve import UtilizationCurve
 from perfcore.errors import DataError, OptionError
 from perfcore.files import atomic_path, write_bytes
 from perfcore.series import Series
 from perfcore.trace import Trace
-from perfcore.units import NANOSECONDS
+from perfcore.units import NANOSECONDS, shown_origin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["check_ending", "draw_curve", "plot", "time_axis"]
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
+
+Floats = npt.NDArray[np.float64]
 
 # A curve of more steps than this is drawn as the band between its extremes: more than one value falls on each pixel.
 _MOST_STEPS = 1000
@@ -84,30 +90,36 @@ def plot(model: Model | None, data: Any, path: str | os.PathLike[str]) -> None:
         _save(figure, temporary, ending)
 
 
-def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> float:
-    """Label the time axis in a readable unit; returns how many of them one ``time_unit`` is."""
-    longest = max(abs(start), abs(end)) * NANOSECONDS[time_unit]
+def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> Callable[[npt.ArrayLike], Floats]:
+    """Label the time axis in a readable unit; returns what turns times into places on it."""
+    origin = shown_origin(start, end)
+    longest = max(abs(start - origin), abs(end - origin)) * NANOSECONDS[time_unit]
     unit = next((u for u in ("s", "ms", "us") if longest >= NANOSECONDS[u]), "ns")
     factor = NANOSECONDS[time_unit] / NANOSECONDS[unit]
-    axes.set_xlim(start * factor, end * factor)
-    axes.set_xlabel(f"time ({'µs' if unit == 'us' else unit})")
-    return factor
+
+    def place(times: npt.ArrayLike) -> Floats:
+        return (np.asarray(times, dtype=np.float64) - origin) * factor
+
+    axes.set_xlim(*place([start, end]))
+    since = f" since {origin:.15g} {time_unit}" if origin else ""
+    axes.set_xlabel(f"time{since} ({'µs' if unit == 'us' else unit})")
+    return place
 
 
 def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:
     """Draw a utilization curve; a long one as the band between its extremes, with its mean over short times."""
-    factor = time_axis(axes, curve.start, curve.end, curve.time_unit)
+    place = time_axis(axes, curve.start, curve.end, curve.time_unit)
     if curve.n_steps <= _MOST_STEPS:
-        axes.stairs(curve.heights, curve.edges * factor, color="0.35", linewidth=0.8, baseline=None, label="data")
+        axes.stairs(curve.heights, place(curve.edges), color="0.35", linewidth=0.8, baseline=None, label="data")
     else:
         edges, low, high = curve.envelope(_BAND_BINS)
         # The outline keeps runs visible in which lowest and highest agree.
         axes.stairs(
-            high, edges * factor, baseline=low, fill=True, facecolor="0.82", edgecolor="0.82", linewidth=0.5,
+            high, place(edges), baseline=low, fill=True, facecolor="0.82", edgecolor="0.82", linewidth=0.5,
             label="lowest to highest",
         )  # fmt: skip
         cuts, means = curve.averaged(_MEAN_BINS)
-        axes.stairs(means, cuts * factor, color="0.35", linewidth=0.8, baseline=None, label="short-time mean")
+        axes.stairs(means, place(cuts), color="0.35", linewidth=0.8, baseline=None, label="short-time mean")
     axes.set_ylim(bottom=0.0, top=max(float(curve.heights.max()) * 1.05, 1e-9))
     axes.set_ylabel("processors computing")
 

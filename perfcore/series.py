@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.curve import UtilizationCurve
-from perfcore.errors import DataError, OptionError, UnknownNameError
+from perfcore.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.units import nanoseconds_per
 
 __all__ = ["Series"]
@@ -93,7 +93,7 @@ class Series:
         """
         if column is None:
             if len(self.columns) > 1:
-                raise OptionError(f"{self.source}: name one of the columns {', '.join(self.columns)}")
+                raise OptionError(f"{self.source}: name a column (--column NAME): {listing(self.columns)}")
             column = next(iter(self.columns))
         if column not in self.columns:
             raise UnknownNameError("column", column, self.columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfcore.errors import UnknownNameError
 
-__all__ = ["NANOSECONDS", "nanoseconds_per", "readable"]
+__all__ = ["NANOSECONDS", "nanoseconds_per", "readable", "shown_origin"]
 
 NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
@@ -36,3 +36,14 @@ def readable(duration: float, time_unit: str) -> str:
         if abs(amount) >= NANOSECONDS[unit]:
             return f"{amount / NANOSECONDS[unit]:.6g} {unit}"
     return f"{amount:.6g} ns"
+
+
+def shown_origin(start: float, end: float) -> float:
+    """Time from which a table or picture counts: 0, or the start where times are dates and would all look alike.
+
+    Examples
+    --------
+    >>> shown_origin(5.0, 105.0), shown_origin(1.7e9, 1.7e9 + 60.0)
+    (0.0, 1700000000.0)
+    """
+    return float(start) if abs(start) > 1000.0 * (end - start) else 0.0

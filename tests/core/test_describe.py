@@ -36,7 +36,7 @@ def test_a_trace_without_a_curve_is_described_all_the_same():
 def test_a_series_says_how_to_choose_a_column():
     facts = describe(Series([0, 1], {"user": [1, 2], "system": [3, 4]}, "s"), "x.csv")
     assert (facts["kind"], facts["samples"], facts["columns"]) == ("time series", 2, ["user", "system"])
-    assert facts["next"] == ["perf info x.csv -r value=COLUMN"]
+    assert facts["next"] == ["perf fit x.csv --fitter worley --column 'user' --plot phases.png"]
     assert "perf fit x.csv" in describe(Series([0, 1], {"user": [1, 2]}, "s"), "x.csv")["next"][0]
 
 

@@ -103,7 +103,7 @@ def test_an_interrupted_drawing_leaves_nothing(tmp_path, monkeypatch):
 )
 def test_the_time_axis_has_a_readable_unit(end, unit, label, factor):
     axes = Figure().add_subplot()
-    assert time_axis(axes, 0.0, end, unit) == factor
+    assert time_axis(axes, 0.0, end, unit)(3.0) == pytest.approx(3.0 * factor)
     assert axes.get_xlabel() == label
     assert axes.get_xlim() == pytest.approx((0.0, end * factor))
 
@@ -116,3 +116,11 @@ def test_a_long_curve_shows_its_extremes():
     band = next(patch for patch in axes.patches if patch.get_fill())
     drawn = band.get_path().vertices[:, 1]
     assert (drawn.min(), drawn.max()) == (1.0, 9.0)
+
+
+def test_dates_are_counted_from_the_start():
+    """Seconds since 1970 would all look alike on an axis of one minute."""
+    axes = Figure().add_subplot()
+    place = time_axis(axes, 1.7e9, 1.7e9 + 60.0, "s")
+    assert place([1.7e9, 1.7e9 + 60.0]).tolist() == [0.0, 60.0]
+    assert axes.get_xlabel() == "time since 1700000000 s (s)"

@@ -26,7 +26,7 @@ def test_a_column_becomes_a_curve():
 
 def test_the_column_must_be_named_among_several():
     series = Series([0, 1], {"user": [1, 2], "system": [4, 5]}, source="x.csv")
-    with pytest.raises(OptionError, match=r"x.csv: name one of the columns user, system"):
+    with pytest.raises(OptionError, match=r"x.csv: name a column \(--column NAME\): user, system"):
         series.curve()
     with pytest.raises(UnknownNameError, match="did you mean 'user'"):
         series.curve("usr")

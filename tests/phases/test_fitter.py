@@ -65,6 +65,27 @@ def test_sequence_lists_every_number_of_phases(ramp):
     assert all(entry.evaluations and entry.updates for entry in model.sequence)
 
 
+@pytest.mark.parametrize(
+    ("phases", "said"),
+    [
+        ("auto", "number of phases: chosen from 1..3 by the rule 'penalty'; --phases N sets it"),
+        ("1..9", "number of phases: chosen from 1..3 by the rule 'penalty'; --phases N sets it"),
+        ("9", "number of phases: 9 was asked for, but the curve has no more steps"),
+        ("5..9", "number of phases: 5..9 was asked for, but the curve has no more steps"),
+    ],
+)
+def test_no_more_phases_than_steps(phases, said):
+    model = perfcore.fit(UtilizationCurve([0, 1, 2, 5], [1, 9, 4]), phases=phases, degree=0, rule="penalty")
+    assert len(model.phases) == 3
+    assert model.summary()[-1] == said
+
+
+def test_one_step_is_one_phase():
+    model = perfcore.fit(UtilizationCurve([0, 1], [3]), phases="auto")
+    assert model.phases[0].coefficients == (3.0,)
+    assert model.sequence == ()
+
+
 def test_refinement_finds_the_break_and_lowers_the_sum(ramp):
     plain = perfcore.fit(ramp, phases=2, degree=0)
     refined = perfcore.fit(ramp, phases=2, degree=0, refine=True)

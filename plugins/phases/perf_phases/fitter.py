@@ -87,6 +87,7 @@ class WorleyOptions:
     idle: tuple[str, ...] | None = option(
         None, "traces: instead, states that do not count; all others do", metavar="STATE,..."
     )
+    column: str | None = option(None, "time series of several columns: the one to fit", metavar="NAME")
 
 
 class WorleyFitter(Fitter):
@@ -120,7 +121,7 @@ class WorleyFitter(Fitter):
         curve = as_curve(data, options)
         merged = curve.merged()
         basis = _basis(options, merged, segmenter)
-        counts = _counts(options.phases)
+        counts = _counts(options.phases, merged.n_steps)
         # Imported here, with the compiler: help and completion ask this module for its options only.
         from perf_phases.describe_phases import PhaseMaker, sequence_entries
 
@@ -178,15 +179,19 @@ def as_curve(data: Any, options: WorleyOptions) -> UtilizationCurve:
     if options.busy is not None or options.idle is not None:
         raise OptionError("--busy and --idle belong to traces; these data have no states")
     if isinstance(data, UtilizationCurve):
+        if options.column is not None:
+            raise OptionError("--column belongs to time series; these data are one utilization curve")
         return data
     if isinstance(data, Series):
-        return data.curve()
+        return data.curve(options.column)
     raise DataError(f"worley fits traces, utilization curves and time series, not {type(data).__name__}")
 
 
-def _counts(phases: str) -> list[int]:
+def _counts(phases: str, n_steps: int) -> list[int]:
+    """Numbers of phases to try; of a range those that the curve has steps for."""
     first, _, last = ("{}..{}".format(*_AUTO) if phases == "auto" else phases).partition("..")
-    return list(range(int(first), int(last or first) + 1))
+    most = max(min(int(last or first), n_steps), int(first))
+    return list(range(int(first), most + 1))
 
 
 def _scale(options: WorleyOptions, curve: UtilizationCurve) -> float:

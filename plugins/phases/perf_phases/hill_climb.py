@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from perf_phases.best_split import best_split
 from perf_phases.greedy import Greedy
 from perf_phases.minimax import Minimax
 from perf_phases.moment_tree import MomentTree
-from perfcore import UtilizationCurve
+from perfcore import UtilizationCurve, progress
 from perfcore.contracts import Basis, Segmentation, Segmenter
 from perfcore.options import option
 
@@ -59,12 +60,22 @@ class HillClimb(Segmenter):
 
     def segment(self, curve: UtilizationCurve, n_phases: int, basis: Basis) -> Segmentation:
         """Phases for one n."""
+        return self.sequence(curve, [n_phases], basis)[0]
+
+    def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
+        """Phases for several n on one tree."""
+        tree = MomentTree(curve)
         if self.options.start == "equal":
-            breaks = np.linspace(0.0, curve.duration, min(n_phases, curve.n_steps) + 1)
+            starts = [np.linspace(0.0, curve.duration, min(n, curve.n_steps) + 1) for n in counts]
         else:
             starter = Minimax() if self.options.start == "minimax" else Greedy()
-            breaks = starter.segment(curve, n_phases, basis).breaks
-        return climb(MomentTree(curve), breaks, np.full(len(breaks) - 1, basis.degree))
+            starts = [found.breaks for found in starter.sequence(curve, counts, basis)]
+        found = []
+        with progress.bar("hill climbing", len(counts)) as advance:
+            for breaks in starts:
+                found.append(climb(tree, breaks, np.full(len(breaks) - 1, basis.degree)))
+                advance(1)
+        return found
 
 
 def climb(tree: MomentTree, breaks: npt.NDArray[np.float64], degrees: npt.NDArray[np.int64]) -> Segmentation:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from perfcore.errors import OptionError
 from perfcore.model import Model, Parameter
 from perfcore.registry import registry
-from perfcore.units import NANOSECONDS, readable
+from perfcore.units import NANOSECONDS, readable, shown_origin
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -310,16 +310,17 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
                 f"number of phases: chosen from {self.sequence[0].n_phases}..{self.sequence[-1].n_phases} "
                 f"by the rule {self.rule!r}; --phases N sets it"
             )
-        elif len(self.phases) != (asked := int(self.origin.options["phases"])):
+        elif (asked := self.origin.options["phases"]) != str(len(self.phases)):
             reason = "the curve has no more steps" if self.epsilon == 0.0 else "no tolerance gives that many"
-            lines.append(f"{asked} phases were asked for: {reason}")
+            lines.append(f"number of phases: {asked} was asked for, but {reason}")
         return lines
 
     def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
         """The phases, and the sequence that they were chosen from."""
         from perf_phases.phase_tables import phase_table, sequence_table
 
-        found = [("", *phase_table(self))]
+        origin = shown_origin(self.start, self.end)
+        found = [(f"times count from {origin:.15g} {self.time_unit}" if origin else "", *phase_table(self))]
         if self.sequence:
             found.append(("How the fit changes with the number of phases", *sequence_table(self.sequence)))
         return found

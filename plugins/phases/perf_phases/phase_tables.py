@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from perf_phases.phase_model import PhaseModel, SequenceEntry
-from perfcore.units import readable
+from perfcore.units import readable, shown_origin
 
 __all__ = ["phase_table", "sequence_table"]
 
@@ -32,6 +32,7 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
     if with_kept:
         header.append("break kept")
         following = next(entry.following for entry in model.sequence if entry.breaks == model.breaks)
+    origin = shown_origin(model.start, model.end)
     rows = []
     nodes, weights = np.polynomial.legendre.leggauss(8)
     for number, phase in enumerate(model.phases, 1):
@@ -40,8 +41,8 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
         ends = model.evaluate(phase, np.array([phase.start, phase.end]))
         row = [
             str(number),
-            readable(phase.start, model.time_unit),
-            readable(phase.end, model.time_unit),
+            readable(phase.start - origin, model.time_unit),
+            readable(phase.end - origin, model.time_unit),
             readable(length, model.time_unit),
             f"{length / (model.end - model.start):.1%}",
             "+".join(model.functions) or _FORMS[phase.degree],

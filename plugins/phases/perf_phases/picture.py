@@ -49,15 +49,15 @@ def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
 
 def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
     if data is None:
-        factor = time_axis(axes, model.start, model.end, model.time_unit)
+        place = time_axis(axes, model.start, model.end, model.time_unit)
         axes.set_ylabel("processors computing")
     else:
         curve = _curve_of(model, data)
         draw_curve(axes, curve)
-        factor = time_axis(axes, curve.start, curve.end, curve.time_unit)
+        place = time_axis(axes, curve.start, curve.end, curve.time_unit)
     for i, phase in enumerate(model.phases[1:]):
         axes.axvline(
-            phase.start * factor,
+            float(place(phase.start)),
             color="0.6",
             linewidth=0.7,
             linestyle=":",
@@ -70,7 +70,7 @@ def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
         values.append(model.evaluate(phase, at))
     # One line through all phases: it connects them vertically at the breakpoints.
     axes.plot(
-        np.concatenate(times) * factor,
+        place(np.concatenate(times)),
         np.concatenate(values),
         color=_MODEL,
         linewidth=1.4,
@@ -89,7 +89,7 @@ def _curve_of(model: PhaseModel, data: Any) -> UtilizationCurve:
         options = model.origin.options
         return data.utilization(options.get("busy"), idle=options.get("idle"))
     if isinstance(data, Series):
-        return data.curve()
+        return data.curve(model.origin.options.get("column"))
     if not isinstance(data, UtilizationCurve):
         raise DataError(f"phases are drawn over a trace, a curve or a time series, not over {type(data).__name__}")
     return data
@@ -97,13 +97,13 @@ def _curve_of(model: PhaseModel, data: Any) -> UtilizationCurve:
 
 def _draw_breaks(model: PhaseModel, axes: Axes) -> None:
     """Breakpoints of each model; the darker, the more of the following models keep them."""
-    factor = time_axis(axes, model.start, model.end, model.time_unit)
+    place = time_axis(axes, model.start, model.end, model.time_unit)
     for entry in model.sequence:
         if not entry.breaks:
             continue
         share = np.array(entry.kept) / entry.following if entry.following else np.zeros(len(entry.kept))
         axes.scatter(
-            np.array(entry.breaks) * factor,
+            place(entry.breaks),
             np.full(len(entry.breaks), entry.n_phases),
             c=[(*_rgb(_KEPT), 0.15 + 0.85 * value) for value in share],
             s=14,
