@@ -16,7 +16,8 @@ from typing import Any, ClassVar, NoReturn
 from perf_io.columns import Column, TableOptions, assign_roles
 from perf_io.duck import Database, TableError, csv_scan, quoted_name
 from perf_io.pj_dump import looks_like_pj_dump
-from perf_io.table import Table, read_table
+from perf_io.read_table import read_table
+from perf_io.table import Table
 from perf_io.table_write import write_table
 from perfcore.contracts import Reader
 from perfcore.errors import InputError

@@ -11,7 +11,8 @@ import msgspec
 
 from perf_io.columns import Column, TableOptions
 from perf_io.duck import METADATA_KEY, Database, parquet_scan
-from perf_io.table import Table, read_table
+from perf_io.read_table import read_table
+from perf_io.table import Table
 from perf_io.table_write import TableFacts, write_table
 from perfcore.contracts import Reader
 from perfcore.errors import InputError

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_io.columns import Column, Roles
 from perf_io.duck import quoted_name
+from perf_io.table import Table
 from perfcore.curve import UtilizationCurve
 from perfcore.errors import DataError, InputError
 from perfcore.series import Series
 from perfcore.units import nanoseconds_per
-
-if TYPE_CHECKING:
-    from perf_io.table import Table
 
 __all__ = ["read_samples", "read_steps"]
 

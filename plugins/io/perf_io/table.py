@@ -1,4 +1,4 @@
-"""A table that became data: what CSV and Parquet have in common once their columns are known."""
+"""A table whose columns are known and whose meaning is not yet."""
 
 from __future__ import annotations
 
@@ -6,20 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-import numpy as np
-
-from perf_io.columns import Column, Roles, TableOptions, assign_roles, one_line
+from perf_io.columns import Column, one_line
 from perf_io.duck import Database, quoted_name
-from perf_io.samples import read_samples, read_steps
-from perf_io.state_table import StateTable, read_states
 from perf_io.times import sql_ns
-from perfcore.curve import UtilizationCurve
 from perfcore.errors import InputError
-from perfcore.measurements import Measurements
-from perfcore.series import Series
-from perfcore.trace import Trace
 
-__all__ = ["Table", "read_table"]
+__all__ = ["Table"]
 
 
 @dataclass(frozen=True)
@@ -65,84 +57,3 @@ class Table:
         met = texts.get(column.name, "")
         shown = "is empty" if met == "" else f"is {met[:40]!r}"
         raise InputError(self.source, f"{one_line(column.name)} {shown}{problem}", line=line)
-
-
-def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:
-    """Read a table as what its columns, or the options, say it is.
-
-    Raises
-    ------
-    InputError
-        Columns of no accepted set, no rows, or a value that does not belong; with its line.
-    """
-    roles = assign_roles(table.columns, _with_facts(options, table.facts), table.source)
-    if roles.kind == "measurements":
-        return _measurements(table, roles)
-    if roles.kind == "trace":
-        return _trace(table, roles)
-    return read_samples(table, roles) if roles.end is None else read_steps(table, roles)
-
-
-def _with_facts(options: TableOptions, facts: Mapping[str, Any]) -> TableOptions:
-    """The kind that the file itself states, unless an option overrides it."""
-    if options.kind == "auto" and facts.get("kind") == "series":
-        return TableOptions(**{**vars(options), "kind": "series"})
-    return options
-
-
-def _trace(table: Table, roles: Roles) -> Trace:
-    start, end, location, state = roles.start, roles.end, roles.location, roles.state
-    assert start is not None
-    assert end is not None
-    assert location is not None
-    assert state is not None
-
-    def at_row(row: int) -> tuple[int, Mapping[str, str]]:
-        line, texts = table.at_row(row)
-        names = {"start": start, "end": end, "location": location, "state": state}
-        return line, {role: texts.get(column.name, "") for role, column in names.items()}
-
-    return read_states(
-        StateTable(
-            database=table.database,
-            query=(
-                f"SELECT CAST({quoted_name(location.name)} AS VARCHAR) AS location, "
-                f"CAST({quoted_name(state.name)} AS VARCHAR) AS state, "
-                f"{table.ns(start, roles.time_unit)} AS start_ns, {table.ns(end, roles.time_unit)} AS end_ns "
-                f"FROM {table.relation}"
-            ),
-            at_row=at_row,
-            keeps=table.keeps,
-            time_unit=roles.time_unit,
-            **_trace_facts(table.facts),
-        )
-    )
-
-
-def _trace_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
-    known = ("locations", "states", "busy_states", "span_ns")
-    return {name: facts[name] for name in known if facts.get(name) is not None}
-
-
-def _measurements(table: Table, roles: Roles) -> Measurements:
-    import pandas as pd
-
-    value, columns = roles.values[0], (*roles.parameters, *roles.values)
-    fields = []
-    for column in columns:
-        name = quoted_name(column.name)
-        fields.append(f"TRY_CAST({name} AS DOUBLE) AS {name}" if column.kind == "number" else name)
-    loaded = table.database.columns(f"SELECT {', '.join(fields)} FROM {table.relation}")
-    if not len(loaded[value.name]):
-        raise InputError(table.source, "has column names but no rows", line=1)
-    if value.kind != "number":
-        table.refuse(0, value, "; the measured value must be a number")
-    finite = np.isfinite(loaded[value.name])
-    if not finite.all():
-        table.refuse(int(np.argmin(finite)), value, "; a finite number is expected")
-    return Measurements(
-        pd.DataFrame({column.name: loaded[column.name] for column in columns}),
-        parameters=[column.name for column in roles.parameters],
-        value=value.name,
-        source=table.source,
-    )

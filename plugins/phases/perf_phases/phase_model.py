@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_phases.phase_tables import phase_table, sequence_table
 from perfcore.errors import OptionError
 from perfcore.model import Model, Parameter
 from perfcore.registry import registry
@@ -317,8 +318,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
 
     def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
         """The phases, and the sequence that they were chosen from."""
-        from perf_phases.phase_tables import phase_table, sequence_table
-
         origin = shown_origin(self.start, self.end)
         found = [(f"times count from {origin:.15g} {self.time_unit}" if origin else "", *phase_table(self))]
         if self.sequence:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perf_phases.phase_model import PhaseModel, SequenceEntry
 from perfcore.units import readable, shown_origin
+
+if TYPE_CHECKING:
+    from perf_phases.phase_model import PhaseModel, SequenceEntry
 
 __all__ = ["phase_table", "sequence_table"]
 
