@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perfcore.model import Model
     from perfcore.source import Source
 
-__all__ = ["Basis", "Fitter", "Function", "NoOptions", "Reader", "Segmentation", "Segmenter"]
+__all__ = ["Basis", "Fitter", "Function", "NoOptions", "Reader", "Segmentation", "Segmenter", "SequenceSegmenter"]
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,20 @@ class Segmenter(ABC):
         """At most ``n_phases`` phases of a curve whose neighbouring heights differ."""
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
-        """One segmentation for each number of phases, in increasing order; override to share work."""
+        """One segmentation for each number of phases, in increasing order; `SequenceSegmenter` shares work."""
         return [self.segment(curve, n, basis) for n in counts]
+
+
+class SequenceSegmenter(Segmenter):
+    """A segmenter that shares work between numbers of phases: it overrides `sequence` alone."""
+
+    def segment(self, curve: UtilizationCurve, n_phases: int, basis: Basis) -> Segmentation:
+        """Phases for one n: a sequence of one."""
+        return self.sequence(curve, [n_phases], basis)[0]
+
+    @abstractmethod
+    def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
+        """One segmentation for each number of phases, in increasing order."""
 
 
 class Function(ABC):

@@ -3,6 +3,7 @@
 import gzip
 
 import pytest
+from format_samples import SAMPLES as FILES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -11,50 +12,14 @@ from perfcore import Measurements, PerfError, Series, Trace, UtilizationCurve
 from perfcore.registry import registry
 
 DATA = (Trace, UtilizationCurve, Series, Measurements)
-PAJE = b"""\
-%EventDef PajeDefineContainerType 0
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeDefineStateType 1
-% Alias string
-% Type string
-% Name string
-%EndEventDef
-%EventDef PajeCreateContainer 2
-% Time date
-% Alias string
-% Type string
-% Container string
-% Name string
-%EndEventDef
-%EventDef PajePushState 3
-% Time date
-% Type string
-% Container string
-% Value string
-%EndEventDef
-%EventDef PajePopState 4
-% Time date
-% Type string
-% Container string
-%EndEventDef
-0 P 0 "a process"
-1 S P state
-2 0.0 p P 0 "p"
-3 1.5 S p run
-4 2.5 S p
-"""
-SAMPLES = {
+# Beside the samples that the contracts are tested on: other column names, separators, units and record kinds.
+MORE_SAMPLES = {
     "csv": [
         b"time_s,value\n0,1\n1.5,2\n3,\n",
         b"start,end,location,state\n0,1,a,run\n1,2.5,a,wait\n",
         b"timestamp;x;y\n2014-02-14 14:30:00;1;2\n2014-02-14 14:35:00Z;;3\n",
     ],
-    "paje": [PAJE],
     "paraver": [b"#Paraver (26/01/04 at 16:35):9_ns:2(1,1):1:2(1:1,1:2),1\n1:1:1:1:1:0:5:1\n2:1:1:1:1:2:9:1\n"],
-    "parquet": [],
     "picl": [
         b"-3 -901 0.0 0 0 0\n-3 -52 0.1 0 0 3 2 1 0 0\n-4 -52 0.2 0 0 0\n-4 -901 0.3 0 0 0\n",
         b"1 0 0 0 1 1 1\n7 0 10 0 6\n8 0 20 0 1 6 4\n19 0 30 0 9\n",
@@ -64,6 +29,10 @@ SAMPLES = {
         b"State, p, S, 0, 2, 2, 0, run\nState, p, S, 1, 2, 1, 1, wait\nEvent, p, E, 1, x\n",
         b"Nature,ResourceId,Type,Start,End,Depth,Value\nState,p,S,0,2,0,run\nState,p,S,2,3,0,wait\n",
     ],
+}
+SAMPLES = {
+    name: [*(text.encode() for _, text in FILES.get(name, [])), *MORE_SAMPLES.get(name, [])]
+    for name in registry().entries("readers")
 }
 TOKENS = [
     b"nan",

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from perf_phases.best_split import best_split
 from perf_phases.moment_tree import MomentTree
 from perfcore import UtilizationCurve, progress
-from perfcore.contracts import Basis, Segmentation, Segmenter
+from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 __all__ = ["Greedy"]
 
 
-class Greedy(Segmenter):
+class Greedy(SequenceSegmenter):
     """Inserts breakpoints one by one and never moves one that is placed.
 
     Choose it for a quick look at the strongest breaks in order of their strength, or as the start of `hill-climb`. It
@@ -31,10 +31,6 @@ class Greedy(Segmenter):
     >>> Greedy().segment(curve, 2, Basis(degree=0)).breaks
     array([0., 1., 3.])
     """
-
-    def segment(self, curve: UtilizationCurve, n_phases: int, basis: Basis) -> Segmentation:
-        """Phases for one n."""
-        return self.sequence(curve, [n_phases], basis)[0]
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for increasing n, each the previous ones with breakpoints added."""

@@ -15,7 +15,7 @@ from perf_phases.greedy import Greedy
 from perf_phases.minimax import Minimax
 from perf_phases.moment_tree import MomentTree
 from perfcore import UtilizationCurve, progress
-from perfcore.contracts import Basis, Segmentation, Segmenter
+from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 from perfcore.options import option
 
 __all__ = ["HillClimb", "HillClimbOptions", "climb"]
@@ -37,7 +37,7 @@ class HillClimbOptions:
     )  # fmt: skip
 
 
-class HillClimb(Segmenter):
+class HillClimb(SequenceSegmenter):
     """Local search for the least sum of squared errors, from Worley's partition unless told otherwise.
 
     Choose it when the places of the breakpoints matter: the minimax partition lets short phases grow until all errors
@@ -57,10 +57,6 @@ class HillClimb(Segmenter):
 
     Options = HillClimbOptions
     options: HillClimbOptions
-
-    def segment(self, curve: UtilizationCurve, n_phases: int, basis: Basis) -> Segmentation:
-        """Phases for one n."""
-        return self.sequence(curve, [n_phases], basis)[0]
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for several n on one tree."""

@@ -10,7 +10,7 @@ import numpy as np
 from perf_phases.kernels import announce_compilation, kernel
 from perf_phases.moment_tree import EMPTY, join, squared_error
 from perfcore import UtilizationCurve, progress
-from perfcore.contracts import Basis, Segmentation, Segmenter
+from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 __all__ = ["LeastSquares"]
 
@@ -48,7 +48,7 @@ def _one_phase(edges, heights, origin, cost, degree):  # type: ignore[no-untyped
         cost[1, j + 1] = squared_error(summary, degree)
 
 
-class LeastSquares(Segmenter):
+class LeastSquares(SequenceSegmenter):
     """Hawkins' dynamic programme: no partition into n phases has a smaller sum of squared errors.
 
     Choose it to judge the others, or for curves of up to some 10,000 steps; time grows with the square of the number
@@ -64,10 +64,6 @@ class LeastSquares(Segmenter):
     >>> LeastSquares().segment(curve, 2, Basis(degree=0)).breaks
     array([0., 1., 3.])
     """
-
-    def segment(self, curve: UtilizationCurve, n_phases: int, basis: Basis) -> Segmentation:
-        """Phases for one n."""
-        return self.sequence(curve, [n_phases], basis)[0]
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for several n from one table."""

@@ -12,7 +12,7 @@ import numpy as np
 from perf_phases.algorithm_k import ErrorTree, Mixed, Partition, PhaseRule, Uniform, partition
 from perf_phases.bracketing import close_in
 from perfcore import UtilizationCurve, progress
-from perfcore.contracts import Basis, Segmentation, Segmenter
+from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 from perfcore.options import option
 
 __all__ = ["Minimax", "MinimaxOptions", "least_tolerance"]
@@ -41,7 +41,7 @@ class MinimaxOptions:
     )
 
 
-class Minimax(Segmenter):
+class Minimax(SequenceSegmenter):
     """Worley's segmenter: all local L2 errors equal, hence their maximum least (Theorem 2.3, Corollary 2.4).
 
     Choose it to see a run at a glance and for a sequence of models; it is the fastest by far. It does not place
@@ -66,10 +66,6 @@ class Minimax(Segmenter):
     supports_mixed = True
     supports_functions = True
     options: MinimaxOptions
-
-    def segment(self, curve: UtilizationCurve, n_phases: int, basis: Basis) -> Segmentation:
-        """Phases for one n."""
-        return self.sequence(curve, [n_phases], basis)[0]
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for increasing n; the tolerance for each n bounds the next one's from above."""
