@@ -200,19 +200,27 @@ def curve_from_changes(
     first, last = span_ns
     if last <= first:
         raise DataError(f"{facts.get('source', 'trace')}: the trace has no duration")
-    # The span's start opens a step of height 0; equal times are summed before the running sum.
-    times_ns = np.concatenate([[first], times_ns])
-    changes = np.concatenate([[0], changes])
-    opens = np.concatenate([[True], times_ns[1:] != times_ns[:-1]])
-    at = np.flatnonzero(opens)
-    level = np.cumsum(np.add.reduceat(changes, at))
-    times_ns = times_ns[at]
-    differs = np.concatenate([[True], level[1:] != level[:-1]])
-    inside = differs & (times_ns < last)
-    times_ns, level = times_ns[inside], level[inside]
-    edges = np.append(times_ns, last)
+    level = np.cumsum(changes, dtype=np.int64)
+    # A step begins where the last change of a moment leaves another level than the moment before had.
+    begins = np.ones(len(level), dtype=bool)
+    np.not_equal(times_ns[1:], times_ns[:-1], out=begins[:-1])
+    if not begins.all():
+        times_ns, level = times_ns[begins], level[begins]
+        begins = np.ones(len(level), dtype=bool)
+    np.not_equal(level[1:], level[:-1], out=begins[1:])
+    begins[:1] = level[:1] != 0
+    begins &= times_ns < last
+    # The run may begin before anyone computes.
+    idle = int(not begins.any() or int(times_ns[begins.argmax()]) > first)
+    n_steps = idle + int(begins.sum())
     factor = nanoseconds_per(time_unit)
-    return UtilizationCurve(edges if factor == 1 else edges / factor, level, time_unit, **facts)
+    edges = np.empty(n_steps + 1, dtype=np.int64 if factor == 1 else np.float64)
+    heights = np.zeros(n_steps)
+    edges[0], edges[-1] = first, last
+    edges[idle:-1], heights[idle:] = times_ns[begins], level[begins]
+    if factor != 1:
+        np.divide(edges, factor, out=edges)
+    return UtilizationCurve(edges, heights, time_unit, **facts)
 
 
 def _check_intervals(trace: Trace) -> None:

@@ -80,7 +80,7 @@ class TabularTrace(Trace):
         chosen = [key for key, counts in zip(self._keys, mask, strict=True) if counts]
         changes = self.database.columns(
             f"WITH busy AS (SELECT start_ns, end_ns FROM {INTERVALS} WHERE state IN (SELECT unnest($1))) "
-            "SELECT moment, CAST(sum(step) AS BIGINT) AS step FROM ("
+            "SELECT moment, CAST(sum(step) AS INTEGER) AS step FROM ("
             "SELECT start_ns AS moment, 1 AS step FROM busy UNION ALL SELECT end_ns, -1 FROM busy) "
             "GROUP BY moment HAVING sum(step) <> 0 ORDER BY moment",
             [chosen],
