@@ -100,7 +100,8 @@ def folder(tmp_path_factory):
 
 
 def test_every_reader_has_samples():
-    assert set(registry().entries("readers")) <= set(SAMPLES)
+    bundled = {name for name, entry in registry().entries("readers").items() if entry.distribution == "perfcore"}
+    assert {name for name in bundled if not SAMPLES[name]} == {"parquet"}  # made by a fixture
 
 
 QUICK = settings(
@@ -140,7 +141,7 @@ def test_random_bytes_of_any_name(folder, content, name):
 @pytest.mark.parametrize("reader", sorted(SAMPLES))
 def test_every_truncation_also_compressed(folder, parquet_samples, reader):
     for sample in SAMPLES[reader] or parquet_samples:
-        for length in range(1, len(sample), 1 + len(sample) // 15):
+        for length in range(1, len(sample), 1 + len(sample) // 8):
             read_bytes(folder, f"{reader}.cut", sample[:length], reader)
         packed = gzip.compress(sample)
         for length in (15, len(packed) // 2, len(packed) - 1, len(packed)):
