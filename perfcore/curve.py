@@ -157,12 +157,9 @@ class UtilizationCurve:
         np.not_equal(self.heights[1:], self.heights[:-1], out=keep[1:])
         if keep.all():
             return self
-        return self._like(np.append(self.edges[:-1][keep], self.edges[-1]), self.heights[keep])
-
-    def _like(self, edges: npt.ArrayLike, heights: npt.ArrayLike) -> UtilizationCurve:
         return UtilizationCurve(
-            edges,
-            heights,
+            np.append(self.edges[:-1][keep], self.edges[-1]),
+            self.heights[keep],
             self.time_unit,
             n_locations=self.n_locations,
             source=self.source,

@@ -1,11 +1,14 @@
 """The fitter as users call it, on synthetic curves and on real traces."""
 
+import gc
 import json
+import weakref
 
 import numpy as np
 import pytest
 
 import perfcore
+from perf_phases.error_trees import moment_tree
 from perfcore import Trace, UtilizationCurve
 from perfcore.errors import DataError, ModelFileError, OptionError, UnknownNameError
 
@@ -203,6 +206,7 @@ def test_nanoseconds_since_1970_keep_their_differences():
         ({"refine": True, "functions": "exp"}, "--refine takes polynomials only"),
         ({"functions": "exp", "update": "givens"}, "takes polynomials only"),
         ({"busy": "run"}, "these data have no states"),
+        ({"column": "cpu"}, "--column belongs to time series"),
         ({"epsilon_tolerance": 0}, "must be greater than 0"),
     ],
 )
@@ -215,8 +219,20 @@ def test_traces_choose_what_is_busy():
     trace = Trace([0, 0, 1], [0, 1, 0], [0, 500, 0], [500, 900, 900], ["a", "b"], ["run", "copy"], time_unit="ns")
     assert perfcore.fit(trace, phases=1, degree=0, busy="run").phases[0].coefficients[0] == pytest.approx(1400 / 900)
     assert perfcore.fit(trace, phases=1, degree=0, idle="run").phases[0].coefficients[0] == pytest.approx(400 / 900)
+    with pytest.raises(OptionError, match="--column belongs to time series"):
+        perfcore.fit(trace, column="run")
     with pytest.raises(UnknownNameError, match="unknown state 'rnu': did you mean 'run'"):
         perfcore.fit(trace, busy="rnu")
+
+
+def test_a_tree_is_built_once_and_goes_with_its_curve(ramp):
+    curve = UtilizationCurve(ramp.edges, ramp.heights)
+    tree = weakref.ref(moment_tree(curve))
+    perfcore.fit(curve, phases=3, degree=1, refine=True)
+    assert moment_tree(curve) is tree()
+    del curve
+    gc.collect()
+    assert tree() is None
 
 
 def test_other_data_are_refused():

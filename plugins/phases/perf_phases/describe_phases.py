@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from perf_phases.factor_tree import FactorTree
+from perf_phases.error_trees import factor_tree, moment_tree
 from perf_phases.hill_climb import climb
 from perf_phases.moment_tree import MomentTree, Summary
 from perf_phases.phase_model import Phase, SequenceEntry
@@ -36,11 +36,12 @@ class PhaseMaker:
 
     def __init__(self, curve: UtilizationCurve, basis: Basis) -> None:
         self.curve, self.basis = curve, basis
-        self.polynomials = MomentTree(curve)
-        self.tree = FactorTree(curve, basis) if basis.functions else self.polynomials
+        self.polynomials = moment_tree(curve)
+        self.tree = factor_tree(curve, basis) if basis.functions else self.polynomials
         whole = self.polynomials.between(0, curve.n_steps)
         self.centered_squares = self.polynomials.error(whole, 0)
-        self.total_squares = self.centered_squares + curve.duration * curve.mean**2
+        width, mean = whole[0], self.polynomials.origin + whole[1]
+        self.total_squares = self.centered_squares + width * mean * mean
 
     def refined(self, found: Sequence[Segmentation]) -> list[Segmentation]:
         """The same numbers of phases with their breaks moved to the least sum of squares."""

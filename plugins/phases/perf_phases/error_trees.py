@@ -1,6 +1,8 @@
-"""Which tree computes the local errors of a basis."""
+"""The trees of a curve: each is built once, for the segmenter, the refinement and the final fit alike."""
 
 from __future__ import annotations
+
+import weakref
 
 from perf_phases.algorithm_k import ErrorTree
 from perf_phases.factor_tree import FactorTree
@@ -10,7 +12,26 @@ from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 from perfcore.errors import OptionError
 
-__all__ = ["error_tree"]
+__all__ = ["error_tree", "factor_tree", "moment_tree"]
+
+# A curve never changes, and neither does its tree; both go when the last one who uses the curve lets go of it.
+_moment_trees: weakref.WeakKeyDictionary[UtilizationCurve, MomentTree] = weakref.WeakKeyDictionary()
+_factor_trees: weakref.WeakKeyDictionary[UtilizationCurve, tuple[Basis, FactorTree]] = weakref.WeakKeyDictionary()
+
+
+def moment_tree(curve: UtilizationCurve) -> MomentTree:
+    """The moment tree of a curve."""
+    if curve not in _moment_trees:
+        _moment_trees[curve] = MomentTree(curve)
+    return _moment_trees[curve]
+
+
+def factor_tree(curve: UtilizationCurve, basis: Basis) -> FactorTree:
+    """The factor tree of a curve for the functions of a basis; the one asked last is kept."""
+    kept = _factor_trees.get(curve)
+    if kept is None or kept[0] != basis:
+        kept = _factor_trees[curve] = (basis, FactorTree(curve, basis))
+    return kept[1]
 
 
 def error_tree(curve: UtilizationCurve, basis: Basis, *, linear: bool = False) -> ErrorTree:
@@ -24,5 +45,5 @@ def error_tree(curve: UtilizationCurve, basis: Basis, *, linear: bool = False) -
     if basis.functions:
         if linear:
             raise OptionError("--update givens takes polynomials only; leave it out with --functions")
-        return FactorTree(curve, basis)
-    return GivensUpdate(curve) if linear else MomentTree(curve)
+        return factor_tree(curve, basis)
+    return GivensUpdate(curve) if linear else moment_tree(curve)

@@ -170,17 +170,17 @@ def as_curve(data: Any, options: WorleyOptions) -> UtilizationCurve:
     Raises
     ------
     OptionError
-        Busy or idle states were named for data without states.
+        Busy or idle states were named for data without states, or a column for data without columns.
     DataError
         The data are of a type that has no curve.
     """
+    if options.column is not None and not isinstance(data, Series):
+        raise OptionError("--column belongs to time series; these data have no columns to choose from")
     if isinstance(data, Trace):
         return data.utilization(options.busy, idle=options.idle)
     if options.busy is not None or options.idle is not None:
         raise OptionError("--busy and --idle belong to traces; these data have no states")
     if isinstance(data, UtilizationCurve):
-        if options.column is not None:
-            raise OptionError("--column belongs to time series; these data are one utilization curve")
         return data
     if isinstance(data, Series):
         return data.curve(options.column)

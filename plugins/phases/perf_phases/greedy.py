@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from perf_phases.best_split import best_split
+from perf_phases.error_trees import moment_tree
 from perf_phases.moment_tree import MomentTree
 from perfcore import UtilizationCurve, progress
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
@@ -35,7 +36,7 @@ class Greedy(SequenceSegmenter):
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for increasing n, each the previous ones with breakpoints added."""
         started = time.perf_counter()
-        tree = MomentTree(curve)
+        tree = moment_tree(curve)
         candidates = {0: _Candidate.unsearched(tree, 0, tree.n_steps, basis.degree)}
         found = []
         with progress.bar("phases", max(counts)) as advance:

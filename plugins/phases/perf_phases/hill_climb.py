@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_phases.best_split import best_split
+from perf_phases.error_trees import moment_tree
 from perf_phases.greedy import Greedy
 from perf_phases.minimax import Minimax
 from perf_phases.moment_tree import MomentTree
@@ -60,7 +61,7 @@ class HillClimb(SequenceSegmenter):
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for several n on one tree."""
-        tree = MomentTree(curve)
+        tree = moment_tree(curve)
         if self.options.start == "equal":
             starts = [np.linspace(0.0, curve.duration, min(n, curve.n_steps) + 1) for n in counts]
         else:
