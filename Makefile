@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 		-o demo/model.json --plot demo/phases.png
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m slow

@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from perfcore.curve import UtilizationCurve
     from perfcore.errors import PerfError
-    from perfcore.fitting import fit
+    from perfcore.fitting import fit, rank
     from perfcore.hookspecs import hookimpl
     from perfcore.measurements import Measurements
     from perfcore.model import Model, load
@@ -34,6 +34,7 @@ _HOMES = {
     "hookimpl": "hookspecs",
     "load": "model",
     "plot": "picture",
+    "rank": "fitting",
     "read": "reading",
     "write": "reading",
 }
@@ -50,6 +51,7 @@ __all__ = [
     "hookimpl",
     "load",
     "plot",
+    "rank",
     "read",
     "write",
 ]

@@ -5,10 +5,14 @@ The matching test suites are in `perfcore.testing`.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from perfcore.errors import OptionError
+from perfcore.formula import Formula
 
 if TYPE_CHECKING:
     import os
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 
     from perfcore.curve import UtilizationCurve
     from perfcore.model import Model
+    from perfcore.ranking import Ranking
     from perfcore.source import Source
 
 __all__ = ["Basis", "Fitter", "Function", "NoOptions", "Reader", "Segmentation", "Segmenter", "SequenceSegmenter"]
@@ -36,6 +41,11 @@ class Reader(ABC):
 
     Options: ClassVar[type] = NoOptions
     writes: ClassVar[bool] = False
+
+    @classmethod
+    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
+        """Options with which it reads one of the types wanted, where a file could be read as several."""
+        return {}
 
     @abstractmethod
     def sniff(self, source: Source) -> float:
@@ -134,22 +144,54 @@ class SequenceSegmenter(Segmenter):
         """One segmentation for each number of phases, in increasing order."""
 
 
-class Function(ABC):
-    """One function of a parameter (or of time), from which models are built."""
+class Function:
+    """One function from which models are built, of time or of parameters such as the number of processors.
+
+    A subclass names itself and gives its formula; one that no formula can express overrides `__call__`.
+
+    Attributes
+    ----------
+    name : str
+        What the user types; for characteristic functions the formula itself, ``1/p``.
+    formula : str
+        As `perfcore.formula.Formula` reads it.
+    variables : tuple of str
+        What it is a function of: ``("t",)`` for time since the start in units of the model's time scale, otherwise
+        symbols of parameters. ``()`` for the constant.
+    """
 
     name: ClassVar[str]
     formula: ClassVar[str]
+    variables: ClassVar[tuple[str, ...]]
 
-    @abstractmethod
-    def __call__(self, points: npt.NDArray[np.float64], scale: float = 1.0) -> npt.NDArray[np.float64]:
-        """Values at ``points`` (n,), measured in units of ``scale``."""
+    def __call__(self, points: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Values at points.
+
+        Parameters
+        ----------
+        points : mapping of str to (...) float
+            At least the `variables`, all of one shape.
+
+        Returns
+        -------
+        (...) float
+            A new array of that shape; may hold NaN or infinity where the function is not defined.
+        """
+        return _parsed(self.formula).evaluate(points)
+
+
+_parsed = functools.lru_cache(Formula)
 
 
 class Fitter(ABC):
-    """Turns data into a model."""
+    """Turns data into a model.
+
+    `takes` are the types of data that it fits; a file that could be read as several is read as one of them.
+    """
 
     Options: ClassVar[type] = NoOptions
     model_type: ClassVar[type[Model]]
+    takes: ClassVar[tuple[type, ...]] = ()
 
     @abstractmethod
     def fit(self, data: Any, options: Any, **parts: Any) -> Any:
@@ -163,3 +205,13 @@ class Fitter(ABC):
             For each option declared with ``selects=KIND`` the selected implementation, constructed with the options
             that it declares itself.
         """
+
+    def rank(self, data: Any, options: Any, **parts: Any) -> Ranking:
+        """Compare the models that the fitter can make; arguments as for `fit`.
+
+        Raises
+        ------
+        OptionError
+            It makes one model only.
+        """
+        raise OptionError(f"{type(self).__name__} makes one model and has none to rank; use `perf fit`")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from perfcore.curve import UtilizationCurve
-from perfcore.errors import PerfError
+from perfcore.errors import PerfError, listing
 from perfcore.measurements import Measurements
+from perfcore.observations import Observations
 from perfcore.series import Series
 from perfcore.trace import Trace
 from perfcore.units import readable
@@ -43,13 +45,7 @@ def describe(data: Any, name: str) -> dict[str, Any]:
             else [f"perf fit {name} --fitter worley --column '{next(iter(data.columns))}' --plot phases.png"],
         }
     elif isinstance(data, Measurements):
-        facts = {
-            "kind": "measurements",
-            "rows": len(data.table),
-            "parameters": list(data.parameters),
-            "value": data.value,
-            "next": [f"perf read {name} -o table.parquet"],
-        }
+        facts = _measurements(data, name)
     else:
         facts = {"kind": type(data).__name__}
     notes = list(getattr(data, "notes", ()))
@@ -83,6 +79,76 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
     except PerfError as error:
         facts["curve"] = f"none: {error}"
     return facts | {"next": [*_phase_commands(name), f"perf read {name} -o trace.parquet"]}
+
+
+def _measurements(data: Measurements, name: str) -> dict[str, Any]:
+    roles = data.roles
+    facts: dict[str, Any] = {
+        "kind": "measurements",
+        "rows": len(data.table),
+        "columns": list(data.table.columns),
+        "parameters": [c if s == c else f"{s}={c}" for s, c in roles.parameters.items()],
+        "value": f"{roles.value or 'none'}{f' [{roles.unit}]' if roles.unit else ''}",
+        "code by": list(roles.code),
+        "system by": list(roles.system),
+    }
+    seen, problem, given = _observed(data)
+    flags = _told(data) + given
+    if seen is None:
+        known = {"parameter": roles.parameters, "value": roles.value, "code": roles.code, "system": roles.system}
+        missing = "".join(f" --{option} COLUMN" for option, columns in known.items() if not columns)
+        command = f"perf fit {name} --fitter individual{flags}{missing}"
+        return facts | {"observations": f"none: {problem}", "next": [command]}
+    points = [
+        f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+        for symbol, values in seen.points.items()
+    ]
+    facts |= {
+        "observations": len(seen),
+        "points": points,
+        "range": f"{seen.value.min():.6g} to {seen.value.max():.6g} {seen.unit or ''}".rstrip(),
+        "codes": listing(seen.codes),
+        "systems": listing(seen.systems),
+    }
+    absent = seen.missing_cells()
+    if absent:
+        facts["never measured"] = f"{len(absent)} of {len(seen.codes) * len(seen.systems)} pairs: {listing(absent, 6)}"
+    if seen.notes:
+        facts["rows to know about"] = list(seen.notes)
+    joint = len(seen.systems) > 1
+    return facts | {
+        "next": [
+            f"perf rank {name} --terms 2{flags}",
+            f"perf fit {name} --fitter {'strohmaier' if joint else 'individual'}{flags} --plot model.png",
+        ]
+    }
+
+
+def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
+    """The observations, or what is wrong; and the option that helps where rows are copies of others."""
+    try:
+        return data.observations(), "", ""
+    except PerfError as error:
+        problem = str(error)
+    try:
+        return data.observations(duplicates="drop"), "", " --duplicates drop"
+    except PerfError:
+        return None, problem, ""
+
+
+def _told(data: Measurements) -> str:
+    """Roles that were told to the reader, as options of a fitter."""
+    options = {"parameters": "parameter", "value": "value", "code": "code", "system": "system", "unit": "unit"}
+    words = []
+    for role, columns in data.told.items():
+        if isinstance(columns, str):
+            text = columns
+        elif isinstance(columns, Mapping):
+            text = ",".join(f"{symbol}={column}" for symbol, column in columns.items())
+        else:
+            text = ",".join(columns)
+        words.append(f" --{options[role]} {text}")
+    return "".join(words)
 
 
 def _phase_commands(name: str) -> list[str]:

@@ -7,14 +7,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from perfcore import options as option_tools
-from perfcore.errors import UnknownNameError
+from perfcore.contracts import Fitter
+from perfcore.curve import UtilizationCurve
+from perfcore.errors import DataError, OptionError, PerfError, UnknownNameError
+from perfcore.measurements import Measurements
 from perfcore.reading import read
 from perfcore.registry import registry
+from perfcore.series import Series
+from perfcore.trace import Trace
 
 if TYPE_CHECKING:
     from perfcore.model import Model
+    from perfcore.ranking import Ranking
 
-__all__ = ["fit", "option_fields", "resolve"]
+__all__ = ["fit", "option_fields", "rank", "resolve"]
 
 
 def fit(data: Any, fitter: str = "worley", **options: Any) -> Model:
@@ -22,7 +28,7 @@ def fit(data: Any, fitter: str = "worley", **options: Any) -> Model:
 
     Parameters
     ----------
-    data : Trace, UtilizationCurve, Series, Measurements, str or path
+    data : Trace, UtilizationCurve, Series, Measurements, pandas.DataFrame, str or path
         A path is read first.
     fitter : str
         Name of the fitter (``perf plugins`` lists them).
@@ -48,12 +54,65 @@ def fit(data: Any, fitter: str = "worley", **options: Any) -> Model:
     >>> [(phase.start, phase.end) for phase in model.phases], model.epsilon
     ([(0.0, 4.0), (4.0, 10.0)], 0.0)
     """
-    implementation = registry().load("fitters", fitter)
-    chosen, parts = resolve(implementation, options, fitter)
-    if isinstance(data, (str, os.PathLike)):
-        data = read(data)
-    model: Model = implementation().fit(data, chosen, **parts)
+    implementation, data, chosen, parts = _prepared(data, fitter, options)
+    model: Model = implementation.fit(data, chosen, **parts)
     return model
+
+
+def rank(data: Any, fitter: str = "individual", **options: Any) -> Ranking:
+    """Compare the models that a fitter can make.
+
+    Parameters and errors are those of `fit`.
+
+    Returns
+    -------
+    Ranking
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [8.2, 4.4, 2.4, 1.45, 0.93]})
+    >>> rank(runs, terms=2).candidates[0].functions
+    ('1/p', '1')
+    """
+    if registry().load("fitters", fitter).rank is Fitter.rank:
+        raise OptionError(f"{fitter} makes one model and has none to rank; use `perf fit --fitter {fitter}`")
+    implementation, data, chosen, parts = _prepared(data, fitter, options)
+    ranking: Ranking = implementation.rank(data, chosen, **parts)
+    return ranking
+
+
+def _prepared(data: Any, name: str, options: Mapping[str, Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
+    """An instance of the fitter, the data, read where they are a path, its options and the parts that they select."""
+    implementation = registry().load("fitters", name)
+    chosen, parts = resolve(implementation, options, name)
+    if isinstance(data, (str, os.PathLike)):
+        data = read(data, wanted=implementation.takes)
+    _check_type(data, name, implementation)
+    return implementation(), data, chosen, parts
+
+
+def _check_type(data: Any, name: str, implementation: Any) -> None:
+    """Refuse data of a known type that the fitter does not take, and name the fitters that do.
+
+    Raises
+    ------
+    DataError
+    """
+    if not isinstance(data, (Measurements, Series, Trace, UtilizationCurve)):
+        return  # the fitter knows what else it takes, such as a table of pandas
+    if not implementation.takes or isinstance(data, implementation.takes):
+        return
+    others = []
+    for other, entry in registry().entries("fitters").items():
+        try:
+            taking = entry.load().takes
+        except PerfError:  # one that lacks its library must not hide the others
+            continue
+        if isinstance(data, taking):
+            others.append(other)
+    hint = f"; use --fitter {' or '.join(others)}" if others else ""
+    raise DataError(f"{data.source} holds {type(data).__name__}, which {name} does not fit{hint}")
 
 
 def option_fields(implementation: Any, given: Mapping[str, Any]) -> dict[str, list[option_tools.OptionField]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -17,7 +18,9 @@ from perfcore.registry import registry
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["SCHEMA", "Model", "Origin", "Parameter", "load"]
+__all__ = ["SCHEMA", "Model", "Origin", "Parameter", "Points", "load"]
+
+Points = npt.ArrayLike | Mapping[str, Any]
 
 SCHEMA = "perfcore-model/1"
 
@@ -60,19 +63,33 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     origin: Origin
 
     kind: ClassVar[str] = ""
-    variable: ClassVar[str] = ""  # what `predict` takes, as the command line spells it
 
-    def predict(self, points: npt.ArrayLike, interval: float | None = None) -> npt.NDArray[np.float64]:
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """What `predict` takes: each variable's name in formulas, and its name in the data."""
+        raise NotImplementedError
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """Names that a variable takes, for those that are not numbers (codes, systems)."""
+        return {}
+
+    def predict(self, points: Points, interval: float | None = None) -> npt.NDArray[np.float64]:
         """Values of the model.
 
         Parameters
         ----------
-        points : (n,) float
-            Where to predict.
+        points : (n,) float, or mapping of str to (n,) float or str
+            Where to predict; a model of several variables takes a mapping or a DataFrame, whose single values hold
+            for all points.
         interval : float, optional
             Coverage of prediction bounds, 0 to 1; then three columns come back: value, lower, upper.
         """
         raise NotImplementedError
+
+    def remarks(self, points: Points) -> list[str]:
+        """What to keep in mind about the prediction at each point, such as that it is extrapolated; often empty."""
+        return []
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

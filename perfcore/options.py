@@ -85,6 +85,13 @@ class OptionField:
         """The command-line spelling, ``--break-tolerance``."""
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def default_text(self) -> str:
+        """The default as a user would type it; empty where there is none."""
+        if self.default in (None, ()):
+            return ""
+        return ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
+
     def convert(self, value: Any, owner: str) -> Any:
         """Check one value and bring it to the field's type.
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from perfcore.curve import UtilizationCurve
 from perfcore.errors import DataError, OptionError
 from perfcore.files import atomic_path, write_bytes
+from perfcore.measurements import Measurements
 from perfcore.series import Series
 from perfcore.trace import Trace
 from perfcore.units import NANOSECONDS, shown_origin
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from perfcore.model import Model
 
-__all__ = ["check_ending", "draw_curve", "plot", "time_axis"]
+__all__ = ["check_ending", "draw_curve", "draw_measurements", "plot", "time_axis"]
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
@@ -35,6 +36,7 @@ Floats = npt.NDArray[np.float64]
 _MOST_STEPS = 1000
 _BAND_BINS = 2000
 _MEAN_BINS = 300
+_MOST_NAMED = 30  # codes on systems that a legend can name
 
 
 def check_ending(path: str | os.PathLike[str]) -> str:
@@ -57,7 +59,7 @@ def plot(model: Model | None, data: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : Model, optional
-    data : Trace, UtilizationCurve or Series, optional
+    data : Trace, UtilizationCurve, Series or Measurements, optional
     path : str or path
         Picture to write, whole or not at all; the ending is the format.
 
@@ -75,6 +77,9 @@ def plot(model: Model | None, data: Any, path: str | os.PathLike[str]) -> None:
     if model is not None:
         model.draw(figure, data)
         title = model.title
+    elif isinstance(data, Measurements):
+        draw_measurements(figure.add_subplot(), data)
+        title = f"Measurements: {data.source}"
     elif data is not None:
         curve = data.utilization() if isinstance(data, Trace) else data.curve() if isinstance(data, Series) else data
         if not isinstance(curve, UtilizationCurve):
@@ -122,6 +127,33 @@ def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:
         axes.stairs(means, place(cuts), color="0.35", linewidth=0.8, baseline=None, label="short-time mean")
     axes.set_ylim(bottom=0.0, top=max(float(curve.heights.max()) * 1.05, 1e-9))
     axes.set_ylabel("processors computing")
+
+
+def draw_measurements(axes: Axes, data: Measurements) -> None:
+    """Draw every code on every system over the first parameter, on logarithmic axes.
+
+    Raises
+    ------
+    OptionError
+        The parameter or the value is not known.
+    """
+    import matplotlib as mpl
+
+    seen = data.observations(duplicates="keep")
+    symbol = next(iter(seen.points))
+    cells = np.unique(seen.cell)
+    colours = mpl.colormaps["viridis"](np.linspace(0.0, 0.9, len(cells)))
+    for cell, colour in zip(cells, colours, strict=True):
+        mine = seen.cell == cell
+        order = np.argsort(seen.points[symbol][mine], kind="stable")
+        axes.plot(
+            seen.points[symbol][mine][order], seen.value[mine][order], "o-", color=colour, markersize=3, linewidth=0.8,
+            label=seen.cell_name(int(cell)),
+        )  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel=seen.columns[symbol])
+    axes.set_ylabel(f"{seen.value_name} ({seen.unit})" if seen.unit else seen.value_name)
+    if 1 < len(cells) <= _MOST_NAMED:
+        axes.legend(fontsize="x-small", ncols=2)
 
 
 def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:

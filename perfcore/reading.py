@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,9 @@ def recognise(source: Source) -> tuple[str, Reader]:
     return best[1], best[2]
 
 
-def read(path: str | os.PathLike[str], *, reader: str | None = None, **options: Any) -> Any:
+def read(
+    path: str | os.PathLike[str], *, reader: str | None = None, wanted: Sequence[type] = (), **options: Any
+) -> Any:
     """Read a file.
 
     Parameters
@@ -60,6 +63,8 @@ def read(path: str | os.PathLike[str], *, reader: str | None = None, **options: 
         A file, also gzip-compressed, or ``"-"`` for standard input.
     reader : str, optional
         Name of the format; by default it is told from the content.
+    wanted : sequence of type
+        What the data are for, where a file could be read as several types; a table is one such.
     **options
         Options of the reader (``perf plugins NAME`` lists them).
 
@@ -85,6 +90,7 @@ def read(path: str | os.PathLike[str], *, reader: str | None = None, **options: 
             reader, implementation = recognise(source)
         else:
             implementation = registry().load("readers", reader)()
+        options = {**implementation.options_for(wanted), **options}
         chosen = option_tools.build(implementation.Options, options, reader)
         try:
             return implementation.read(source, chosen)

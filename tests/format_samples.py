@@ -3,6 +3,7 @@
 CURVE = "time_ms,value\n0,1\n2.5,4\n3,\n"
 SERIES = "time_s,user,system\n0,1,\n1,2,5\n3,2,0.25\n"
 TRACE = "start_us,end_us,location,state\n0,2,cpu0,run\n2,5.125,cpu0,wait\n1,4,cpu1,run\n"
+MEASUREMENTS = 'code,machine,procs,time_s,remark\nlu,T3D,1,8.25,\nlu,T3D,2,,late\n"c, g",SP2,4,1e-3,\n'
 
 PJ_DUMP = """\
 Container, 0, machine, 0.0, 2.0, 2.0, cpu0
@@ -99,7 +100,12 @@ PICL_OLD = """\
 """
 
 SAMPLES = {
-    "csv": [("curve.csv", CURVE), ("series.tsv", SERIES.replace(",", "\t")), ("t.csv", TRACE)],
+    "csv": [
+        ("curve.csv", CURVE),
+        ("series.tsv", SERIES.replace(",", "\t")),
+        ("t.csv", TRACE),
+        ("runs.csv", MEASUREMENTS),
+    ],
     "pj_dump": [("dump.csv", PJ_DUMP), ("starvz.csv", STARVZ)],
     "paje": [("states.trace", PAJE)],
     "paraver": [("run.prv", PARAVER)],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -11,7 +11,18 @@ from perfcore.errors import PerfError
 from perfcore.options import OptionField
 from perfcore.registry import registry
 
-__all__ = ["FitterCommand", "key_values"]
+__all__ = ["FitterCommand", "fitter_option", "key_values"]
+
+
+def fitter_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option ``--fitter`` of a `FitterCommand`."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+        return [name for name in registry().entries("fitters") if name.startswith(incomplete)]
+
+    return click.option(
+        "--fitter", default=default, show_default=True, metavar="NAME", shell_complete=complete, help="What fits."
+    )
 
 
 class FitterCommand(click.Command):
@@ -36,7 +47,7 @@ class FitterCommand(click.Command):
         from perfcore.fitting import option_fields
 
         given = getattr(self, "_given", {})
-        name = given.get("fitter", "worley")
+        name = given.get("fitter") or str(next(p.default for p in self.params if p.name == "fitter"))
         try:
             implementation = registry().load("fitters", name)
             groups = option_fields(implementation, given)
@@ -46,7 +57,7 @@ class FitterCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Options in sections, one for each implementation."""
-        own = [p.get_help_record(ctx) for p in self.params]
+        own = [p.get_help_record(ctx) for p in self.params if isinstance(p, click.Option)]
         own.append(self.get_help_option(ctx).get_help_record(ctx))  # type: ignore[union-attr]
         sections = [("Options", own)]
         for name, options in self._groups():
@@ -68,6 +79,9 @@ def _peek(args: Sequence[str]) -> dict[str, str]:
     return found
 
 
+_METAVARS = {int: "N", float: "X"}
+
+
 def _as_click(field: OptionField) -> click.Option:
     """One declared option as the command line sees it; values stay text, `perfcore.options` checks them."""
     if field.type is bool:
@@ -75,8 +89,8 @@ def _as_click(field: OptionField) -> click.Option:
     text = field.help
     if field.choices is not None:
         text += f" [{'|'.join(field.choices)}]"
-    if field.default not in (None, ()):
-        text += f" (default: {field.default})"
+    if field.default_text:
+        text += f" (default: {field.default_text})"
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         done, comma, last = incomplete.rpartition(",") if field.many else ("", "", incomplete)
@@ -86,7 +100,7 @@ def _as_click(field: OptionField) -> click.Option:
         [field.flag, field.name],
         default=None,
         help=text,
-        metavar=field.metavar or (None if field.choices is None else "NAME"),
+        metavar=field.metavar or ("NAME" if field.choices is not None else _METAVARS.get(field.type)),
         type=str,
         shell_complete=complete,
     )

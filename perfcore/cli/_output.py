@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,12 +15,16 @@ from perfcore.registry import registry
 
 __all__ = ["print_json", "print_table", "reporting"]
 
+# Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
+_NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
+_AMOUNTS = re.compile(rf"-|{_NUMBER}(?: \.\. {_NUMBER})?")
+
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns aligned: text to the left, numbers to the right."""
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     numeric = [
-        all(cell[:1] in "-+.0123456789" for cell in column if cell) and any(column)
+        all(_AMOUNTS.fullmatch(cell) for cell in column if cell) and any(column)
         for column in (zip(*rows, strict=True) if rows else [()] * len(header))
     ]
     for row in (header, *rows):

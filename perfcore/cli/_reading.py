@@ -32,8 +32,8 @@ def reader_options(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
-def read_file(path: str, reader: str | None, pairs: Sequence[str]) -> Any:
+def read_file(path: str, reader: str | None, pairs: Sequence[str], wanted: Sequence[type] = ()) -> Any:
     """Read a file with the options given on the command line."""
     import perfcore
 
-    return perfcore.read(path, reader=reader, **key_values(pairs, "--read"))
+    return perfcore.read(path, reader=reader, wanted=wanted, **key_values(pairs, "--read"))

@@ -6,22 +6,16 @@ from typing import Any
 
 import click
 
-from perfcore.cli._dynamic import FitterCommand
+from perfcore.cli._dynamic import FitterCommand, fitter_option
 from perfcore.cli._output import print_json, print_table, reporting
 from perfcore.cli._reading import read_file, reader_options
 
 __all__ = ["command"]
 
 
-def _fitter_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from perfcore.registry import registry
-
-    return [name for name in registry().entries("fitters") if name.startswith(incomplete)]
-
-
 @click.command(cls=FitterCommand)
 @click.argument("data", type=click.Path(allow_dash=True))
-@click.option("--fitter", default="worley", show_default=True, shell_complete=_fitter_names, help="What fits.")
+@fitter_option("worley")
 @click.option("--output", "-o", type=click.Path(), help="Write the model to this JSON file.")
 @click.option(
     "--plot",
@@ -55,17 +49,21 @@ def command(
 
         given = {name: value for name, value in options.items() if value is not None}
         # What is wrong with the options is said before a long file is read.
-        resolve(registry().load("fitters", fitter), given, fitter)
+        implementation = registry().load("fitters", fitter)
+        resolve(implementation, given, fitter)
         if picture is not None:
             check_ending(picture)
-        measured = read_file(data, reader, read_pairs)
+        measured = read_file(data, reader, read_pairs, implementation.takes)
         model = perfcore.fit(measured, fitter=fitter, **given)
         if output is not None:
             model.save(output)
         if picture is not None:
             perfcore.plot(model, measured, picture)
     if as_json:
-        print_json({**model.to_dict(), "statistics": model.statistics})
+        import msgspec
+
+        parameters = [msgspec.structs.asdict(parameter) for parameter in model.parameters]
+        print_json({**model.to_dict(), "statistics": model.statistics, "parameters": parameters})
         return
     for line in model.summary():
         click.echo(line)

@@ -9,6 +9,8 @@ from perfcore.cli._reading import read_file, reader_options
 
 __all__ = ["command"]
 
+_ONE_LINE_EACH = ("next", "points", "rows to know about")
+
 
 @click.command()
 @click.argument("data", type=click.Path(allow_dash=True))
@@ -29,7 +31,7 @@ def command(data: str, as_json: bool, reader: str | None, read_pairs: tuple[str,
         return
     width = max(map(len, facts))
     for name, value in facts.items():
-        text = ", ".join(map(str, value)) if isinstance(value, list) and name != "next" else value
+        text = ", ".join(map(str, value)) if isinstance(value, list) and name not in _ONE_LINE_EACH else value
         lines = text if isinstance(text, list) else [text]
         for label, line in zip([name, *[""] * (len(lines) - 1)], lines, strict=True):
             click.echo(f"{label.ljust(width)}  {line}")

@@ -90,7 +90,7 @@ def _one(entry: Entry, as_json: bool) -> None:
             [
                 [
                     field.name,
-                    "" if field.default in (None, ()) else str(field.default),
+                    field.default_text,
                     "|".join(field.choices) if field.choices else field.metavar or field.type.__name__,
                     field.help,
                 ]

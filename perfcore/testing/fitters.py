@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,11 +15,22 @@ import pytest
 
 import perfcore
 from perfcore.errors import PerfError, UnknownNameError
-from perfcore.model import SCHEMA, Model, Parameter
+from perfcore.model import SCHEMA, Model, Parameter, Points
 from perfcore.registry import registry
 from perfcore.testing._options import check_options
 
 __all__ = ["FitterSuite"]
+
+
+def _each(points: Points, change: Callable[[npt.NDArray[Any]], Any]) -> Any:
+    """The points with each of their arrays changed."""
+    if isinstance(points, Mapping):
+        return {name: change(np.asarray(values)) for name, values in points.items()}
+    return change(np.asarray(points))
+
+
+def _length(points: Points) -> int:
+    return len(np.asarray(next(iter(points.values())) if isinstance(points, Mapping) else points))
 
 
 class FitterSuite:
@@ -40,8 +51,8 @@ class FitterSuite:
         """Small data that the fitter takes; override it."""
         raise NotImplementedError
 
-    def points(self) -> npt.NDArray[np.float64]:
-        """At least two points at which the model can predict; override it."""
+    def points(self) -> Points:
+        """At least two points at which the model can predict, an array or a mapping of arrays; override it."""
         raise NotImplementedError
 
     def fit(self) -> Model:
@@ -68,7 +79,7 @@ class FitterSuite:
         fitter, model = registry().load("fitters", self.name), self.fit()
         assert type(model) is fitter.model_type
         assert model.kind
-        assert model.variable
+        assert model.variables
 
     def test_model_is_frozen(self) -> None:
         """No field can be set."""
@@ -94,11 +105,12 @@ class FitterSuite:
         """Array in, array out, of the same length; a list will do."""
         model, points = self.fit(), self.points()
         values = model.predict(points)
-        assert values.shape == points.shape
+        assert values.shape == (_length(points),)
         assert values.dtype == np.float64
         assert np.isfinite(values).all()
-        np.testing.assert_array_equal(model.predict(points.tolist()), values)
-        np.testing.assert_array_equal(model.predict(points[::-1]), values[::-1])
+        np.testing.assert_array_equal(model.predict(_each(points, np.ndarray.tolist)), values)
+        np.testing.assert_array_equal(model.predict(_each(points, np.flip)), values[::-1])
+        assert len(model.remarks(points)) in (0, len(values))
 
     def test_predicts_bounds(self) -> None:
         """Value, lower and upper bound; a higher coverage is wider; a coverage is above 0 and below 1."""

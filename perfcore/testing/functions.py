@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from perfcore.contracts import Function
 
@@ -15,18 +16,16 @@ class FunctionSuite:
     Attributes
     ----------
     function : type of `perfcore.contracts.Function`
-    lowest : float
-        Where the function's domain begins, closed: 0 for functions of time, 1 for functions of the number of
-        processors.
     """
 
     function: type[Function]
-    lowest: float = 0.0
 
     @property
-    def points(self) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """Points over fifteen decades, among them the first of the domain."""
-        return self.lowest + np.concatenate([[0.0], np.logspace(-3, 12, 61)])
+    def points(self) -> dict[str, npt.NDArray[np.float64]]:
+        """Points over fifteen decades: of time from 0, of other variables from 1."""
+        decades = np.concatenate([[0.0], np.logspace(-3, 12, 61)])
+        places = {name: decades if name == "t" else 1.0 + decades for name in self.function.variables}
+        return places or {"p": 1.0 + decades}
 
     def test_has_a_name_and_a_formula(self) -> None:
         """Models name the function, and print its formula."""
@@ -38,22 +37,25 @@ class FunctionSuite:
         """No NaN or infinity in the domain, and no warning on the way."""
         values = self.function()(self.points)
         assert values.dtype == np.float64
-        assert np.isfinite(values).all(), f"not finite at {self.points[~np.isfinite(values)]}"
+        assert np.isfinite(values).all(), f"{np.count_nonzero(~np.isfinite(values))} values are not finite"
 
     def test_each_value_depends_on_its_point_alone(self) -> None:
         """An array gives what its elements give; an empty one gives none."""
         function, points = self.function(), self.points
-        one_by_one = np.concatenate([function(points[k : k + 1]) for k in range(len(points))])
-        np.testing.assert_allclose(function(points), one_by_one, rtol=1e-14)
-        assert function(points[:0]).shape == (0,)
+        length = len(next(iter(points.values())))
+        one_by_one = [function({name: places[k : k + 1] for name, places in points.items()}) for k in range(length)]
+        np.testing.assert_allclose(function(points), np.concatenate(one_by_one), rtol=1e-14)
+        assert function({name: places[:0] for name, places in points.items()}).shape == (0,)
 
     def test_points_are_left_alone(self) -> None:
         """The argument is not changed."""
         points = self.points
         self.function()(points)
-        np.testing.assert_array_equal(points, self.points)
+        for name, places in self.points.items():
+            np.testing.assert_array_equal(points[name], places)
 
-    def test_scale_is_the_unit_of_the_points(self) -> None:
-        """Points of 8 in units of 8 are points of 1."""
-        function, points = self.function(), self.points
-        np.testing.assert_allclose(function(8.0 * points, 8.0), function(points), rtol=1e-14)
+    def test_is_one_or_zero_at_one(self) -> None:
+        """Functions of parameters are: their coefficients then say what they add on one processor."""
+        if "t" not in self.function.variables:
+            one = {name: np.ones(1) for name in self.function.variables or ("p",)}
+            assert self.function()(one)[0] in (0.0, 1.0)

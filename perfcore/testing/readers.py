@@ -175,4 +175,4 @@ def _content(data: Any) -> str:
         columns_of = {name: values.tolist() for name, values in data.columns.items()}
         return repr((data.time_unit, data.times.tolist(), columns_of))
     assert isinstance(data, Measurements), f"{type(data).__name__} is no data type"
-    return repr((data.parameters, data.value, data.unit, data.table.to_dict("list")))
+    return repr((data.roles, data.table.to_dict("list")))

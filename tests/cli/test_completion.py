@@ -28,7 +28,7 @@ def bash(offered):
 
 
 def test_commands(complete):
-    assert bash(complete("perf ")) == {"completion", "fit", "info", "plot", "plugins", "predict", "read"}
+    assert bash(complete("perf ")) >= {"completion", "fit", "info", "plot", "plugins", "predict", "rank", "read"}
     assert bash(complete("perf p")) == {"plot", "plugins", "predict"}
 
 
@@ -40,7 +40,8 @@ def test_options_of_the_fitter_and_of_the_selected_part(complete):
 
 
 def test_names_of_registered_things(complete):
-    assert bash(complete("perf fit x.csv --fitter ")) == {"worley"}
+    assert bash(complete("perf fit x.csv --fitter ")) >= {"individual", "strohmaier", "worley"}
+    assert bash(complete("perf rank x.csv --fitter s")) == {"strohmaier"}
     assert bash(complete("perf fit x.csv --segmenter ")) >= {"minimax", "greedy", "hill-climb", "least-squares"}
     assert bash(complete("perf fit x.csv --segmenter hill-climb --start g")) == {"greedy"}
     assert bash(complete("perf fit x.csv --reader par")) == {"paraver", "parquet"}
@@ -50,6 +51,23 @@ def test_names_of_registered_things(complete):
 def test_after_a_comma_the_next_of_several(complete):
     offered = complete("perf fit x.csv --functions log,")
     assert {word.removeprefix("plain,") for word in offered} == {"log,exp", "log,log", "log,reciprocal"}
+
+
+def test_functions_of_the_fitter(complete):
+    characteristic = {"1/p^2", "1/p", "log(p)/p", "1/sqrt(p)", "1", "log(p)", "p"}
+    assert bash(complete("perf fit x.csv --fitter strohmaier --functions ")) == {*characteristic, "all"}
+    assert bash(complete("perf fit x.csv --fitter individual --functions ")) == {*characteristic, "all", "each"}
+    assert bash(complete("perf rank x.csv --functions lo")) == {"log(p)", "log(p)/p"}
+    offered = complete("perf rank x.csv --fitter strohmaier --functions 1/p,1/s")
+    assert {word.removeprefix("plain,") for word in offered} == {"1/p,1/sqrt(p)"}
+    assert bash(complete("perf fit x.csv --fitter strohmaier --intervals ")) == {"asymptotic", "profile", "bootstrap"}
+
+
+def test_options_of_the_fitter_of_a_ranking(complete):
+    assert {"--nonnegative", "--above", "--top"} <= bash(complete("perf rank x.csv --"))
+    offered = bash(complete("perf rank x.csv --fitter strohmaier --"))
+    assert {"--reference", "--above"} <= offered
+    assert "--nonnegative" not in offered
 
 
 def test_nothing_is_offered_or_said_about_what_is_unknown(complete):

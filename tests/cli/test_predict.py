@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from perfcore.cli.predict import parse_points
+import perfcore
+from perfcore.cli.predict import parse_values
 
 pytestmark = pytest.mark.usefixtures("model")
 
@@ -35,24 +36,29 @@ def test_bounds(perf):
 @pytest.mark.parametrize(
     ("text", "points"),
     [
-        ("t=1", [1.0]),
-        ("t=1,-2.5,1e3", [1.0, -2.5, 1000.0]),
-        ("t=0..1:0.25", [0.0, 0.25, 0.5, 0.75, 1.0]),
-        ("t=0..0.3:0.1", [0.0, 0.1, 0.2, 0.3]),  # the last one in spite of rounding
-        ("t=5..1:-2", [5.0, 3.0, 1.0]),
-        ("t=0..10:20,7", [0.0, 7.0]),
+        ("1", [1.0]),
+        ("1,-2.5,1e3", [1.0, -2.5, 1000.0]),
+        ("0..1:0.25", [0.0, 0.25, 0.5, 0.75, 1.0]),
+        ("0..0.3:0.1", [0.0, 0.1, 0.2, 0.3]),  # the last one in spite of rounding
+        ("5..1:-2", [5.0, 3.0, 1.0]),
+        ("0..10:20,7", [0.0, 7.0]),
+        ("1..64*4", [1.0, 4.0, 16.0, 64.0]),
+        ("1..100*10,7", [1.0, 10.0, 100.0, 7.0]),
     ],
 )
 def test_points(text, points):
-    assert parse_points(text) == ("t", pytest.approx(points))
+    assert parse_values(text) == pytest.approx(points)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "t", "t=", "=1", "t=a", "t=1..2", "t=1:2", "t=2..1:1", "t=1..2:0", "t=nan", "t=inf", "t=0..1:1e-9", "t=1,,2"],
+    [
+        *("", "t", "t=", "=1", "t=a", "t=1..2", "t=1:2", "t=2..1:1", "t=1..2:0", "t=nan", "t=inf", "t=0..1:1e-9"),
+        *("t=1,,2", "t=1..8*1", "t=0..8*2"),
+    ],
 )
 def test_points_that_are_none(refused, text):
-    assert "NAME=FIRST..LAST:STEP is expected" in refused("predict", "model.json", "--at", text)
+    assert "FIRST..LAST" in refused("predict", "model.json", "--at", text)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +79,151 @@ def test_mistakes(refused, words, message):
 def test_a_model_of_another_version(refused, model):
     model.write_text(model.read_text().replace("perfcore-model/1", "perfcore-model/2"))
     assert "schema 'perfcore-model/2' is not known here" in refused("predict", model, "--at", "t=1")
+
+
+# Two codes on three systems; the name of one holds commas. The times are exact: w / r (1 / p + 0.01).
+WORK, SPEED = {"LU": 100.0, "SP, class A": 250.0}, {"SP2": 1.0, "T3D": 0.5, "Cray": 2.0}
+
+
+@pytest.fixture
+def joint(perf, folder):
+    """A joint model; SP never ran on the Cray."""
+    lines = [
+        f'"{code}",{system},{p},{work / speed * (1 / p + 0.01)!r}'
+        for code, work in WORK.items()
+        for system, speed in SPEED.items()
+        for p in (2, 4, 8, 16)
+        if (code, system) != ("SP, class A", "Cray")
+    ]
+    (folder / "runs.csv").write_text("code,system,procs,time_s\n" + "\n".join(lines) + "\n")
+    perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
+    return folder / "joint.json"
+
+
+@pytest.mark.usefixtures("joint")
+def test_codes_and_systems_by_name(perf):
+    table = perf("predict", "joint.json", "--at", "p=4,64", "--at", "code=LU", "--at", "system=Cray").lines
+    assert [line.split() for line in table] == [
+        ["p", "code", "system", "value", "remark"],
+        ["4", "LU", "Cray", "13"],
+        ["64", "LU", "Cray", "1.28125", "extrapolated:", "p", "was", "2", "to", "16"],
+    ]
+
+
+@pytest.mark.usefixtures("joint")
+def test_names_with_commas_and_several_names(perf):
+    points = json.loads(
+        perf("predict", "joint.json", "--at", "code=SP, class A", "--at", "system=SP2,T3D", "--at", "p=8", "--json").out
+    )
+    assert [(point["code"], point["system"]) for point in points] == [("SP, class A", "SP2"), ("SP, class A", "T3D")]
+    assert [point["value"] for point in points] == pytest.approx([33.75, 67.5])
+
+
+@pytest.mark.usefixtures("joint")
+def test_names_that_are_left_out_take_all(perf):
+    points = json.loads(perf("predict", "joint.json", "--at", "procs=2..8*2", "--json").out)
+    assert len(points) == 3 * 2 * 3
+    assert {(point["p"], point["code"], point["system"]) for point in points} == {
+        (p, code, system) for p in (2, 4, 8) for code in WORK for system in SPEED
+    }
+    for point in points:
+        expected = WORK[point["code"]] / SPEED[point["system"]] * (1 / point["p"] + 0.01)
+        assert point["value"] == pytest.approx(expected, rel=1e-6)
+        never = (point["code"], point["system"]) == ("SP, class A", "Cray")
+        assert point["remark"] == ("never measured on this system" if never else "")
+
+
+@pytest.mark.usefixtures("joint")
+def test_the_same_variable_several_times(perf):
+    words = ["--at", "p=2", "--at", "p=16,32", "--at", "code=LU", "--at", "system=SP2", "--at", "system=T3D", "--json"]
+    points = json.loads(perf("predict", "joint.json", *words).out)
+    assert [(point["p"], point["system"]) for point in points] == [
+        (p, system) for p in (2, 16, 32) for system in ("SP2", "T3D")
+    ]
+
+
+def test_bounds_are_those_of_the_model(perf, joint):
+    text = joint.with_name("runs.csv").read_text().replace("51.0", "52.5").replace("1.01", "0.99")
+    joint.with_name("runs.csv").write_text(text)
+    perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
+    words = ["--at", "p=2,64", "--at", "code=LU", "--at", "system=SP2", "--interval", "0.9"]
+    points = json.loads(perf("predict", "joint.json", *words, "--json").out)
+    expected = perfcore.load(joint).predict({"p": [2, 64], "code": "LU", "system": "SP2"}, interval=0.9)
+    assert [[point[name] for name in ("value", "lower", "upper")] for point in points] == expected.tolist()
+    assert all(point["lower"] < point["value"] < point["upper"] for point in points)
+
+
+@pytest.mark.usefixtures("joint")
+def test_what_the_data_do_not_determine(perf, folder):
+    """On the system Bull only one size was run: two functions are not determined there, at that size their sum is."""
+    with (folder / "runs.csv").open("a") as runs:
+        runs.write("LU,Bull,4,26\n")
+    perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
+    words = ["--at", "p=4,64", "--at", "code=LU", "--at", "system=Bull", "--interval", "0.9", "--json"]
+    measured, other = json.loads(perf("predict", "joint.json", *words).out)
+    assert measured["value"] == pytest.approx(26, rel=1e-6)
+    assert measured["remark"] == ""
+    assert other["remark"] == "not determined by these data"
+    assert other["lower"] is other["upper"] is None
+
+
+@pytest.mark.usefixtures("joint")
+def test_pairs_fitted_each_by_itself(perf):
+    perf("fit", "runs.csv", "--fitter", "individual", "--functions", "1/p,1", "-o", "single.json")
+    words = ["--at", "p=8", "--at", "code=SP, class A"]
+    table = perf("predict", "single.json", *words).lines
+    assert [line.split()[5:] for line in table[1:]] == [
+        ["33.75"],
+        ["67.5"],
+        ["nan", "never", "measured", "on", "this", "system"],
+    ]
+    points = json.loads(perf("predict", "single.json", *words, "--json").out)
+    assert points[2]["value"] is None
+
+
+@pytest.mark.usefixtures("joint")
+def test_a_single_series_is_a_model_of_its_parameter(perf):
+    words = ["--where", "code=LU,system=SP2", "--functions", "1/p,1", "-o", "one.json"]
+    perf("fit", "runs.csv", "--fitter", "individual", *words)
+    assert [line.split() for line in perf("predict", "one.json", "--at", "procs=2,4").lines] == [
+        ["p", "value"],
+        ["2", "51"],
+        ["4", "26"],
+    ]
+
+
+@pytest.mark.usefixtures("joint")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["code=LU"], "the model is one of p, code, system; give --at p=..."),
+        (["p=4", "code=EP"], "unknown code 'EP': "),
+        (["p=4", "system=T3E"], "unknown system 'T3E': did you mean 'T3D'? Known: Cray, SP2, T3D"),
+        (["p=4", "code="], "unknown code ''"),
+        (["p=4", "t=1"], "unknown variable of the model 't'"),
+        (["p=0"], "p=0: a positive number is expected"),
+        (["p=-4"], "p=-4: a positive number is expected"),
+        (["procs=many"], "--at procs='many': VALUE,VALUE,... or FIRST..LAST:STEP or FIRST..LAST*FACTOR is expected"),
+    ],
+)
+def test_places_that_are_none(refused, words, message):
+    assert message in refused("predict", "joint.json", *(part for word in words for part in ("--at", word)))
+
+
+@pytest.mark.usefixtures("joint")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('"1/p"', '"1/(p"'), "1/(p"),
+        (('"strohmaier"', '"individual"'), "kind 'joint timing model' does not belong to fitter 'individual'"),
+        (('"work"', '"wrok"'), "wrok"),
+        (('"reference": "SP2"', '"reference": "SP3"'), "reference"),
+    ],
+)
+def test_a_model_file_that_was_edited(refused, joint, change, message):
+    text = joint.read_text()
+    assert change[0] in text
+    joint.write_text(text.replace(*change))
+    refusal = refused("predict", "joint.json", "--at", "p=4")
+    assert refusal.startswith("joint.json: ")
+    assert message in refusal

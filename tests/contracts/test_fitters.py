@@ -1,9 +1,10 @@
 """Every registered fitter, whoever registered it, keeps the contract on data that it takes."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from perfcore import UtilizationCurve
+from perfcore import Measurements, UtilizationCurve
 from perfcore.registry import registry
 from perfcore.testing import FitterSuite
 
@@ -12,12 +13,57 @@ CURVE = UtilizationCurve(
 )
 WITHIN_CURVE = np.linspace(CURVE.start, CURVE.end, 9)
 
+# Two codes on three systems, one pair missing; the work is 100 and 250, the speeds 1, 2 and 0.5.
+TIMES = Measurements(
+    pd.DataFrame(
+        [
+            (code, system, p, work / speed * (1 / p + 0.02 + 0.01 * np.sin(7 * p + work + speed) / p))
+            for code, work in (("lu", 100.0), ("cg", 250.0))
+            for system, speed in (("old", 1.0), ("new", 2.0), ("slow", 0.5))
+            for p in (1, 2, 4, 8, 16)
+            if (code, system) != ("cg", "slow")
+        ],
+        columns=["code", "system", "p", "time_s"],
+    ),
+    source="times.csv",
+)
+PLACES = {"p": [1, 4, 16, 64], "code": ["lu", "cg", "lu", "cg"], "system": ["old", "old", "slow", "new"]}
+NEW_PLACES = {"p": [1, 4], "code": ["cg", "cg"], "system": ["slow", "old"]}
+ONE_SERIES = Measurements(pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [8.2, 4.4, 2.4, 1.45, 0.93]}))
+TWO_PARAMETERS = Measurements(
+    pd.DataFrame(
+        [(n, p, n**3 / p + 5 * n**2 + n * np.cos(p * n)) for n in (10, 20, 40) for p in (1, 4, 16)],
+        columns=["n", "p", "time_s"],
+    ),
+    parameters="p,n",
+)
+
 CASES = {
     "one number": ("worley", CURVE, {"phases": 3, "degree": 1}, WITHIN_CURVE),
     "sequence": ("worley", CURVE, {"phases": "1..4", "rule": "penalty"}, WITHIN_CURVE),
     "refined": ("worley", CURVE, {"phases": 3, "degree": 0, "refine": True}, WITHIN_CURVE),
     "functions": ("worley", CURVE, {"phases": 2, "functions": ("exp",), "scale": 5.0}, WITHIN_CURVE),
     "climber": ("worley", CURVE, {"phases": 3, "degree": 2, "segmenter": "hill-climb", "start": "equal"}, WITHIN_CURVE),
+    "each pair its own": ("individual", TIMES, {}, PLACES),
+    "one for all pairs": ("individual", TIMES, {"functions": "all", "terms": "1..2", "nonnegative": True}, PLACES),
+    "relative": ("individual", TIMES, {"functions": ("1/p", "1"), "weights": "relative"}, PLACES),
+    "one series": ("individual", ONE_SERIES, {"functions": ("1/p", "1")}, np.array([1.0, 3.0, 64.0])),
+    "two parameters": ("individual", TWO_PARAMETERS, {"functions": ("n^3/p", "n^2")}, {"p": [2, 8], "n": [10, 80]}),
+    "joint": ("strohmaier", TIMES, {"functions": ("1/p", "1")}, NEW_PLACES),
+    "best joint": ("strohmaier", TIMES, {"criterion": "bic", "terms": "1..2", "validate": False}, PLACES),
+    "joint, function twice": ("strohmaier", TIMES, {"functions": ("1", "1")}, PLACES),
+    "joint, prepared": (
+        "strohmaier",
+        TIMES,
+        {"functions": ("1/p",), "operations": {"lu": 1e9, "cg": 3e9}, "intervals": "profile", "loss": "linear"},
+        NEW_PLACES,
+    ),
+    "joint, robust": (
+        "strohmaier",
+        TIMES,
+        {"functions": ("1/p", "1"), "loss": "huber", "intervals": "bootstrap", "draws": 10, "drop_outliers": True},
+        PLACES,
+    ),
 }
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from perfcore import UtilizationCurve
-from perfcore.contracts import Basis, Fitter, NoOptions, Reader, Segmentation, Segmenter
+from perfcore.contracts import Basis, Fitter, Function, NoOptions, Reader, Segmentation, Segmenter
+from perfcore.errors import OptionError
 
 
 class Halves(Segmenter):
@@ -39,3 +40,49 @@ def test_a_reader_writes_only_if_it_says_so(tmp_path):
 def test_a_contract_alone_is_no_implementation(contract):
     with pytest.raises(TypeError, match="abstract"):
         contract()
+
+
+class Surface(Function):
+    name, formula, variables = "surface", "(n/p)^(2/3)", ("n", "p")
+
+
+def test_a_function_is_its_formula():
+    points = {"p": np.array([1.0, 8.0]), "n": np.array([64.0, 64.0]), "unused": np.zeros(2)}
+    assert Surface()(points) == pytest.approx([16.0, 4.0])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 4)])
+def test_a_function_keeps_the_shape_of_its_points_also_where_it_is_constant(shape):
+    class Constant(Function):
+        name, formula, variables = "2", "2", ()
+
+    points = {"p": np.full(shape, 8.0), "n": np.full(shape, 64.0)}
+    for function, value in ((Surface(), 4.0), (Constant(), 2.0)):
+        found = function(points)
+        assert found == pytest.approx(np.full(shape, value))
+        assert found.shape == shape
+        assert not np.shares_memory(found, points["p"])
+
+
+def test_a_function_that_no_formula_expresses_overrides_the_call():
+    class Steps(Function):
+        name, formula, variables = "nodes", "ceil(p/16)", ("p",)
+
+        def __call__(self, points):
+            return np.ceil(points["p"] / 16.0)
+
+    assert Steps()({"p": np.array([1.0, 16.0, 17.0])}).tolist() == [1.0, 1.0, 2.0]
+
+
+def test_a_fitter_of_one_model_has_none_to_rank():
+    class OneModel(Fitter):
+        def fit(self, data, options, **parts):
+            return None
+
+    assert OneModel.takes == ()
+    with pytest.raises(OptionError, match="OneModel makes one model and has none to rank; use `perf fit`"):
+        OneModel().rank(None, NoOptions())
+
+
+def test_a_reader_reads_as_one_type_unless_it_says_otherwise():
+    assert Reader.options_for([UtilizationCurve]) == {}

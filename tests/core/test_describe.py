@@ -42,8 +42,55 @@ def test_a_series_says_how_to_choose_a_column():
 
 def test_measurements():
     runs = pd.DataFrame({"p": [1, 2], "seconds": [8.0, 4.1]})
-    facts = describe(Measurements(runs, ["p"], "seconds"), "runs.csv")
-    assert (facts["kind"], facts["rows"], facts["parameters"], facts["value"]) == ("measurements", 2, ["p"], "seconds")
+    facts = describe(Measurements(runs), "runs.csv")
+    assert (facts["kind"], facts["rows"], facts["parameters"]) == ("measurements", 2, ["p"])
+    assert (facts["value"], facts["code by"], facts["system by"]) == ("seconds [s]", [], [])
+    assert (facts["observations"], facts["points"]) == (2, ["p: 2 values, 1 to 2"])
+    assert facts["range"] == "4.1 to 8 s"
+    assert "never measured" not in facts
+    assert "rows to know about" not in facts
+    assert facts["next"] == [
+        "perf rank runs.csv --terms 2",
+        "perf fit runs.csv --fitter individual --plot model.png",
+    ]
+
+
+def test_measurements_of_codes_on_systems():
+    """Two runs on 4 processors of one pair, one time missing, one pair never measured, and rows that are copies."""
+    runs = pd.DataFrame(
+        {
+            "code": ["lu", "lu", "lu", "cg", "cg", "lu", "lu"],
+            "host": ["a", "a", "b", "a", "a", "b", "b"],
+            "procs": [4, 4, 2, 1, 2, 8, 8],
+            "time_ms": [8.0, 6.0, 4.0, 2.0, None, 1.0, 1.0],
+        }
+    )
+    facts = describe(Measurements(runs), "runs.csv")
+    assert (facts["parameters"], facts["value"]) == (["p=procs"], "time_ms [ms]")
+    assert (facts["codes"], facts["systems"]) == ("lu, cg", "a, b")
+    assert (facts["observations"], facts["range"]) == (4, "1 to 7 ms")
+    assert facts["never measured"] == "1 of 4 pairs: cg on b"
+    empty, copied, repeated = facts["rows to know about"]
+    assert copied == "left out, a copy of another row in every column: row 6"
+    assert empty.endswith("left out, without time_ms: row 4")
+    assert repeated.startswith("1 of 4 points have several runs")
+    assert "--fitter strohmaier --duplicates drop" in facts["next"][1]
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason", "options"),
+    [
+        ({"a": [1, 2], "b": [3, 4]}, "--parameter COLUMN", "--parameter COLUMN --value COLUMN --code COLUMN --system"),
+        ({"p": [1, 2], "a": [3, 4], "b": [5, 6]}, "--value COLUMN", "--value COLUMN --code COLUMN --system COLUMN"),
+        ({"p": [1, 0], "time_s": [3, 4]}, "row 1: p is 0", "--code COLUMN --system COLUMN"),
+    ],
+)
+def test_measurements_that_cannot_be_used_yet_are_described_all_the_same(columns, reason, options):
+    facts = describe(Measurements(pd.DataFrame(columns)), "runs.csv")
+    assert facts["columns"] == list(columns)
+    assert facts["observations"].startswith("none: ")
+    assert reason in facts["observations"]
+    assert options in facts["next"][0]
 
 
 @pytest.mark.parametrize("data", [[1, 2], None])

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import perfcore
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.errors import DataError, OptionError
-from perfcore.picture import check_ending, draw_curve, plot, time_axis
+from perfcore.picture import check_ending, draw_curve, draw_measurements, plot, time_axis
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}
@@ -43,6 +43,41 @@ def test_data_alone_are_drawn(tmp_path, data):
     assert "processors computing" in (tmp_path / "x.svg").read_text()
 
 
+def test_measurements_are_drawn_over_their_first_parameter(tmp_path):
+    """A line for each code on each system, in the order of the points, copies and repeated runs joined."""
+    runs = pd.DataFrame(
+        {
+            "code": ["lu", "lu", "lu", "cg", "cg", "lu"],
+            "host": ["a", "a", "a", "a", "a", "b"],
+            "procs": [4, 1, 2, 1, 2, 2],
+            "time_s": [2.0, 8.0, 4.0, 3.0, 1.0, 5.0],
+        }
+    )
+    data = Measurements(pd.concat([runs, runs[:1]]), source="runs.csv")
+    axes = Figure().add_subplot()
+    draw_measurements(axes, data)
+    drawn = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}
+    assert drawn == {
+        "lu on a": ([1, 2, 4], [8, 4, 2]),
+        "cg on a": ([1, 2], [3, 1]),
+        "lu on b": ([2], [5]),
+    }
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("procs", "time_s (s)")
+    assert sorted(text.get_text() for text in axes.get_legend().get_texts()) == sorted(drawn)
+    plot(None, data, tmp_path / "x.html")
+    assert "<h1>Measurements: runs.csv</h1>" in (tmp_path / "x.html").read_text()
+
+
+def test_a_legend_names_only_what_it_can():
+    for n_codes, shown in ((1, False), (30, True), (31, False)):
+        runs = pd.DataFrame({"code": [f"c{k}" for k in range(n_codes)], "p": 1, "time": 2.0})
+        axes = Figure().add_subplot()
+        draw_measurements(axes, Measurements(runs))
+        assert (axes.get_legend() is not None) == shown
+        assert axes.get_ylabel() == "time"
+
+
 def test_a_page_has_drawing_and_tables_and_no_script(tmp_path, model):
     plot(model, CURVE, tmp_path / "x.html")
     page = (tmp_path / "x.html").read_text()
@@ -73,9 +108,11 @@ def test_an_unknown_ending_is_refused_before_anything_is_drawn(tmp_path, name):
 def test_what_has_no_picture(tmp_path):
     with pytest.raises(OptionError, match="nothing to draw"):
         plot(None, None, tmp_path / "x.png")
-    runs = Measurements(pd.DataFrame({"p": [1], "s": [2.0]}), ["p"], "s")
-    with pytest.raises(DataError, match="Measurements has no picture of its own"):
-        plot(None, runs, tmp_path / "x.png")
+    with pytest.raises(DataError, match="list has no picture of its own"):
+        plot(None, [1, 2], tmp_path / "x.png")
+    unknown = Measurements(pd.DataFrame({"a": [1], "b": [2.0]}), source="runs.csv")
+    with pytest.raises(OptionError, match=r"runs.csv: it does not say which column was varied"):
+        plot(None, unknown, tmp_path / "x.png")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -106,13 +106,15 @@ def test_standard_input(monkeypatch):
     assert perfcore.read("-").heights.tolist() == [1]
 
 
-def test_measurements_only_when_asked_for(write):
-    path = write("p,code,seconds\n1,lu,8\n2,lu,4.5\n")
-    with pytest.raises(InputError, match=r"data.csv:1: the columns p, code, seconds .* kind=measurements"):
+def test_measurements_are_told_by_their_columns_or_asked_for(write):
+    runs = perfcore.read(write("p,code,seconds\n1,lu,8\n2,lu,4.5\n"))
+    assert repr(runs) == "Measurements(2 rows, seconds [s] over p, code by code)"
+    path = write("threads_used,who,joule\n1,lu,8\n2,lu,4.5\n")
+    with pytest.raises(InputError, match=r"data.csv:1: the columns threads_used, who, joule .* kind=measurements"):
         perfcore.read(path)
-    runs = perfcore.read(path, kind="measurements", parameters="p,code", value="seconds")
-    assert runs.table["seconds"].tolist() == [8, 4.5]
-    assert runs.table["code"].tolist() == ["lu", "lu"]
+    runs = perfcore.read(path, kind="measurements", parameters="threads_used", value="joule")
+    assert runs.table["joule"].tolist() == [8, 4.5]
+    assert runs.table["who"].tolist() == ["lu", "lu"]
 
 
 BAD = {

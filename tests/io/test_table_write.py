@@ -2,6 +2,7 @@
 
 import hypothesis.extra.numpy as arrays
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -112,6 +113,15 @@ def test_a_series_of_one_column_stays_a_series_in_parquet(tmp_path):
     assert isinstance(perfcore.read(tmp_path / "series.parquet"), perfcore.Series)
     curve = perfcore.read(tmp_path / "series.parquet", kind="curve")
     assert curve.heights.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_measurements_read_back(tmp_path, ending):
+    table = pd.DataFrame({"code": ["lu", "a, b"], "p": [1, 2], "time_s": [0.1, np.nan], "n\u00f6te": [None, 'sa"id']})
+    perfcore.write(perfcore.Measurements(table), tmp_path / f"runs{ending}")
+    back = perfcore.read(tmp_path / f"runs{ending}")
+    assert back.roles == perfcore.Measurements(table).roles
+    pd.testing.assert_frame_equal(back.table, table, check_dtype=False)
 
 
 def test_other_data_and_endings_are_refused(tmp_path):

@@ -120,7 +120,7 @@ def test_functions_take_the_place_of_polynomials(tmp_path):
     model = perfcore.fit(curve, phases=2, functions="exp", scale=50.0)
     assert model.breaks == pytest.approx([500.0], abs=1.0)
     assert model.phases[0].coefficients == pytest.approx((20.0, 80.0), rel=0.02)
-    assert "exp(-(t - 0)/50)" in model.formula
+    assert "exp(-((t - 0)/50))" in model.formula
     model.save(tmp_path / "model.json")
     assert perfcore.load(tmp_path / "model.json").predict(at) == pytest.approx(model.predict(at))
 

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from perfcore.errors import InputError, UnknownNameError
+from perfcore.measurement_roles import guess_roles
 from perfcore.options import option
 from perfcore.units import NANOSECONDS
 
@@ -33,7 +34,10 @@ _NAME_AND_UNIT = re.compile(
     rf"(?P<name>.*?)(?:_|\s*[(\[]\s*)(?P<unit>{'|'.join(_UNIT_WORDS)})\s*[)\]]?",
     re.IGNORECASE | re.DOTALL,
 )
-_ACCEPTED = "time,value or start,end,value (a curve) or start,end,location,state (a trace)"
+_ACCEPTED = (
+    "time,value or start,end,value (a curve), start,end,location,state (a trace), or p,time_s with code and system "
+    "(measurements)"
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,11 @@ class TableOptions:
     location: str | None = option(None, "column naming the process, thread or stream", metavar="COLUMN")
     state: str | None = option(None, "column naming the state", metavar="COLUMN")
     value: tuple[str, ...] = option((), "value column, or several with commas", metavar="COLUMN")
-    parameters: tuple[str, ...] = option((), "parameter columns of measurements", metavar="COLUMNS")
+    parameters: tuple[str, ...] = option(
+        (), "measurements: columns that were varied, also as SYMBOL=COLUMN", metavar="COLUMNS"
+    )
+    code: tuple[str, ...] | None = option(None, "measurements: columns that name the code", metavar="COLUMNS")
+    system: tuple[str, ...] | None = option(None, "measurements: columns that name the system", metavar="COLUMNS")
     time_unit: str | None = option(
         None,
         "unit of times; by default the ending of the column's name (_s, _ms, _us, _ns), else us",
@@ -82,7 +90,6 @@ class Roles:
     location: Column | None = None
     state: Column | None = None
     values: tuple[Column, ...] = ()
-    parameters: tuple[Column, ...] = ()
 
 
 def assign_roles(columns: Sequence[Column], options: TableOptions, source: str) -> Roles:
@@ -105,8 +112,8 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str) 
     ('curve', 'ms')
     """
     finder = _Finder(columns, source)
-    if options.kind == "measurements":
-        return _measurements(finder, options)
+    if options.kind == "measurements" or (options.kind == "auto" and _are_measurements(columns, options)):
+        return Roles("measurements", "us")
     time = finder.find("time", options.time)
     start, end = finder.find("start", options.start), finder.find("end", options.end)
     taken = {column for column in (time, start, end) if column is not None}
@@ -136,20 +143,19 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str) 
     )
 
 
-def _measurements(finder: _Finder, options: TableOptions) -> Roles:
-    if not options.parameters or len(options.value) != 1:
-        names = _listed(finder.columns)
-        raise InputError(
-            finder.source,
-            f"kind=measurements needs parameters=COLUMN,... and value=COLUMN; the columns are {names}",
-            line=1,
-        )
-    return Roles(
-        "measurements",
-        "us",
-        values=(finder.named(options.value[0]),),
-        parameters=tuple(finder.named(name) for name in options.parameters),
-    )
+def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
+    """Whether the names are those of runs at several numbers of processors, and of no curve or trace."""
+    if options.time or options.start or options.end or options.location or options.state:
+        return False
+    bare = {_split_unit(column.name)[0] for column in columns}
+    if bare & set(_SYNONYMS["start"]) and bare & set(_SYNONYMS["end"]):
+        return False
+    roles = guess_roles([c.name for c in columns], {c.name for c in columns if c.kind == "number"})
+    if not roles.parameters or (roles.value is None and not (roles.code or roles.system)):
+        return bool(options.parameters)
+    # A time and a number of processors could be a curve; the name of a code or of a system decides.
+    ambiguous = _split_unit(next(iter(roles.parameters.values())))[0] in _SYNONYMS["value"]
+    return not ambiguous or bool(roles.code or roles.system or options.parameters)
 
 
 class _Finder:

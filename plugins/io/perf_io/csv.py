@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
@@ -21,6 +21,7 @@ from perf_io.table import Table
 from perf_io.table_write import write_table
 from perfcore.contracts import Reader
 from perfcore.errors import InputError
+from perfcore.measurements import Measurements
 from perfcore.source import Source
 
 __all__ = ["CsvReader"]
@@ -55,6 +56,11 @@ class CsvReader(Reader):
 
     Options = TableOptions
     writes: ClassVar[bool] = True
+
+    @classmethod
+    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
+        """A table for a fitter of measurements is one of measurements, whatever its columns are called."""
+        return {"kind": "measurements"} if list(wanted) == [Measurements] else {}
 
     def sniff(self, source: Source) -> float:
         """Sure where the columns have known names; unsure where only the ending says so."""
@@ -109,7 +115,10 @@ def _open(source: Source, path: Path, layout: _Layout) -> Table:
                 return line, dict(zip(layout.names, fields, strict=False))
         raise IndexError(row)
 
-    return Table(database, relation, tuple(columns), types, at_row)
+    def lines() -> list[int]:
+        return [line for line, _ in _records(path, layout)]
+
+    return Table(database, relation, tuple(columns), types, at_row, lines=lines)
 
 
 def _kind(database: Database, relation: str, name: str) -> str:

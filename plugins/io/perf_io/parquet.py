@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from perf_io.table import Table
 from perf_io.table_write import TableFacts, write_table
 from perfcore.contracts import Reader
 from perfcore.errors import InputError
+from perfcore.measurements import Measurements
 from perfcore.source import Source
 
 __all__ = ["ParquetReader"]
@@ -44,6 +45,11 @@ class ParquetReader(Reader):
 
     Options = TableOptions
     writes: ClassVar[bool] = True
+
+    @classmethod
+    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
+        """A table for a fitter of measurements is one of measurements, whatever its columns are called."""
+        return {"kind": "measurements"} if list(wanted) == [Measurements] else {}
 
     def sniff(self, source: Source) -> float:
         """Sure by the four bytes that every Parquet file begins with."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from perf_io.columns import Roles, TableOptions, assign_roles
 from perf_io.duck import quoted_name
+from perf_io.measurement_table import read_measurements
 from perf_io.samples import read_samples, read_steps
 from perf_io.state_table import StateTable, read_states
 from perf_io.table import Table
 from perfcore.curve import UtilizationCurve
-from perfcore.errors import InputError
 from perfcore.measurements import Measurements
 from perfcore.series import Series
 from perfcore.trace import Trace
@@ -31,7 +29,7 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     """
     roles = assign_roles(table.columns, _with_facts(options, table.facts), table.source)
     if roles.kind == "measurements":
-        return _measurements(table, roles)
+        return read_measurements(table, options)
     if roles.kind == "trace":
         return _trace(table, roles)
     return read_samples(table, roles) if roles.end is None else read_steps(table, roles)
@@ -39,8 +37,8 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
 
 def _with_facts(options: TableOptions, facts: Mapping[str, Any]) -> TableOptions:
     """The kind that the file itself states, unless an option overrides it."""
-    if options.kind == "auto" and facts.get("kind") == "series":
-        return TableOptions(**{**vars(options), "kind": "series"})
+    if options.kind == "auto" and facts.get("kind") in ("series", "measurements"):
+        return TableOptions(**{**vars(options), "kind": facts["kind"]})
     return options
 
 
@@ -76,27 +74,3 @@ def _trace(table: Table, roles: Roles) -> Trace:
 def _trace_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     known = ("locations", "states", "busy_states", "span_ns")
     return {name: facts[name] for name in known if facts.get(name) is not None}
-
-
-def _measurements(table: Table, roles: Roles) -> Measurements:
-    import pandas as pd
-
-    value, columns = roles.values[0], (*roles.parameters, *roles.values)
-    fields = []
-    for column in columns:
-        name = quoted_name(column.name)
-        fields.append(f"TRY_CAST({name} AS DOUBLE) AS {name}" if column.kind == "number" else name)
-    loaded = table.database.columns(f"SELECT {', '.join(fields)} FROM {table.relation}")
-    if not len(loaded[value.name]):
-        raise InputError(table.source, "has column names but no rows", line=1)
-    if value.kind != "number":
-        table.refuse(0, value, "; the measured value must be a number")
-    finite = np.isfinite(loaded[value.name])
-    if not finite.all():
-        table.refuse(int(np.argmin(finite)), value, "; a finite number is expected")
-    return Measurements(
-        pd.DataFrame({column.name: loaded[column.name] for column in columns}),
-        parameters=[column.name for column in roles.parameters],
-        value=value.name,
-        source=table.source,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -30,6 +30,8 @@ class Table:
         For a row counted from 0: its line in the file, and its texts by column name.
     facts : mapping
         What the file says about its data beside the columns (only Parquet does).
+    lines : callable, optional
+        Gives the line in the file of each row; without it the first row is line 1. Call it before the file is closed.
     keeps : bool
         The relation can be read again later; if not, it is copied into the database.
     """
@@ -40,6 +42,7 @@ class Table:
     types: Mapping[str, str]
     at_row: Callable[[int], tuple[int, Mapping[str, str]]]
     facts: Mapping[str, Any] = field(default_factory=dict)
+    lines: Callable[[], Sequence[int]] | None = None
     keeps: bool = False
 
     @property

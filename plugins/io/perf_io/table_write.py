@@ -13,6 +13,7 @@ from perf_io.tabular_trace import TabularTrace
 from perf_io.times import sql_decimal
 from perfcore.curve import UtilizationCurve
 from perfcore.errors import DataError
+from perfcore.measurements import Measurements
 from perfcore.series import Series
 from perfcore.trace import Trace
 
@@ -28,10 +29,11 @@ class TableFacts(msgspec.Struct, omit_defaults=True):
     states: tuple[str, ...] | None = None
     busy_states: tuple[str, ...] | None = None
     span_ns: tuple[int, int] | None = None
+    roles: dict[str, Any] | None = None
 
 
 def write_table(data: Any, path: Path, file_format: str) -> None:
-    """Write a curve as ``time,value``, a trace as ``start,end,location,state``, a series as its columns.
+    """Write a curve as ``time,value``, a trace as ``start,end,location,state``, other data as their columns.
 
     Column names carry the unit of time. The last row of a curve is its end, without a value. Times of a trace are
     exact decimals.
@@ -59,8 +61,10 @@ def write_table(data: Any, path: Path, file_format: str) -> None:
         )
     elif isinstance(data, Series):
         _write_series(data, path, file_format)
+    elif isinstance(data, Measurements):
+        _write_measurements(data, path, file_format)
     else:
-        raise DataError(f"cannot write {type(data).__name__} as a table; a curve, a trace or a series is expected")
+        raise DataError(f"cannot write {type(data).__name__} as a table; data that a reader gives are expected")
 
 
 def _write_trace(trace: Trace, path: Path, file_format: str) -> None:
@@ -117,6 +121,24 @@ def _write_series(series: Series, path: Path, file_format: str) -> None:
         file_format,
         TableFacts("series"),
     )
+
+
+def _write_measurements(data: Measurements, path: Path, file_format: str) -> None:
+    names: dict[str, str] = {}
+    for name in data.table.columns:
+        if names.setdefault(name.lower(), name) != name:
+            raise DataError(f"{data.source}: columns {names[name.lower()]} and {name} differ in case only; rename one")
+    database = Database(data.source)
+    database.add_arrays("runs", {name: data.table[name].to_numpy() for name in data.table.columns})
+    roles = data.roles
+    known = {
+        "parameters": dict(roles.parameters),
+        "value": roles.value,
+        "code": roles.code,
+        "system": roles.system,
+        "unit": roles.unit,
+    }
+    _copy(database, "SELECT * FROM runs", path, file_format, TableFacts("measurements", roles=known))
 
 
 def _copy(database: Database, query: str, path: Path, file_format: str, facts: TableFacts) -> None:

@@ -9,11 +9,12 @@ from typing import Any
 from msgspec.structs import replace
 
 import perfcore
-from perf_phases.phase_model import PhaseModel
+from perf_phases.phase_model import PhaseModel, function_of_time
 from perf_phases.sensitivity import RULES
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.contracts import Basis, Fitter, Segmenter
 from perfcore.errors import DataError, OptionError
+from perfcore.functions import functions_of
 from perfcore.model import Origin
 from perfcore.options import option, to_dict
 from perfcore.registry import registry
@@ -74,7 +75,7 @@ class WorleyOptions:
     )  # fmt: skip
     functions: tuple[str, ...] = option(
         (), "instead of polynomials: the constant and these functions of time, separated by commas",
-        choices=lambda: tuple(registry().entries("functions")), metavar="NAME,...",
+        choices=lambda: functions_of(("t",)), metavar="NAME,...",
     )  # fmt: skip
     scale: float | None = option(
         None,
@@ -106,6 +107,7 @@ class WorleyFitter(Fitter):
 
     Options = WorleyOptions
     model_type = PhaseModel
+    takes = (Trace, UtilizationCurve, Series)
 
     def fit(self, data: Any, options: WorleyOptions, **parts: Any) -> PhaseModel:
         """Fit; see `perfcore.fit`.
@@ -205,9 +207,8 @@ def _basis(options: WorleyOptions, curve: UtilizationCurve, segmenter: Segmenter
         if options.refine:
             raise OptionError("--refine takes polynomials only; leave out --functions")
         scale = _scale(options, curve)
-        loaded = [registry().load("functions", name)() for name in options.functions]
         return Basis(
-            functions=tuple(functools.partial(function, scale=scale) for function in loaded),
+            functions=tuple(functools.partial(function_of_time, name, scale=scale) for name in options.functions),
             names=options.functions,
         )
     if options.degree == "mixed":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_phases.phase_tables import phase_table, sequence_table
+from perfcore.contracts import Function
 from perfcore.errors import OptionError
+from perfcore.formula import Formula
+from perfcore.functions import functions_of
 from perfcore.model import Model, Parameter
 from perfcore.registry import registry
 from perfcore.units import NANOSECONDS, readable, shown_origin
@@ -20,9 +24,15 @@ from perfcore.units import NANOSECONDS, readable, shown_origin
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Phase", "PhaseModel", "SequenceEntry"]
+__all__ = ["Phase", "PhaseModel", "SequenceEntry", "function_of_time"]
 
 Floats = npt.NDArray[np.float64]
+
+
+def function_of_time(name: str, elapsed: Floats, scale: float) -> Floats:
+    """A registered function at times since the start of the curve (n,), counted in units of ``scale``."""
+    function: Function = registry().load("functions", name)()
+    return function({"t": elapsed / scale})
 
 
 class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -147,7 +157,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
             raise ValueError("a model has at least one phase")
         if self.time_unit not in NANOSECONDS:
             raise ValueError(f"time_unit {self.time_unit!r} is none of {', '.join(NANOSECONDS)}")
-        unknown = set(self.functions) - set(registry().entries("functions"))
+        unknown = set(self.functions) - set(functions_of(("t",)))
         if unknown:
             raise ValueError(f"function {sorted(unknown)[0]!r} is not installed")
         for number, phase in enumerate(self.phases):
@@ -162,7 +172,11 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
                 )
 
     kind: ClassVar[str] = "phases"
-    variable: ClassVar[str] = "t"
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The time."""
+        return {"t": "t"}
 
     @property
     def epsilon(self) -> float:
@@ -184,7 +198,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         """Inner breakpoints."""
         return tuple(phase.start for phase in self.phases[1:])
 
-    def predict(self, points: npt.ArrayLike, interval: float | None = None) -> Floats:
+    def predict(self, points: Any, interval: float | None = None) -> Floats:
         """Modelled utilization.
 
         Parameters
@@ -226,8 +240,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         if self.functions:
             values = np.full(times.shape, phase.coefficients[0])
             for name, coefficient in zip(self.functions, phase.coefficients[1:], strict=True):
-                function = registry().load("functions", name)()
-                values += coefficient * function(times - self.start, self.scale)
+                values += coefficient * function_of_time(name, times - self.start, self.scale)
             return values
         values = np.zeros(times.shape)
         for coefficient in reversed(phase.coefficients):
@@ -274,9 +287,9 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
 
     def _formula_of(self, phase: Phase) -> str:
         if self.functions:
+            elapsed = {"t": Formula(f"(t - {self.start:g})/{self.scale:g}")}
             shapes = [
-                registry().load("functions", name).formula.replace("t/scale", f"(t - {self.start:g})/{self.scale:g}")
-                for name in self.functions
+                str(Formula(registry().load("functions", name).formula).substituted(elapsed)) for name in self.functions
             ]
         else:
             local = f"(t - {phase.start:.10g})"

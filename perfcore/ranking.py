@@ -1,0 +1,90 @@
+"""Models compared with one another: by which functions they are made of, and by what they are judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+__all__ = ["Candidate", "Ranking", "candidate_table"]
+
+_LABELS = {
+    "sse": "SSE",
+    "r2_uncentered": "R^2 uncentered",
+    "r2_centered": "R^2 centered",
+    "aicc": "AICc",
+    "bic": "BIC",
+    "loo_rmse": "leave-one-out",
+    "n_parameters": "parameters",
+}
+
+
+class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model that was compared with others.
+
+    Attributes
+    ----------
+    functions : tuple of str
+        Of which it is made.
+    figures : dict
+        What it is judged by; a determination coefficient says whether it is ``uncentered`` or ``centered``.
+    note : str
+        What stands against it, such as dependent functions.
+    """
+
+    functions: tuple[str, ...]
+    figures: dict[str, float | int | None]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Candidates, best first.
+
+    Parameters
+    ----------
+    summary : tuple of str
+        Lines that say what was compared, in which scale, and by what.
+    candidates : tuple of Candidate
+    """
+
+    summary: tuple[str, ...]
+    candidates: tuple[Candidate, ...]
+
+    def filtered(self, above: float | None = None, top: int | None = None) -> Ranking:
+        """Those whose uncentered R^2 is at least ``above``, and of these the first ``top``."""
+        kept = [c for c in self.candidates if above is None or (c.figures.get("r2_uncentered") or 0.0) >= above]
+        return replace(self, candidates=tuple(kept[:top]))
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows for printing."""
+        return candidate_table(self.candidates)
+
+
+def candidate_table(candidates: tuple[Candidate, ...]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table of candidates; a column for each figure, and one for notes where there are any.
+
+    Examples
+    --------
+    >>> candidate_table((Candidate(("1/p", "1"), {"sse": 28.06, "r2_uncentered": 0.99237}),))
+    (['functions', 'SSE', 'R^2 uncentered'], [['1/p + 1', '28.06', '0.99237']])
+    """
+    names = list(dict.fromkeys(name for candidate in candidates for name in candidate.figures))
+    noted = any(candidate.note for candidate in candidates)
+    header = ["functions", *(_LABELS.get(name, name) for name in names), *(["note"] if noted else [])]
+    rows = [
+        [
+            " + ".join(candidate.functions),
+            *(_shown(name, candidate.figures.get(name)) for name in names),
+            *([candidate.note] if noted else []),
+        ]
+        for candidate in candidates
+    ]
+    return header, rows
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.5f}" if name.startswith("r2") else f"{value:.5g}"

@@ -1,0 +1,80 @@
+"""The gauge of the joint model: what can be changed in its factors without changing the model."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["in_gauge", "same_functions"]
+
+Floats = npt.NDArray[np.float64]
+
+# Two columns are one function if the cosine of their angle is this close to 1.
+_SAME_FUNCTION = 1e-12
+# A reference with less than this part of the largest inverse speed counts as having this: it must be brought to 1.
+_SMALLEST_REFERENCE = 1e-9
+
+
+def same_functions(basis: Floats) -> list[list[int]]:
+    """Indices of the columns (n, m), those together that are one function.
+
+    Examples
+    --------
+    >>> same_functions(np.array([[1.0, 2.0, 1.0], [1.0, 3.0, 1.0]]))
+    [[0, 2], [1]]
+    """
+    length = np.linalg.norm(basis, axis=0)
+    unit = basis / np.where(length > 0.0, length, 1.0)
+    same = unit.T @ unit > 1.0 - _SAME_FUNCTION
+    np.fill_diagonal(same, val=True)
+    return [found.tolist() for k, row in enumerate(same) if (found := np.flatnonzero(row))[0] == k]
+
+
+def in_gauge(w: Floats, v: Floats, reference: int, mixed: list[list[int]]) -> tuple[Floats, Floats]:
+    """Bring v of the reference system to 1 and leave the model as it is.
+
+    The copies of a function are first mixed by a reflection, so that each gets the same part of the reference: one
+    whose own part is small would otherwise be blown up. (In exact terms w_1 v_1 + w_2 v_2 is unchanged when both w and
+    v are multiplied by the same orthogonal matrix.)
+
+    Parameters
+    ----------
+    w, v : (m, C), (m, S) float
+    reference : int
+    mixed : list of list of int
+        Functions that may be mixed, as from `same_functions`.
+
+    Returns
+    -------
+    w, v : (m, C), (m, S) float
+        Where the reference has no part in a function its v counts as a billionth of the largest; the others are huge.
+
+    Examples
+    --------
+    >>> in_gauge(np.array([[1.0, 3.0]]), np.array([[2.0, 4.0]]), 0, [[0]])
+    (array([[2., 6.]]), array([[1., 2.]]))
+    """
+    w, v = w.copy(), v.copy()
+    for copies in mixed:
+        if len(copies) > 1:
+            # Of the same size first: the scale of one copy against the other is arbitrary.
+            size = np.linalg.norm(v[copies], axis=1, keepdims=True)
+            size[size == 0.0] = 1.0
+            w[copies], v[copies] = w[copies] * size, v[copies] / size
+            reflection = _towards_equal(v[copies, reference])
+            w[copies], v[copies] = reflection @ w[copies], reflection @ v[copies]
+    scale = v[:, reference, None]
+    smallest = _SMALLEST_REFERENCE * np.abs(v).max(axis=1, keepdims=True)
+    smallest[smallest == 0.0] = 1.0
+    scale = np.where(np.abs(scale) > smallest, scale, smallest)
+    w, v = w * scale, v / scale
+    v[:, reference] = 1.0
+    return w, v
+
+
+def _towards_equal(row: Floats) -> Floats:
+    """The Householder reflection that turns a vector into one of the same length with equal entries."""
+    mirror = row - np.linalg.norm(row) / np.sqrt(len(row))
+    squared = mirror @ mirror
+    identity = np.eye(len(row))
+    return identity if squared == 0.0 else identity - 2.0 * np.outer(mirror, mirror) / squared

@@ -1,0 +1,207 @@
+"""The joint timing model of codes and systems as a bilinear least-squares problem.
+
+A row is one observation of code c on system s; the model is ``sum_i basis_i w_i^c v_i^s``, where w is the work of the
+code and v = 1/r the inverse speed of the system. In v the model is bilinear, and a system that a function does not
+touch (r infinite) is the harmless v = 0. Multiplying w_i and dividing v_i by the same number changes nothing (the
+gauge), so v_i of the reference system is 1 for every i.
+
+Source: E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equations 5 and 6.
+Deviation: fitted in (w, v), reported in (w, r); the text of section 5 fixes a code, its Table 4 a system, as here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["JointProblem", "components"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class JointProblem:
+    """Observations of codes on systems, and the functions that are to explain them.
+
+    Attributes
+    ----------
+    basis : (n, m) float
+        Each function at each observation, times the factor of the row: that of the target's scale (t' of equation 4 has
+        p r_peak / W) and the square root of its weight.
+    target : (n,) float
+        The observed times with the same factors.
+    code, system : (n,) int
+        0 <= code < n_codes, 0 <= system < n_systems.
+    n_codes, n_systems : int
+    reference : int or None
+        The system whose v is 1. None leaves the gauge open: v of every system is a parameter, and the parameters are
+        determined only up to a factor for each function, the predictions as before.
+
+    Examples
+    --------
+    Two codes on two systems, one function; the second code has twice the work, the second system half the speed:
+
+    >>> problem = JointProblem(np.ones((4, 1)), np.array([1.0, 2.0, 2.0, 4.0]), np.array([0, 0, 1, 1]),
+    ...                        np.array([0, 1, 0, 1]), 2, 2, reference=0)
+    >>> theta = problem.pack(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]]))
+    >>> theta, problem.residuals(theta)
+    (array([1., 2., 2.]), array([0., 0., 0., 0.]))
+    """
+
+    basis: Floats
+    target: Floats
+    code: Integers
+    system: Integers
+    n_codes: int
+    n_systems: int
+    reference: int | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of observations."""
+        return len(self.target)
+
+    @property
+    def n_functions(self) -> int:
+        """Number m of functions, a function that is allowed twice counted twice."""
+        return int(self.basis.shape[1])
+
+    @property
+    def n_parameters(self) -> int:
+        """P = m (C + S - 1), or m (C + S) without a reference."""
+        return self.n_functions * (self.n_codes + len(self.fitted_systems))
+
+    @property
+    def reference_system(self) -> int:
+        """The reference, for those who need one.
+
+        Raises
+        ------
+        ValueError
+            There is none.
+        """
+        if self.reference is None:
+            raise ValueError("the problem has no reference system: its work and speeds are known up to a factor only")
+        return self.reference
+
+    @property
+    def cell(self) -> Integers:
+        """(n,) int: the cell of the table code x system that each row belongs to, code * n_systems + system."""
+        return self.code * self.n_systems + self.system
+
+    @cached_property
+    def fitted_systems(self) -> Integers:
+        """Systems whose v are parameters, in order: all but the reference."""
+        return np.flatnonzero(np.arange(self.n_systems) != self.reference)
+
+    @cached_property
+    def _place(self) -> Integers:
+        """(S,) int: place of each system among the fitted ones, -1 for the reference."""
+        place = np.full(self.n_systems, -1)
+        place[self.fitted_systems] = np.arange(len(self.fitted_systems))
+        return place
+
+    def work_index(self, function: int, code: int) -> int:
+        """Place of w in theta."""
+        return function * self.n_codes + code
+
+    def inverse_speed_index(self, function: int, system: int) -> int:
+        """Place of v in theta.
+
+        Raises
+        ------
+        ValueError
+            The system is the reference, whose v is no parameter.
+        """
+        if system == self.reference:
+            raise ValueError(f"system {system} is the reference: its inverse speed is 1 and is not fitted")
+        before = self.n_functions * self.n_codes + function * len(self.fitted_systems)
+        return before + int(self._place[system])
+
+    def pack(self, w: Floats, v: Floats) -> Floats:
+        """Parameters theta (P,) from w (m, C) and v (m, S); the reference's v is left out and must be 1."""
+        return np.concatenate([w.ravel(), v[:, self.fitted_systems].ravel()])
+
+    def unpack(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Work w (m, C) and inverse speed v (m, S) from theta (P,)."""
+        m = self.n_functions
+        v = np.ones((m, self.n_systems))
+        v[:, self.fitted_systems] = theta[m * self.n_codes :].reshape(m, -1)
+        return theta[: m * self.n_codes].reshape(m, self.n_codes), v
+
+    def predict(self, theta: Floats) -> Floats:
+        """The model at the rows, (n,), with their factors."""
+        w, v = self.unpack(theta)
+        return np.asarray(np.einsum("ni,in,in->n", self.basis, w[:, self.code], v[:, self.system]))
+
+    def residuals(self, theta: Floats) -> Floats:
+        """Model minus target, (n,)."""
+        return self.predict(theta) - self.target
+
+    def jacobian(self, theta: Floats) -> Floats:
+        """Derivatives of the residuals, (n, P)."""
+        w, v = self.unpack(theta)
+        work_columns, fitted, speed_columns = self._columns
+        jacobian = np.zeros((self.n_rows, self.n_parameters))
+        jacobian[np.arange(self.n_rows)[:, None], work_columns] = self.basis * v.T[self.system]
+        jacobian[fitted[:, None], speed_columns] = (self.basis * w.T[self.code])[fitted]
+        return jacobian
+
+    @cached_property
+    def _columns(self) -> tuple[Integers, Integers, Integers]:
+        """Columns of each row's w; the rows not on the reference system; columns of their v."""
+        m, functions = self.n_functions, np.arange(self.n_functions)
+        place = self._place[self.system]
+        fitted = np.flatnonzero(place >= 0)
+        speed_columns = m * self.n_codes + functions * len(self.fitted_systems) + place[fitted, None]
+        return functions * self.n_codes + self.code[:, None], fitted, speed_columns
+
+    def subset(self, rows: Flags) -> JointProblem:
+        """The same codes, systems and parameters with some of the rows (n,) bool."""
+        return replace(
+            self, basis=self.basis[rows], target=self.target[rows], code=self.code[rows], system=self.system[rows]
+        )
+
+    def weighted(self, weights: Floats) -> JointProblem:
+        """The same problem with further weights (n,), >= 0, on the squared residuals of the rows."""
+        root = np.sqrt(weights)
+        return replace(self, basis=self.basis * root[:, None], target=self.target * root)
+
+
+def components(code: Integers, system: Integers, n_codes: int, n_systems: int) -> tuple[Integers, Integers]:
+    """Connected components of the table of observed cells.
+
+    Two codes can be compared only through systems on which both ran, or through a chain of such pairs. In a table of
+    several components the ratios between them are not determined; callers refuse it and name who stands apart.
+
+    Parameters
+    ----------
+    code, system : (n,) int
+        Code and system of each observation.
+    n_codes, n_systems : int
+
+    Returns
+    -------
+    component_of_code : (n_codes,) int
+    component_of_system : (n_systems,) int
+        Numbers from 0, in order of the first code, then of the first system; one without observations has its own.
+
+    Examples
+    --------
+    >>> components(np.array([0, 1, 2]), np.array([0, 0, 1]), 3, 2)
+    (array([0, 0, 1]), array([0, 1]))
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = n_codes + n_systems
+    edges = coo_array((np.ones(len(code)), (code, n_codes + system)), shape=(size, size))
+    _, labels = connected_components(edges, directed=False)
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    numbers = np.argsort(np.argsort(first))[inverse]
+    return numbers[:n_codes], numbers[n_codes:]

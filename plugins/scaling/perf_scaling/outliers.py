@@ -1,0 +1,114 @@
+"""Observations that do not go with the rest: by leaving each out, and by a robust scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Outliers", "find_outliers", "outlier_table"]
+
+Floats = npt.NDArray[np.float64]
+
+_SIGNIFICANCE = 0.05  # that any point is called an outlier where none is (Bonferroni)
+# Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993: beyond 3.5 robust standard deviations.
+_ROBUST_LIMIT = 3.5
+# In standard errors of the fit: with hardly more points than parameters most residuals are almost 0.
+_LEAST_SPREAD = 0.1
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """Residuals by which outliers are told, and which they are.
+
+    Parameters
+    ----------
+    studentized : (n,) float
+        Residual against the fit of all other points in their standard errors (leave-out); NaN where a point alone
+        determines a parameter.
+    robust : (n,) float
+        Residual over the normal-consistent median absolute deviation.
+    flagged : (n,) bool
+    """
+
+    studentized: Floats
+    robust: Floats
+    flagged: npt.NDArray[np.bool_]
+
+
+def find_outliers(
+    residuals: Floats,
+    leave_out: Floats,
+    degrees_of_freedom: npt.ArrayLike,
+    sum_of_squares: npt.ArrayLike | None = None,
+) -> Outliers:
+    """Judge the residuals of a fit.
+
+    A point is an outlier where its leave-out residual exceeds Student's t with Bonferroni's correction for n points,
+    or where its robust residual exceeds 3.5 and its leave-out one 3. The first alone would miss several that hide one
+    another, the robust one alone would name points of a long-tailed distribution.
+
+    Parameters
+    ----------
+    residuals : (n,) float
+        In the scale of the fit, weighted.
+    leave_out : (n,) float
+        Against the fit of all others, e / (1 - h); NaN where unknown.
+    degrees_of_freedom : int or (n,) int
+        Of the fit that each residual belongs to.
+    sum_of_squares : float or (n,) float, optional
+        Of that fit; by default all residuals belong to one.
+
+    Examples
+    --------
+    >>> e = np.array([0.1, -0.2, 0.15, -0.1, 0.05, 0.2, -0.15, 5.0])
+    >>> e -= e.mean()
+    >>> find_outliers(e, e / (1 - 1 / 8), 7).flagged.nonzero()[0]
+    array([7])
+    """
+    from scipy.stats import median_abs_deviation, t
+
+    squares = np.sum(residuals**2) if sum_of_squares is None else np.asarray(sum_of_squares, dtype=np.float64)
+    freedom = np.asarray(degrees_of_freedom, dtype=np.float64)
+    judged = freedom > 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.where(judged, residuals / np.sqrt(squares / freedom), np.nan)
+        # e^2 / (1 - h) is what the sum of squares falls by when the point is left out.
+        fall = residuals * leave_out
+        variance = np.maximum(squares - fall, 0.0) / (freedom - 1.0)
+        studentized = np.where(judged, np.sign(residuals) * np.sqrt(fall / variance), np.nan)
+    spread = float(median_abs_deviation(own, scale="normal", nan_policy="omit")) if np.isfinite(own).any() else 0.0
+    robust = np.nan_to_num(own / max(spread, _LEAST_SPREAD))
+    limit = t.ppf(1.0 - 0.5 * _SIGNIFICANCE / len(residuals), np.where(judged, freedom - 1.0, np.nan))
+    size = np.nan_to_num(np.abs(studentized), nan=0.0, posinf=np.inf)  # infinite where all others fit exactly
+    flagged = (size > limit) | ((np.abs(robust) > _ROBUST_LIMIT) & (size > 3.0))
+    return Outliers(np.where(np.isfinite(studentized), studentized, np.nan), robust, flagged)
+
+
+def outlier_table(
+    judged: Outliers, describe: Callable[[int], str], value_name: str, values: Sequence[float], errors: Floats
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the outliers, worst first; no rows where there are none.
+
+    Parameters
+    ----------
+    judged : Outliers
+    describe : callable
+        Gives the name of an observation.
+    value_name : str
+    values : (n,) sequence of float
+        Measured.
+    errors : (n,) float
+        Relative.
+    """
+    places = np.flatnonzero(judged.flagged)
+    places = places[np.argsort(-np.abs(judged.robust[places]), kind="stable")]
+    header = ["observation", value_name, "relative error", "leave-out residual", "robust residual"]
+    rows = []
+    for k in places.tolist():
+        studentized = judged.studentized[k]
+        shown = f"{studentized:+.1f}" if np.isfinite(studentized) else "-"
+        rows.append([describe(k), f"{values[k]:.6g}", f"{errors[k]:.1%}", shown, f"{judged.robust[k]:+.1f}"])
+    return header, rows

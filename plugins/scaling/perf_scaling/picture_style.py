@@ -1,0 +1,88 @@
+"""What the parts of a picture share: colours, markers, sizes of text, axes, legends and short names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+__all__ = [
+    "COLOURS",
+    "LABEL_POINTS",
+    "MARKERS",
+    "MOST_VECTORS",
+    "SMALL_POINTS",
+    "TINY_POINTS",
+    "add_legend",
+    "set_logarithmic",
+    "set_plain",
+    "shortened",
+]
+
+# M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can be read without its colours
+LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
+MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
+_MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
+
+
+def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int = 10) -> None:
+    """Make an axis logarithmic, in powers of two for what is counted in them, such as processors.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+    name : {"x", "y"}
+    start, end : float
+        Ends of the axis, > 0.
+    base : {10, 2}
+        Of the ticks; powers of two are shown only as far as they are read as numbers.
+    """
+    axes.set(**{f"{name}scale": "log", f"{name}lim": (start, end)})
+    axis, decades = axes.xaxis if name == "x" else axes.yaxis, np.log10(end / start)
+    if base == 2 and end < _MOST_COUNTED:
+        axis.set_major_locator(LogLocator(base=2.0, numticks=7))
+    elif decades < 0.7:
+        axis.set_major_locator(MaxNLocator(4))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2.5 else (1.0,), numticks=9))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    set_plain(axes)
+
+
+def set_plain(axes: Axes) -> None:
+    """Give a panel small tick labels and a faint grid behind what is drawn."""
+    axes.tick_params(labelsize=SMALL_POINTS)
+    axes.grid(color="0.92", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def add_legend(area: FigureBase, names: list[str], handles: list[Any], **how: Any) -> None:
+    """Add a legend of names as they are: none is passed over for its first letter, and a dollar is a dollar.
+
+    Parameters
+    ----------
+    area : matplotlib FigureBase
+    names : list of str
+    handles : list of matplotlib Artist
+        One for each name.
+    **how
+        As `matplotlib.figure.Figure.legend` takes it.
+    """
+    legend = area.legend(handles, [str(number) for number in range(len(names))], frameon=False, **how)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(text=name, parse_math=False)
+
+
+def shortened(name: str, most: int = 34) -> str:
+    """A name on one line, without its middle where it is longer than `most` characters."""
+    line = " ".join(name.split())
+    tail = most // 3
+    return line if len(line) <= most else f"{line[: most - tail - 1]}…{line[-tail:]}"

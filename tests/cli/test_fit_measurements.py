@@ -1,0 +1,330 @@
+"""``perf fit`` of measurements: both fitters, their options, and one line for each way to get it wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import perfcore
+
+HEADER = "code,system,procs,time_s\n"
+WORK, SPEED = {"BT": (4.0, 0.2), "LU": (3.5, 0.3), "SP": (4.1, 0.8)}, {"SP2": (1.0, 1.0), "T3D": (0.4, 1.1)}
+
+
+def time(code, system, p):
+    (w_1, w_2), (r_1, r_2) = WORK[code], SPEED[system]
+    return w_1 / r_1 / p + w_2 / r_2 / p**0.5
+
+
+LINES = [
+    f"{code},{system},{p},{time(code, system, p) * (1 + 0.01 * (-1) ** k):.6g}"
+    for code in WORK
+    for system in SPEED
+    for k, p in enumerate((4, 8, 16, 32, 64))
+]
+
+
+@pytest.fixture
+def runs(folder):
+    """Three codes on two systems; every other time is 1 % too long, the others 1 % too short."""
+    (folder / "runs.csv").write_text(HEADER + "\n".join(LINES) + "\n")
+    return folder / "runs.csv"
+
+
+JOINT = ("--fitter", "strohmaier", "--functions", "1/p,1/sqrt(p)", "--reference", "SP2")
+SINGLE = ("--fitter", "individual", "--functions", "1/p,1/sqrt(p)")
+
+
+@pytest.mark.usefixtures("runs")
+def test_parameters_of_the_joint_model(perf):
+    lines = perf("fit", "runs.csv", *JOINT).lines
+    assert lines[0] == "Joint model 1/p + 1/sqrt(p) of runs.csv"
+    assert lines[1].startswith("30 observations of time_s [s] over p=procs; codes: BT, LU, SP; systems: SP2, T3D")
+    assert "fitted in the scale t' = t * p; predictions are in the unit of the data" in lines
+    header = next(number for number, line in enumerate(lines) if line.startswith("Parameters (1: 1/p, 2: 1/sqrt(p)"))
+    rows = {line.split()[0]: float(line.split()[1]) for line in lines[header + 2 : header + 10]}
+    expected = {f"w_{i + 1}^{code}": WORK[code][i] for i in (0, 1) for code in WORK}
+    expected |= {f"r_{i + 1}^T3D": SPEED["T3D"][i] for i in (0, 1)}
+    assert set(rows) == set(expected)
+    # Errors of 1 %, and second terms of a tenth of the whole.
+    assert rows == pytest.approx(expected, rel=0.2)
+
+
+@pytest.mark.usefixtures("runs")
+def test_pairs_of_the_individual_fits(perf):
+    lines = perf("fit", "runs.csv", *SINGLE).lines
+    assert lines[0] == "6 individual fits of runs.csv"
+    header = next(number for number, line in enumerate(lines) if line.startswith("code "))
+    assert {tuple(line.split()[:2]) for line in lines[header + 1 : header + 7]} == {(c, s) for c in WORK for s in SPEED}
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("words", [JOINT, SINGLE])
+def test_json_is_the_model_file_and_its_statistics(perf, words):
+    printed = json.loads(perf("fit", "runs.csv", *words, "--json", "-o", "model.json").out)
+    statistics, parameters = printed.pop("statistics"), printed.pop("parameters")
+    assert {"name", "estimate", "standard_error", "unit"} == set(parameters[0])
+    assert json.loads(Path("model.json").read_text()) == printed
+    assert statistics == json.loads(json.dumps(perfcore.load("model.json").statistics))
+    assert statistics["n_parameters"] == (8 if words is JOINT else 12)
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["--fitter", "individual"], {"fitter": "individual"}),
+        (
+            ["--fitter", "individual", "--terms", "1..2", "--nonnegative", "--criterion", "aicc"],
+            {"fitter": "individual", "terms": range(1, 3), "nonnegative": True, "criterion": "aicc"},
+        ),
+        (
+            ["--fitter", "strohmaier", "--functions", "1/p, max(p, 8)/p^2", "--no-validate", "--weights", "relative"],
+            {"fitter": "strohmaier", "functions": ["1/p", "max(p, 8)/p^2"], "validate": False, "weights": "relative"},
+        ),
+        (
+            [
+                "--fitter",
+                "strohmaier",
+                "--where",
+                "procs>4,system=SP2|T3D",
+                "--operations",
+                "BT=168.3,LU=119.3,SP=85.5",
+            ],
+            {
+                "fitter": "strohmaier",
+                "where": "procs>4,system=SP2|T3D",
+                "operations": {"BT": 168.3, "LU": 119.3, "SP": 85.5},
+            },
+        ),
+    ],
+)
+def test_python_and_the_command_line_are_the_same_call(perf, words, options):
+    printed = json.loads(perf("fit", "runs.csv", "--json", *words).out)
+    del printed["statistics"], printed["parameters"]
+    assert printed == json.loads(json.dumps(perfcore.fit("runs.csv", **options).to_dict()))
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("words", [JOINT, SINGLE])
+@pytest.mark.parametrize("ending", ["svg", "html"])
+def test_what_was_written_is_named_last(perf, words, ending):
+    lines = perf("fit", "runs.csv", *words, "-o", "new/m.json", "--plot", f"new/m.{ending}").lines
+    assert lines[-2:] == ["model: new/m.json", f"picture: new/m.{ending}"]
+    assert "<svg" in Path(f"new/m.{ending}").read_text()
+
+
+def test_from_standard_input(program, runs):
+    with runs.open() as lines:
+        outcome = program("fit", "-", *SINGLE, stdin=lines)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith("6 individual fits of ")
+
+
+@pytest.mark.usefixtures("runs")
+def test_roles_of_columns_may_be_told(perf, folder):
+    text = "name,class,machine,cores,size,wall\n" + "".join(
+        f"{code},{size},{system},{p},9,{time(code, system, p)}\n"
+        for code, size in (("BT", "A"), ("LU", "B"))
+        for system in SPEED
+        for p in (4, 16, 64)
+    )
+    (folder / "other.csv").write_text(text)
+    words = ["--parameter", "cores", "--value", "wall", "--code", "name,class", "--system", "machine", "--unit", "s"]
+    lines = perf("fit", "other.csv", "--fitter", "individual", "--functions", "1/p", *words).lines
+    assert lines[1] == "12 observations of wall [s] over p=cores; codes: BT A, LU B; systems: SP2, T3D"
+
+
+@pytest.mark.usefixtures("runs")
+def test_operation_counts_from_a_file(perf, folder):
+    (folder / "counts.csv").write_text("code,gflop,size\nBT,168.284,64\nLU,119.297,64\nSP,85.01,64\n")
+    direct = ["--operations", "BT=168.284,LU=119.297,SP=85.01"]
+    for words in (["--operations", "counts.csv:gflop"], direct):
+        model = json.loads(perf("fit", "runs.csv", *JOINT, *words, "--json").out)["model"]
+        step = model["preparation"]["steps"][1]
+        assert step["quantities"] == {"BT": 168.284, "LU": 119.297, "SP": 85.01}
+
+
+@pytest.mark.usefixtures("runs")
+def test_help_has_the_options_of_each_fitter(perf):
+    joint = perf("fit", "--fitter", "strohmaier", "--help").out
+    assert "Options of strohmaier:" in joint
+    for option in ("--functions", "--reference", "--drop-outliers", "--intervals", "--operations", "--where"):
+        assert option in joint
+    assert "asymptotic|profile|bootstrap" in joint
+    assert "Options of worley" not in joint
+    single = perf("fit", "--fitter=individual", "--help").out
+    assert "--nonnegative / --no-nonnegative" in single
+    assert "--reference" not in single
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--fitter", "strohmeier"], "unknown fitter 'strohmeier': did you mean 'strohmaier'?"),
+        (["--functions", "each"], "--functions each belongs to the fitter individual"),
+        (["--functions", "1/q"], "function '1/q' is one of 'q'; the data have p"),
+        (["--functions", "1/(p"], "'1/(p'"),
+        (["--functions", "1/(p-4),1"], "function '1/(p-4)' is"),
+        (["--functions", "__import__('os').system('id')"], "__import__"),
+        (["--reference", "Cray"], "unknown system 'Cray': Known: SP2, T3D"),
+        (["--where", "system=SP2"], "runs.csv: there is one system only (SP2), so that nothing joins the codes"),
+        (["--where", "procs=4", "--functions", "1/p,1,p"], "runs.csv: 6 observations are fewer than the 12 parameters"),
+        (["--where", "procs>64"], "runs.csv: no row meets 'procs>64'"),
+        (["--where", "code=EP"], "where: no row has code=EP"),
+        (["--where", "codes=BT"], "unknown column 'codes': did you mean 'code'?"),
+        (["--where", "procs"], "'procs' is no condition; COLUMN=VALUE, COLUMN=A|B"),
+        (["--where", "code>3"], "column 'code' does not hold numbers; use = or !="),
+        (["--weights", "spread"], "--weights spread needs repeated runs, and no point of runs.csv was measured twice"),
+        (["--weights", "repetitions"], "--weights repetitions needs repeated runs"),
+        (["--unit", "ms"], "column 'time_s' says 's'"),
+        (["--parameter", "cores"], "unknown column 'cores'"),
+        (["--value", "time"], "unknown column 'time': did you mean 'time_s'?"),
+        (["--code", "name"], "unknown column 'name'"),
+        (["--code", "code,code"], "column 'code' is given twice"),
+        (["--parameter", "code"], "runs.csv:2: code is 'BT'; a number is expected"),
+        (["--parameter", "procs", "--value", "procs"], "column 'procs' is given as parameter and as value"),
+        (["--operations", "BT=168"], "operations is not known for code LU, SP; it is for BT"),
+        (["--operations", "counts.csv"], "gflop is not known for code SP; it is for BT, LU"),
+        (["--operations", "counts.csv:flop"], "'flop': did you mean 'gflop'?"),
+        (["--operations", "procs"], "procs of code BT is between 4 and 64; a quantity of the code must be the same"),
+        (["--operations", "none.csv"], "--operations 'none.csv': neither a column, nor a file, nor a formula"),
+        (["--peak", "SP2=266,T3D=fast"], "--peak 'T3D=fast': NAME=VALUE with a positive number is expected"),
+        (["--prepare", "peak"], "--prepare peak needs --peak"),
+        (["--prepare", "sqrt"], "'sqrt' is none of auto, none, parameter, operations, peak"),
+        (["--level", "1"], "--level '1': a number above 0 and below 1 is expected, such as 0.95"),
+        (["--intervals", "profile", "--loss", "huber"], "--intervals profile needs least squares"),
+        (["--starts", "none"], "strohmaier: --starts 'none': a number is expected"),
+        (["--aggregate", "maximum"], "unknown value 'maximum'"),
+        (["--phases", "3"], "No such option '--phases'"),
+        (["--plot", "m.jpg"], "cannot draw 'm.jpg'"),
+    ],
+)
+def test_mistakes_in_options_write_nothing(refused, folder, words, message):
+    (folder / "counts.csv").write_text("code,gflop\nBT,168.284\nLU,119.297\n")
+    before = sorted(folder.iterdir())
+    assert message in refused("fit", "runs.csv", "--fitter", "strohmaier", "-o", "model.json", *words)
+    assert sorted(folder.iterdir()) == before
+
+
+BAD_ROWS = {
+    "zero processors": ("BT,SP2,0,1.5", "bad.csv:2: procs is 0; a positive number is expected"),
+    "negative processors": ("BT,SP2,-4,1.5", "bad.csv:2: procs is -4; a positive number is expected"),
+    "zero time": ("BT,SP2,4,0", "bad.csv:2: time_s is 0; a positive number is expected"),
+    "negative time": ("BT,SP2,4,-0.5", "bad.csv:2: time_s is -0.5; a positive number is expected"),
+    "infinite time": ("BT,SP2,4,inf", "bad.csv:2: time_s is inf; a positive number is expected"),
+    "text": ("BT,SP2,4,killed", "bad.csv:2: time_s is 'killed'; a number is expected"),
+    "text for processors": ("BT,SP2,many,1.5", "bad.csv:2: procs is 'many'; a number is expected"),
+    "no processors": ("BT,SP2,,1.5", "bad.csv:2: procs is empty; a number is expected"),
+    "no code": (",SP2,4,1.5", "bad.csv:2: code is empty; each row needs the name of its code"),
+    "copied row": (LINES[0], "bad.csv:3: repeats line 2 in every column; remove the copy (--duplicates drop)"),
+    "field too many": ("BT,SP2,4,1.5,x", "bad.csv:2: has 5 fields"),
+}
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("fitter", ["individual", "strohmaier"])
+@pytest.mark.parametrize("kind", BAD_ROWS)
+def test_bad_rows_are_refused_with_their_line(refused, folder, fitter, kind):
+    row, message = BAD_ROWS[kind]
+    (folder / "bad.csv").write_text(HEADER + "\n".join([row, *LINES]) + "\n")
+    assert message in refused("fit", "bad.csv", "--fitter", fitter, "-o", "model.json", "--plot", "m.svg")
+    assert not list(folder.glob("m*"))
+
+
+@pytest.mark.usefixtures("runs")
+def test_bad_rows_can_be_left_out(perf, folder):
+    (folder / "bad.csv").write_text(HEADER + "\n".join(["BT,SP2,4,0", "BT,SP2,0,3", *LINES]) + "\n")
+    left = json.loads(perf("fit", "bad.csv", *JOINT, "--where", "time_s>0,procs>0", "--json").out)
+    assert left["model"]["work"] == json.loads(perf("fit", "runs.csv", *JOINT, "--json").out)["model"]["work"]
+
+
+@pytest.mark.usefixtures("runs")
+def test_copies_are_dropped_or_kept_when_told(perf, folder):
+    (folder / "twice.csv").write_text(HEADER + "\n".join([*LINES, LINES[0], LINES[4]]) + "\n")
+    lines = perf("fit", "twice.csv", *JOINT, "--duplicates", "drop").lines
+    assert any("left out" in line and line.endswith("line 32, 33") for line in lines)
+    lines = perf("fit", "twice.csv", *JOINT, "--duplicates", "keep").lines
+    assert any(
+        line.startswith("2 of 30 points have several runs (up to 2); the median stands for them") for line in lines
+    )
+
+
+@pytest.mark.usefixtures("runs")
+def test_empty_times_are_named_and_left_out(perf, folder):
+    (folder / "gaps.csv").write_text(HEADER + "\n".join(["BT,SP2,128,", *LINES]) + "\n")
+    lines = perf("fit", "gaps.csv", *JOINT).lines
+    assert any("left out" in line and "time_s" in line and line.endswith("line 2") for line in lines)
+
+
+@pytest.mark.usefixtures("runs")
+def test_values_in_several_units(refused, folder):
+    rows = [line + (",ms" if number == 3 else ",s") for number, line in enumerate(LINES)]
+    (folder / "units.csv").write_text("code,system,procs,time,unit\n" + "\n".join(rows) + "\n")
+    message = refused("fit", "units.csv", *JOINT, "-o", "model.json")
+    assert message.startswith("units.csv: column 'unit' has several units (s, ms); convert the values to one")
+    assert not (folder / "model.json").exists()
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_code_on_a_system_of_its_own(refused, folder):
+    (folder / "apart.csv").write_text(HEADER + "\n".join([*LINES, "EP,Cray,4,2", "EP,Cray,8,1"]) + "\n")
+    message = refused("fit", "apart.csv", *JOINT)
+    assert "code EP was measured on no system that the others share (only on Cray)" in message
+    assert "--where" in message
+
+
+@pytest.mark.usefixtures("runs")
+def test_too_few_points_for_any_pair(refused):
+    message = refused("fit", "runs.csv", "--fitter", "individual", "--terms", "2", "--where", "procs=4")
+    assert message.startswith("runs.csv: no code on any system has enough different points for 2 functions")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_table_that_does_not_say_what_was_varied(refused, folder):
+    (folder / "vague.csv").write_text("a,b\n1,2\n3,4\n")
+    message = refused("fit", "vague.csv", "--fitter", "strohmaier")
+    assert "--parameter COLUMN" in message
+    assert "--value COLUMN" in message
+
+
+@pytest.mark.usefixtures("runs")
+def test_measurements_are_not_phases(refused):
+    expected = "runs.csv holds Measurements, which worley does not fit; use --fitter individual or strohmaier"
+    assert refused("fit", "runs.csv") == expected
+
+
+def test_an_option_is_checked_before_the_data_are_read(refused):
+    assert "--level" in refused("fit", "no such file", "--fitter", "strohmaier", "--level", "1")
+    assert "--criterion" in refused("fit", "no such file", "--fitter", "individual", "--criterion", "R2")
+
+
+@pytest.mark.real_data
+def test_a_table_of_a_cluster(perf, real_data, folder):
+    """73 runs of NPB on a cluster of small boards; operation counts of FT C and MG C are known from their formulas."""
+    words = ["--where", "nodes=16|8,code=FT|MG,class=C", "--code", "code,class", "--system", "nodes"]
+    data, counts = real_data / "scaling/npb_mpi_picluster.csv", real_data / "scaling/npb_opcounts.csv"
+    out = perf(
+        "fit", data, "--fitter", "strohmaier", *words, "--operations", f"{counts}:gflop", "--functions", "1/p",
+        "-o", "model.json",
+    ).lines  # fmt: skip
+    assert out[1].endswith("codes: FT C, MG C; systems: 16, 8")
+    model = perfcore.load("model.json")
+    assert model.preparation.steps[1].quantities == {"FT C": 396.388, "MG C": 155.693}
+    assert perf("predict", "model.json", "--at", "p=16,128", "--at", "code=FT C", "--interval", "0.9").lines[1:]
+
+
+@pytest.mark.real_data
+def test_times_over_nodes_and_atoms(perf, real_data, folder):
+    """Simulations of molecules: the time per step over nodes and atoms."""
+    out = perf(
+        "fit", real_data / "scaling/hecbiosim_gromacs_runs.csv", "--fitter", "individual",
+        "--parameter", "p=nodes,n=atoms", "--value", "s_per_step", "--system", "machine",
+        "--where", "code=gromacs,s_per_step>0,nodes>0", "--functions", "n/p,1,n^(2/3)/p^(2/3)", "--nonnegative",
+        "-o", "model.json",
+    ).lines  # fmt: skip
+    assert "over p=nodes, n=atoms" in out[1]
+    places = ["--at", "p=1..8*2", "--at", "n=1e6", "--at", "system=ARCHER2"]
+    values = [point["value"] for point in json.loads(perf("predict", "model.json", *places, "--json").out)]
+    assert values == sorted(values, reverse=True)

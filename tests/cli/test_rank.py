@@ -1,0 +1,155 @@
+"""``perf rank``: which combinations of functions describe measurements best."""
+
+import json
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+import perfcore
+
+CODES, SYSTEMS = ("BT", "LU", "SP", "MG"), ("SP2", "Paragon", "T3D", "PCArray")
+PROCESSORS = np.array([2, 4, 8, 16, 32, 64])
+
+
+@pytest.fixture
+def runs(folder):
+    """Times by 1/p and 1/sqrt(p), printed with six digits; the errors of t p are 0.3."""
+    rng = np.random.default_rng(0)
+    lines = ["code,system,procs,time_s"]
+    for c, code in enumerate(CODES):
+        for s, system in enumerate(SYSTEMS):
+            scaled = (4 + c) * (1 + s) + (1 + 0.5 * c) / (1 + s) * np.sqrt(PROCESSORS) + 0.3 * rng.standard_normal(6)
+            lines += [f"{code},{system},{p},{t:.6g}" for p, t in zip(PROCESSORS, scaled / PROCESSORS, strict=True)]
+    (folder / "runs.csv").write_text("\n".join(lines) + "\n")
+    return folder / "runs.csv"
+
+
+ONE_PAIR = ("--where", "code=SP,system=T3D", "--terms", "2")
+
+
+def rows_of(lines):
+    """Header and rows of the table below the summary."""
+    at = lines.index("") + 1
+    return lines[at], lines[at + 1 :]
+
+
+def test_all_models_of_a_pair_as_in_table_1(perf, runs):
+    """SSE, R^2 and both coefficients of every model of two functions; all its figures by statsmodels."""
+    printed = perf("rank", "runs.csv", *ONE_PAIR, "--criterion", "sse").lines
+    assert printed[0] == "21 models of SP on T3D: 6 observations of time_s"
+    assert printed[1] == "fitted in the scale t' = t * p"
+    table = perfcore.read(runs).where("code=SP,system=T3D").table
+    p, scaled = table["procs"].to_numpy(float), (table["procs"] * table["time_s"]).to_numpy()
+    assert printed[2].startswith(f"total sum of squares: {scaled @ scaled:.6g} ")
+    header, rows = rows_of(printed)
+    assert header.split()[:3] == ["functions", "parameters", "SSE"]
+    assert {"c1", "c2"} <= set(header.split())
+    assert len(rows) == 21
+    row = next(row for row in rows if row.startswith("1/p + 1/sqrt(p) ")).split()
+    line = sm.OLS(scaled, np.column_stack([np.ones(6), np.sqrt(p)]), hasconst=False).fit()
+    assert row[3:6] == ["2", f"{line.ssr:.5g}", f"{line.rsquared:.5f}"]
+    assert [float(word) for word in row[-2:]] == pytest.approx(line.params, rel=1e-4)
+
+
+@pytest.mark.usefixtures("runs")
+def test_squares_increase_down_the_table(perf):
+    found = json.loads(perf("rank", "runs.csv", *ONE_PAIR, "--criterion", "sse", "--json").out)
+    squares = [candidate["sse"] for candidate in found]
+    assert squares == sorted(squares)
+    assert {len(candidate["functions"]) for candidate in found} == {2}
+
+
+@pytest.mark.usefixtures("runs")
+def test_one_model_for_all_pairs_as_in_table_2(perf):
+    """The best of each pair stands above the models that are used for all pairs."""
+    printed = perf("rank", "runs.csv", "--terms", "2", "--criterion", "sse").lines
+    assert printed[0] == "21 models of 16 pairs of a code and a system: 96 observations of time_s"
+    _, rows = rows_of(printed)
+    assert rows[0].startswith("best of each pair ")
+    assert rows[0].split()[4] == "32"
+    assert len(rows) == 22
+    assert rows[1].startswith("1/p + 1/sqrt(p) ")
+
+
+@pytest.mark.usefixtures("runs")
+def test_joint_models_as_in_table_3(perf):
+    printed = perf("rank", "runs.csv", "--fitter", "strohmaier").lines
+    assert printed[0] == "28 joint models of 4 codes on 4 systems: 96 observations of time_s"
+    _, rows = rows_of(printed)
+    assert len(rows) == 28  # a function may stand twice, as in Table 3
+    assert rows[0].split()[:4] == ["1/p", "+", "1/sqrt(p)", "14"]
+
+
+@pytest.mark.usefixtures("runs")
+def test_only_the_first_or_only_the_good(perf):
+    every = json.loads(perf("rank", "runs.csv", "--json").out)
+    assert json.loads(perf("rank", "runs.csv", "--json", "--top", "3").out) == every[:3]
+    limit = sorted(candidate["r2_uncentered"] for candidate in every)[-9]
+    good = json.loads(perf("rank", "runs.csv", "--json", "--above", repr(limit)).out)
+    assert good == [candidate for candidate in every if candidate["r2_uncentered"] >= limit]
+    assert len(good) == 9
+    both = json.loads(perf("rank", "runs.csv", "--json", "--above", repr(limit), "--top", "2").out)
+    assert both == good[:2]
+    assert len(rows_of(perf("rank", "runs.csv", "--top", "3").lines)[1]) == 3
+
+
+@pytest.mark.usefixtures("runs")
+def test_no_model_is_good_enough(perf):
+    assert perf("rank", "runs.csv", "--above", "1.5").lines[-1] == "no model has an uncentered R^2 of 1.5 or more"
+    assert json.loads(perf("rank", "runs.csv", "--above", "1.5", "--json").out) == []
+
+
+def test_the_same_call_in_python(perf, runs):
+    words = ["--fitter", "strohmaier", "--where", "procs>=8,code=BT|SP", "--terms", "1..2", "--criterion", "bic"]
+    printed = json.loads(perf("rank", "runs.csv", *words, "--json").out)
+    ranking = perfcore.rank(
+        runs, fitter="strohmaier", where=["procs>=8", "code=BT|SP"], terms=range(1, 3), criterion="bic"
+    )
+    assert [candidate["functions"] for candidate in printed] == [list(c.functions) for c in ranking.candidates]
+    assert [candidate["bic"] for candidate in printed] == [c.figures["bic"] for c in ranking.candidates]
+
+
+@pytest.mark.usefixtures("runs")
+def test_formulas_join_the_registered_functions(perf):
+    found = json.loads(perf("rank", "runs.csv", "--function", "p^(-2/3),max(1,p/8)", "--terms", "1", "--json").out)
+    # The best of each pair, seven registered functions, and two formulas.
+    assert len(found) == 1 + 7 + 2
+    assert {"p^(-2/3)", "max(1,p/8)"} <= {name for candidate in found for name in candidate["functions"]}
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--fitter", "worley"], "worley makes one model and has none to rank; use `perf fit --fitter worley`"),
+        (["--fitter", "individuel"], "unknown fitter 'individuel': did you mean 'individual'?"),
+        (["--top", "0"], "--top"),
+        (["--above", "x"], "--above"),
+        (["--terms", "0"], "from 1 to 3 functions can be combined"),
+        (["--terms", "8"], "from 1 to 3 functions can be combined"),
+        (["--criterion", "R2"], "individual: --criterion 'R2': unknown value 'R2'"),
+        (["--functions", "1/p,1/p"], "function '1/p' is given twice"),
+        (["--function", "exp(os)"], "function 'exp(os)' is one of 'os'; the data have p"),
+        (["--function", "p^"], "'p^'"),
+        (["--fitter", "strohmaier", "--functions", "each"], "--functions each belongs to the fitter individual"),
+        (["--where", "code=EP"], "no row has code=EP"),
+    ],
+)
+def test_mistakes(refused, words, message):
+    assert message in refused("rank", "runs.csv", *words)
+
+
+@pytest.mark.usefixtures("folder")
+def test_data_and_fitters_that_have_nothing_to_rank(refused):
+    message = refused("rank", "curve.csv")  # read as measurements, which it does not hold
+    assert message.startswith("curve.csv: it does not say which column was varied: --parameter COLUMN, nor which was")
+
+
+def test_help_has_the_options_of_the_fitter(perf):
+    text = perf("rank", "--help").out
+    assert "Options of individual:" in text
+    assert "--nonnegative" in text
+    text = perf("rank", "--fitter", "strohmaier", "--help").out
+    assert "Options of strohmaier:" in text
+    assert "--nonnegative" not in text

@@ -1,0 +1,485 @@
+"""Formulas: Python's own parser says how they group, numpy what they give; nothing but a formula comes out."""
+
+import ast
+import pickle
+import re
+import subprocess
+import sys
+import traceback
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfcore.errors import DataError, PerfError, UnknownNameError
+from perfcore.formula import MAX_DEPTH, MAX_LENGTH, MAX_NODES, Formula, FormulaError, split_formulas
+
+QUICK = settings(max_examples=300, deadline=None, derandomize=True)
+
+ONE_ARGUMENT = {
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "cbrt": np.cbrt,
+    "abs": np.abs,
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+TWO_ARGUMENTS = {"min": np.minimum, "max": np.maximum}
+FUNCTIONS = ONE_ARGUMENT | TWO_ARGUMENTS
+OPERATORS = {
+    ast.Add: ("+", np.add),
+    ast.Sub: ("-", np.subtract),
+    ast.Mult: ("*", np.multiply),
+    ast.Div: ("/", np.divide),
+    ast.Pow: ("^", np.power),
+    ast.USub: ("-", np.negative),
+    ast.UAdd: ("+", np.positive),
+    ast.Not: ("not", np.logical_not),
+    ast.And: ("and", np.logical_and),
+    ast.Or: ("or", np.logical_or),
+    ast.Lt: ("<", np.less),
+    ast.LtE: ("<=", np.less_equal),
+    ast.Gt: (">", np.greater),
+    ast.GtE: (">=", np.greater_equal),
+    ast.Eq: ("==", np.equal),
+    ast.NotEq: ("!=", np.not_equal),
+}
+POINTS = {
+    "p": np.array([1.0, 2.0, 64.0, 0.5, 0.0, -3.0]),
+    "n_2": np.array([2.0, 0.0, 3.0, -1.5, np.inf, np.nan]),
+    "_Q": np.array([7.0, -2.0, 64.0, 0.5, -np.inf, 1e300]),
+}
+INFIX = ["+", "-", "*", "/", "^", "**", "<", "<=", ">", ">=", "==", "!=", "and", "or"]
+LEAVES = [*POINTS, "0", "1", "2", "3.5", ".25", "1e-3", "2.", "1E+200"]
+
+
+class NotAFormulaError(Exception):
+    """Python's tree holds what formulas do not have."""
+
+
+def python_reading(tree):
+    """What Python's syntax tree says: the text with all parentheses, and the value in float64."""
+    match tree:
+        case ast.Constant(int() | float() as value):
+            return repr(value), np.float64(value)
+        case ast.Name(name) if name not in FUNCTIONS:
+            return name, POINTS[name]
+        case ast.UnaryOp(operator, operand):
+            return applied(operator, operand)
+        case ast.BinOp(left, operator, right) | ast.Compare(left, [operator], [right]):
+            return applied(operator, left, right)
+        case ast.BoolOp(operator, [first, second]):
+            return applied(operator, first, second)
+        case ast.BoolOp(operator, [*several, last]):  # a or b or c is one node
+            return applied(operator, ast.BoolOp(operator, several), last)
+        case ast.Call(ast.Name(name), arguments, []) if name in FUNCTIONS:
+            if len(arguments) == (2 if name in TWO_ARGUMENTS else 1):
+                texts, values = zip(*map(python_reading, arguments), strict=True)
+                return f"{name}({','.join(texts)})", FUNCTIONS[name](*values)
+    raise NotAFormulaError
+
+
+def applied(operator, *operands):
+    symbol, function = OPERATORS[type(operator)]
+    texts, values = zip(*map(python_reading, operands), strict=True)
+    text = f"({texts[0]} {symbol} {texts[1]})" if len(texts) == 2 else f"({symbol} {texts[0]})"
+    return text, 1.0 * function(*values)
+
+
+def python_tree(tokens):
+    """Python's syntax tree; NotAFormulaError for what Python refuses, or accepts where a formula must not."""
+    source = " ".join("**" if token == "^" else token for token in tokens)
+    bracketed = re.search(rf"\b({'|'.join(FUNCTIONS)}) (?!\()", source + " ")  # `(log)(p)` is a call to Python
+    if bracketed or ", )" in source:
+        raise NotAFormulaError
+    try:
+        return ast.parse(source, mode="eval").body
+    except SyntaxError:
+        raise NotAFormulaError from None
+
+
+def token_lists(leaf):
+    """Tokens joined without the parentheses that a tree needs, so that precedence groups them; most are formulas."""
+
+    def grown(part):
+        return st.one_of(
+            st.tuples(part, st.sampled_from(INFIX), part).map(lambda t: [*t[0], t[1], *t[2]]),
+            st.tuples(part, st.sampled_from(INFIX[:6]), part).map(lambda t: [*t[0], t[1], *t[2]]),
+            st.tuples(st.sampled_from(["-", "- -", "+", "not"]), part).map(lambda t: [*t[0].split(), *t[1]]),
+            part.map(lambda p: ["(", *p, ")"]),
+            st.tuples(st.sampled_from(sorted(ONE_ARGUMENT)), part).map(lambda t: [t[0], "(", *t[1], ")"]),
+            st.tuples(st.sampled_from(["min", "max"]), part, part).map(lambda t: [t[0], "(", *t[1], ",", *t[2], ")"]),
+        )
+
+    return st.recursive(leaf.map(lambda token: [token]), grown, max_leaves=10).filter(lambda found: len(found) < 60)
+
+
+TOKENS = token_lists(st.sampled_from(LEAVES))
+
+
+def formula_of(tokens):
+    """The formula of tokens, or None."""
+    try:
+        return Formula(" ".join(tokens))
+    except FormulaError:
+        return None
+
+
+formulas = TOKENS.map(formula_of).filter(lambda formula: formula is not None)
+
+
+@QUICK
+@given(tokens=TOKENS, data=st.data())
+def test_groups_like_python_and_computes_like_numpy(tokens, data):
+    if data.draw(st.booleans()):  # some damage, so that what Python refuses is refused
+        at = data.draw(st.integers(0, len(tokens) - 1))
+        tokens[at : at + data.draw(st.integers(0, 1))] = [data.draw(st.sampled_from([*INFIX, *LEAVES, *"(),"]))]
+    text = " ".join(tokens)
+    try:
+        with np.errstate(all="ignore"):
+            grouped, value = python_reading(python_tree(tokens))
+    except NotAFormulaError:
+        with pytest.raises(FormulaError):
+            Formula(text)
+        return
+    assert np.array_equal(Formula(text).evaluate(POINTS), np.broadcast_to(value, 6), equal_nan=True)
+    assert Formula(text) == Formula(grouped)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("-2^2", -4),
+        ("(-2)**2", 4),
+        ("2^-1", 0.5),
+        ("2^3^2", 512),
+        ("8 - 3 - 2", 3),
+        ("8/4/2", 1),
+        ("2*-3", -6),
+        ("1 - -1", 2),
+        ("not 1 == 2", 1),
+        ("not 0 and 0", 0),
+        ("1 or 0 and 0", 1),
+        ("(1 < 2) + (2 < 3)", 2),
+        ("2 and 3", 1),
+        ("9**9**9**9", np.inf),
+        ("-1/0", -np.inf),
+        ("log(1)", 0),
+        ("log2(1024)", 10),
+        ("log10(1000)", 3),
+        ("cbrt(-27)", -3),
+        ("max(2, -5)", 2),
+        ("min(2, -5)", -5),
+        ("floor(-1.5)", -2),
+        ("ceil(-1.5)", -1),
+        ("sqrt(abs(-16))", 4),
+        ("exp(0)", 1),
+    ],
+)
+def test_values_known_from_mathematics(text, value):
+    assert Formula(text)({}) == value
+
+
+@pytest.mark.parametrize("text", ["0/0", "log(-1)", "sqrt(-4)", "(-8)^(1/3)", "max(x, 1)", "min(1, x)"])
+def test_what_is_undefined_is_nan(text):
+    assert np.isnan(Formula(text).evaluate({"x": np.nan}))
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("( (p) )**( (2/3) )*log2( p )", "p^(2/3)*log2(p)"),
+        ("a+(b*c)-d", "a + b*c - d"),
+        ("a-(b-c)", "a - (b - c)"),
+        ("(a^b)^c", "(a^b)^c"),
+        ("a^(b^c)", "a^b^c"),
+        ("(-a)^2", "(-a)^2"),
+        ("-(a^2)", "-a^2"),
+        ("a^(-b)", "a^-b"),
+        ("+a - +b", "a - b"),
+        ("(a<=b)and(not(c or d))", "a <= b and not (c or d)"),
+        ("(a<b)<(c<d)", "(a < b) < (c < d)"),
+        ("(a or b)or(c or d)", "a or b or (c or d)"),
+        ("(a and b)and(c and d)", "a and b and (c and d)"),
+        ("max(a,b)", "max(a, b)"),
+        ("2.0 + 0.50 + 1e3 + 1e-7 + 1E+30", "2 + 0.5 + 1000 + 1e-07 + 1e30"),
+        ("\ta\n+\r\nb ", "a + b"),
+    ],
+)
+def test_canonical_text(text, canonical):
+    assert str(Formula(text)) == Formula(text).canonical == canonical
+
+
+@QUICK
+@given(formula=formulas)
+def test_canonical_text_is_the_same_formula(formula):
+    again = Formula(formula.canonical)
+    assert again == formula
+    assert hash(again) == hash(formula)
+    assert again.canonical == again.text == formula.canonical
+    assert again.names == formula.names
+    assert np.array_equal(again(POINTS), formula(POINTS), equal_nan=True)
+
+
+@QUICK
+@given(formula=formulas)
+def test_no_parenthesis_of_the_canonical_text_can_go(formula):
+    text, opened = formula.canonical, []
+    for at, character in enumerate(text):
+        if character == "(":
+            opened.append(at)
+        elif character == ")":
+            begin = opened.pop()
+            without = f"{text[:begin]} {text[begin + 1 : at]} {text[at + 1 :]}"
+            assert formula_of([without]) != formula
+
+
+def test_names_text_equality_and_representation():
+    formula = Formula("  p**3 / n + p ")
+    assert formula.text == "p**3 / n + p"
+    assert formula.names == ("p", "n")
+    assert repr(formula) == "Formula('p^3/n + p')"
+    assert formula == Formula("p^3/n+p") != Formula("p + p^3/n")
+    assert len({formula, Formula("p^3/n+p")}) == 1
+    assert pickle.loads(pickle.dumps(formula)) == formula
+    with pytest.raises(AttributeError):
+        formula.text = "p"
+
+
+def test_shapes_are_broadcast_and_inputs_kept():
+    row, column = np.arange(1, 4), np.array([[2], [4]], dtype=np.int32)
+    assert Formula("n/p")({"n": row, "p": column}).tolist() == [[0.5, 1.0, 1.5], [0.25, 0.5, 0.75]]
+    for text, shape in [("1", (2, 3)), ("n", (2, 3)), ("n < p", (2, 3))]:
+        values = Formula(text).evaluate({"n": row, "p": column})
+        assert (values.shape, values.dtype) == (shape, np.float64)
+    point = Formula("2*p").evaluate({"p": 8})
+    assert (type(point), point.shape, point.dtype) == (np.ndarray, (), np.float64)
+    given_values = np.array([1.0, 2.0])
+    Formula("p").evaluate({"p": given_values})[:] = 0.0
+    assert given_values.tolist() == [1.0, 2.0]
+
+
+def test_evaluation_says_what_is_missing():
+    with pytest.raises(UnknownNameError, match="unknown variable of the formula 'procs': did you mean 'proc'"):
+        Formula("1/procs").evaluate({"proc": [1, 2]})
+    with pytest.raises(DataError, match=r"^formula 'n/p': the shapes of the values, \(2,\), \(3,\), do not broadcast$"):
+        Formula("n/p").evaluate({"n": [1, 2], "p": [1, 2, 3]})
+
+
+@QUICK
+@given(outer=formulas, first=formulas, second=formulas)
+def test_substitution_is_composition(outer, first, second):
+    mapping = {"p": first, "n_2": second, "unused": first}
+    try:
+        found = outer.substituted(mapping)
+    except FormulaError:
+        assert len(outer.names) > 0  # the result may pass a limit
+        return
+    inner = POINTS | {"p": first(POINTS), "n_2": second(POINTS)}
+    assert np.array_equal(found(POINTS), outer(inner), equal_nan=True)
+    assert Formula(found.canonical) == found
+
+
+def test_substitution_keeps_groups_and_limits():
+    assert Formula("exp(-t)").substituted({"t": Formula("(t - 5)/10")}).canonical == "exp(-((t - 5)/10))"
+    assert Formula("p^2/p").substituted({"p": Formula("a*b")}).canonical == "(a*b)^2/(a*b)"
+    assert Formula("p - n").substituted({"p": Formula("n"), "n": Formula("p")}).canonical == "n - p"
+    long = Formula("+".join("p" * 100))
+    with pytest.raises(FormulaError, match="at most 1,000 are accepted"):
+        long.substituted({"p": long})
+
+
+OPERAND = "where a number, a name, a function or '(' is expected"
+ACCEPTED = "accepted are numbers, names, functions, + - * / ^ ( ) < <= > >= == != and or not"
+KNOWN = ", ".join(sorted(FUNCTIONS))
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "problem"),
+    [
+        ("", 1, "there is no formula; an example is p^2*log2(p)"),
+        ("p^(2/3", 6, "')' is missing"),
+        ("max(p, 4", 8, "')' is missing"),
+        ("p)", 2, "')' closes nothing"),
+        ("p+", 2, f"the formula ends {OPERAND}"),
+        ("p + * n", 5, f"'*' stands {OPERAND}"),
+        ("()", 2, f"')' stands {OPERAND}"),
+        ("and p", 1, f"'and' stands {OPERAND}"),
+        ("2p", 2, "an operator is missing; for a product write 2*p"),
+        ("log(2 p)", 7, "an operator is missing; for a product write 2*p"),
+        ("2(p)", 2, "an operator is missing; for a product write 2*("),
+        ("p 2", 3, "an operator is missing before '2'"),
+        ("1.2.3", 4, "an operator is missing before '.3'"),
+        ("p not n", 3, "an operator is missing before 'not'"),
+        ("p + not n", 5, "'not' must stand in parentheses here"),
+        ("a < b <= c", 7, "comparisons do not chain; join two with 'and', as in a < b and b < c"),
+        ("1/p, p", 4, "',' may only separate the arguments of min and max"),
+        ("(p, n)", 3, "',' may only separate the arguments of min and max"),
+        ("1 + log", 5, "'log' is a function; write log(...)"),
+        ("log(p, p)", 1, "log takes 1 argument, not 2"),
+        ("2*max(p)", 3, "max takes 2 arguments, not 1"),
+        ("exp()", 1, "exp takes 1 argument, not 0"),
+        ("lgo2(p)", 1, f"unknown function 'lgo2': did you mean 'log2'? Known: {KNOWN}; for a product write lgo2*(...)"),
+        ("1e400*p", 1, "the number is too large; at most 1.7976931348623157e308 is accepted"),
+        ("p = 2", 3, "'=' has no meaning here; write '=='"),
+        ("a && b", 3, "'&' has no meaning here; write 'and'"),
+        ("p\u00b7n", 2, "'\u00b7' has no meaning here; write '*'"),
+        ("p.real", 2, f"'.' has no meaning here; {ACCEPTED}"),
+        ("p[0]", 2, f"'[' has no meaning here; {ACCEPTED}"),
+    ],
+)
+def test_errors_say_where_and_what_to_do(text, column, problem):
+    with pytest.raises(FormulaError) as caught:
+        Formula(text)
+    assert str(caught.value) == f"formula {text!r}: column {column}: {problem}"
+    assert isinstance(caught.value, PerfError)
+
+
+def refusal(text):
+    with pytest.raises(FormulaError) as caught:
+        Formula(text)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "__import__(os)",
+        "().__class__",
+        "p.__class__.__base__",
+        "lambda: 1",
+        "lambda x: x",
+        "f'{p}'",
+        "'p'*9",
+        "p if n else 1",
+        "[p for p in n]",
+        "{p: n}",
+        "p; n",
+        "p := 2",
+        "p @ n",
+        "p // n",
+        "p % n",
+        "~p",
+        "log(*p)",
+        "log(x=p)",
+        "eval(p)",
+        "p\x00",
+        "p\u2028+ 1",
+        "p\x1b[2J",
+        "\u202ep",
+        "\ud800",
+        "\u212f^p",  # script e, which Python's own names take for e
+        "\u0440 + 1",  # a Cyrillic letter that looks like p
+        "\u0663*p",  # an Arabic digit three, which float() takes
+        "1_000",
+        "0x10",
+        "1j",
+        "\xa0p",
+        "(" * 10**6,
+        "-" * 10**6,
+        "9" * 10**6,
+        "p" * 10**6,
+        "\n" * 10**6 + "+",
+    ],
+)
+def test_attacks_are_refused_in_one_short_printable_line(text):
+    message = refusal(text)
+    assert message.isprintable()
+    assert len(message) < 400
+
+
+def test_length_limit():
+    assert Formula("p" * MAX_LENGTH).names == ("p" * MAX_LENGTH,)
+    assert "has 1,001 characters; at most 1,000 are accepted" in refusal("p" * (MAX_LENGTH + 1))
+    # 99 sums of 4 characters are short, but not as they are written out.
+    assert "written out it has" in refusal("+".join(["1e15"] * 99))
+
+
+def test_node_limit():
+    sum_of_all_but_one = "+".join("p" * (MAX_NODES // 2))
+    assert Formula("-" + sum_of_all_but_one)({"p": 1}) == MAX_NODES // 2 - 2
+    assert "column 200: more than 200 numbers, names and operations" in refusal(sum_of_all_but_one + "+p")
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [("(", ")"), ("abs(", ")"), ("-", ""), ("+", ""), ("not ", ""), ("p^", "")]
+)
+def test_depth_limit(opening, closing):
+    assert Formula(opening * MAX_DEPTH + "p" + closing * MAX_DEPTH).names == ("p",)
+    assert "more than 32 levels" in refusal(opening * (MAX_DEPTH + 1) + "p" + closing * (MAX_DEPTH + 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abs(1<1+1*" * 28 + "p" + ")" * 28,
+        "abs(1+1*" * MAX_DEPTH + "p" + ")" * MAX_DEPTH,
+        "abs(" * MAX_DEPTH + "+".join("p" * 84) + ")" * MAX_DEPTH,
+    ],
+)
+def test_the_deepest_formulas_need_few_calls(text):
+    """Parsing, writing, evaluating and substituting recurse less than 300 calls deep."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(traceback.extract_stack()) + 300)
+    try:
+        formula = Formula(text)
+        formula.evaluate({"p": 1.0})
+        with pytest.raises(FormulaError):
+            formula.substituted({"p": Formula("+".join("p" * 100))})
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_the_depth_limit_is_one_of_nesting():
+    assert Formula("+".join(["(-p)"] * 2 * MAX_DEPTH))({"p": 1}) == -2 * MAX_DEPTH
+
+
+def test_errors_show_the_place_in_a_long_formula():
+    message = refusal("p+" * 100 + "$" + "+p" * 100)
+    assert message.startswith(f"formula ...'{'p+' * 15}${'+p' * 14}+'...: column 201: '$' has no meaning here")
+
+
+def test_lists_are_split_outside_parentheses():
+    assert split_formulas("1/p, max(p,4)") == ["1/p", "max(p,4)"]
+    assert split_formulas("p") == ["p"]
+    assert split_formulas("max(min(a,b),c),,)d,e(f,g") == ["max(min(a,b),c)", "", ")d", "e(f,g"]
+
+
+def outcome(text):
+    """A formula whose values come without a warning (warnings are errors), or one line."""
+    message = "fine"
+    try:
+        formula = Formula(text)
+        assert Formula(formula.canonical) == formula
+        assert formula.evaluate(dict.fromkeys(formula.names, POINTS["p"])).dtype == np.float64
+    except FormulaError as error:
+        message = str(error)
+    assert message.isprintable()
+
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+PIECES = [*INFIX, *LEAVES, *FUNCTIONS, *"(),. =!_e9\t\n", "not", "log(", "max(p,", "1e", "\x00", "\u00b2", "__class__"]
+PIECED = st.lists(st.sampled_from(PIECES), max_size=80).map("".join)
+
+
+@QUICK
+@given(text=ANY_TEXT | PIECED)
+def test_any_text_is_a_formula_or_an_error(text):
+    outcome(text)
+
+
+@pytest.mark.slow
+@settings(QUICK, max_examples=50_000)
+@given(text=ANY_TEXT | PIECED | TOKENS.map(" ".join))
+def test_any_text_is_a_formula_or_an_error_at_length(text):
+    outcome(text)
+
+
+def test_importing_it_does_not_import_numpy():
+    code = "import sys, perfcore.formula as f; f.Formula('p^2').canonical; assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,127 @@
+"""Functions by name or formula: values against numpy, and what is refused."""
+
+import numpy as np
+import pytest
+
+from perfcore.contracts import Function
+from perfcore.errors import OptionError, PerfError
+from perfcore.functions import find_function, functions_of
+from perfcore.registry import registry
+
+# E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.
+EQUATION_3 = {
+    "1/p^2": lambda p: p**-2.0,
+    "1/p": lambda p: 1 / p,
+    "log(p)/p": lambda p: np.log(p) / p,
+    "1/sqrt(p)": lambda p: p**-0.5,
+    "1": np.ones_like,
+    "log(p)": np.log,
+    "p": lambda p: p,
+}
+OF_TIME = {
+    "reciprocal": lambda t: 1 / (1 + t),
+    "log": np.log1p,
+    "exp": lambda t: np.exp(-t),
+}
+PROCESSORS = np.array([1.0, 2.0, 3.0, 25.0, 1024.0, 1e6])
+TIMES = np.array([0.0, 1e-3, 1.0, 7.0, 300.0])
+
+
+@pytest.mark.parametrize("name", EQUATION_3)
+def test_the_functions_of_equation_3(name):
+    function = find_function(name, ("p",))
+    np.testing.assert_allclose(function({"p": PROCESSORS}), EQUATION_3[name](PROCESSORS), rtol=1e-14)
+    assert function.name == function.formula == name
+
+
+@pytest.mark.parametrize("name", OF_TIME)
+def test_the_functions_of_time(name):
+    function = find_function(name, ("t",))
+    # The sum 1 + t rounds to 2^-53 of its size.
+    np.testing.assert_allclose(function({"t": TIMES}), OF_TIME[name](TIMES), rtol=1e-15, atol=2.0**-52)
+    assert function.variables == ("t",)
+
+
+def test_functions_are_found_by_what_they_are_of():
+    assert set(functions_of(("p",))) == set(EQUATION_3) - {"1"}
+    assert set(functions_of(("p",), constant=True)) == set(EQUATION_3)
+    assert set(functions_of(("t",))) == set(OF_TIME)
+    assert set(functions_of(("n", "p"))) == set(EQUATION_3) - {"1"}
+    assert functions_of((), constant=True) == ("1",)
+    assert functions_of(("n",)) == ()
+    assert list(functions_of(("p", "t"), constant=True)) == sorted({*EQUATION_3, *OF_TIME})
+
+
+def test_a_function_that_cannot_be_loaded_hides_no_other(monkeypatch):
+    class Broken:
+        def load(self):
+            raise PerfError("needs a library")
+
+    entries = {"broken": Broken(), **registry().entries("functions")}
+    monkeypatch.setattr(type(registry()), "entries", lambda self, kind: entries)
+    assert set(functions_of(("t",))) == set(OF_TIME)
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "values"),
+    [
+        ("p^(2/3)*log2(p)", ("p",), lambda p, n: p ** (2 / 3) * np.log2(p)),
+        (" 1 / p ", ("p",), lambda p, n: 1 / p),
+        ("n^3/p + sqrt(n)", ("n", "p"), lambda p, n: n**3 / p + np.sqrt(n)),
+        ("max(p,4)", ("p",), lambda p, n: np.maximum(p, 4)),
+        ("2.5", (), lambda p, n: np.full_like(p, 2.5)),
+    ],
+)
+def test_a_formula_is_a_function(text, variables, values):
+    size = np.linspace(64, 408, len(PROCESSORS))
+    function = find_function(text, ("p", "n"))
+    assert isinstance(function, Function)
+    assert set(function.variables) == set(variables)
+    np.testing.assert_allclose(function({"p": PROCESSORS, "n": size}), values(PROCESSORS, size), rtol=1e-14)
+
+
+@pytest.mark.parametrize("text", [*EQUATION_3, "p^3"])
+def test_a_function_takes_arrays_of_any_shape_and_leaves_them_alone(text):
+    p = PROCESSORS.reshape(2, 3)
+    kept = p.copy()
+    function = find_function(text, ("p",))
+    found = function({"p": p})
+    assert found.shape == p.shape
+    np.testing.assert_array_equal(found.ravel(), function({"p": p.ravel()}))
+    found += 1.0
+    np.testing.assert_array_equal(p, kept)
+    assert function({"p": np.array([])}).shape == (0,)
+
+
+def test_a_name_is_the_same_as_its_formula_in_other_words():
+    typed, registered = find_function("log(p) / p", ("p",)), find_function("log(p)/p", ("p",))
+    assert typed.name == registered.name
+    np.testing.assert_array_equal(typed({"p": PROCESSORS}), registered({"p": PROCESSORS}))
+
+
+def test_typed_functions_do_not_share_anything():
+    one, two = find_function("p^3", ("p",)), find_function("n^3", ("n",))
+    assert (one.name, two.name) == ("p^3", "n^3")
+    assert (one.variables, two.variables) == (("p",), ("n",))
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "problem"),
+    [
+        ("p^", ("p",), r"^formula 'p\^': column 2: .*; or the name of a function: 1, 1/p,"),
+        ("", ("p",), r"there is no formula"),
+        ("__import__('os')", ("p",), r"^formula .*; or the name of a function"),
+        ("n*p", ("p",), r"^function 'n\*p' is one of 'n'; the data have p$"),
+        ("exp", ("p", "n"), r"^function 'exp' is one of 't'; the data have p, n$"),
+        ("1/p", ("t",), r"^function '1/p' is one of 'p'; the data have t$"),
+    ],
+)
+def test_what_is_no_function_of_the_data_is_refused_in_one_line(text, variables, problem):
+    with pytest.raises(OptionError, match=problem) as caught:
+        find_function(text, variables)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_misspelt_name_suggests_the_nearest():
+    with pytest.raises(OptionError, match="did you mean 'reciprocal'"):
+        find_function("recipocal", ("t",))

@@ -1,0 +1,190 @@
+"""Roles of columns: guessed from usual names, or given by the user."""
+
+import itertools
+import string
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from perfcore.errors import OptionError, UnknownNameError
+from perfcore.formula import Formula
+from perfcore.measurement_roles import (
+    MeasurementRoles,
+    guess_roles,
+    missing_roles,
+    named_columns,
+    named_parameters,
+    unit_of,
+)
+
+QUICK = settings(max_examples=200, deadline=None, derandomize=True)
+COLUMNS = ["procs", "size", "time_s", "A b"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "processors", "value", "code", "system"),
+    [
+        (["code", "class", "procs", "nodes", "time_s"], "procs", "time_s", ("code",), ()),
+        (["machine", "benchmark", "nodes", "wall_s"], "nodes", "wall_s", ("benchmark",), ("machine",)),
+        (["App", "Host", "MPI ranks", "Wall time [s]"], "MPI ranks", "Wall time [s]", ("App",), ("Host",)),
+        (["n-procs", "elapsed"], "n-procs", "elapsed", (), ()),
+        (["P", "Seconds"], "P", "Seconds", (), ()),
+        (["gpus", "tasks", "real_time"], "tasks", "real_time", (), ()),
+        (["size", "time_s"], None, "time_s", (), ()),
+        (["cores-per-node", "cores", "ns/day"], "cores", None, (), ()),
+    ],
+)  # fmt: skip
+def test_usual_names_are_known(columns, processors, value, code, system):
+    roles = guess_roles(columns, {c for c in columns if c.lower() not in ("code", "machine", "host")})
+    assert roles.parameters == ({} if processors is None else {"p": processors})
+    assert (roles.value, roles.code, roles.system) == (value, code, system)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["procs", "nodes", "time_s"])))
+def test_the_narrower_word_wins_wherever_it_stands(order):
+    """What was varied are the processes, not the nodes on which they ran."""
+    assert guess_roles(order, set(order)).parameters == {"p": "procs"}
+
+
+def test_only_columns_of_numbers_are_varied_or_measured():
+    roles = guess_roles(["procs", "nodes", "time", "wall_s"], {"nodes", "wall_s"})
+    assert (roles.parameters, roles.value) == ({"p": "nodes"}, "wall_s")
+
+
+def test_a_single_column_of_numbers_besides_the_processors_is_the_value():
+    assert guess_roles(["code", "p", "bandwidth"], {"p", "bandwidth"}).value == "bandwidth"
+    assert guess_roles(["p", "bandwidth", "latency"], {"p", "bandwidth", "latency"}).value is None
+    assert guess_roles(["size", "bandwidth"], {"bandwidth"}).value is None
+
+
+def test_p_keeps_its_meaning_where_it_is_a_column_of_another():
+    """A formula over columns, such as p*time, must not read the processors where the table has a column p."""
+    assert guess_roles(["p", "procs", "time_s"], {"procs", "time_s"}).parameters == {"procs": "procs"}
+
+
+names = st.sampled_from(
+    ["p", "procs", "nodes", "threads_s", "time", "time_s", "wall", "code", "app", "system", "host", "x", "P", "n procs"]
+)
+
+
+@QUICK
+@given(columns=st.lists(names, unique=True, max_size=8), data=st.data())
+def test_a_guess_gives_each_column_one_role(columns, data):
+    numeric = data.draw(st.sets(st.sampled_from(columns))) if columns else set()
+    roles = guess_roles(columns, numeric)
+    used = [*roles.parameters.values(), *([roles.value] if roles.value else []), *roles.code, *roles.system]
+    assert len(used) == len(set(used))
+    assert set(used) <= set(columns)
+    assert {*roles.parameters.values(), *([roles.value] if roles.value else [])} <= numeric
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"),
+    [
+        ("time_s", "s"), ("time_MS", "ms"), ("wall [s]", "s"), ("wall(us)", "us"), ("elapsed (sec)", "s"),
+        ("real_time_nsec", "ns"), ("run_time_h", "h"), ("elapsed [minutes]", "min"), ("Seconds", "s"),
+        ("time", None), ("tasks", None), ("class", None), ("energy_J", None), ("s", None), ("time-s", None),
+    ],
+)  # fmt: skip
+def test_units_are_read_from_the_ending_of_a_name(column, unit):
+    assert unit_of(column) == unit
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("procs", {"p": "procs"}),
+        ("procs,size", {"p": "procs", "size": "size"}),
+        (" procs , n = size ", {"p": "procs", "n": "size"}),
+        (["procs", "size"], {"p": "procs", "size": "size"}),
+        (("P=procs",), {"P": "procs"}),
+        ({"q": "procs", "n": "size"}, {"q": "procs", "n": "size"}),
+        ("SIZE", {"p": "size"}),
+        ("n=size,m=A b", {"n": "size", "m": "A b"}),
+        ([], {}),
+    ],
+)
+def test_parameters_as_a_user_names_them(given, found):
+    assert named_parameters(given, COLUMNS) == found
+
+
+def test_the_first_parameter_without_a_symbol_is_p():
+    assert named_parameters("n=size,procs", COLUMNS) == {"n": "size", "p": "procs"}
+    assert named_parameters("p=size,procs", COLUMNS) == {"p": "size", "procs": "procs"}
+
+
+def test_a_parameter_is_not_called_p_where_another_column_is():
+    assert named_parameters("procs", ["procs", "p", "time_s"]) == {"procs": "procs"}
+    assert named_parameters("procs,p", ["procs", "p", "time_s"]) == {"procs": "procs", "p": "p"}
+
+
+def test_a_column_in_capitals_is_p_as_well():
+    """The registered functions are of p; that the table says P must not hide them."""
+    assert guess_roles(["P", "time_s"], {"P", "time_s"}).parameters == {"p": "P"}
+    assert named_parameters("P", ["P", "time_s"]) == {"p": "P"}
+    assert named_parameters("p", ["P", "time_s"]) == {"p": "P"}
+
+
+@QUICK
+@example("log").via("a function of the syntax")
+@example("and").via("an operator of the syntax")
+@given(st.text(string.ascii_letters + "_é0 9-", min_size=1, max_size=4))
+def test_every_symbol_that_is_accepted_can_stand_in_a_formula(symbol):
+    try:
+        named_parameters({symbol: "procs"}, COLUMNS)
+    except OptionError:
+        return
+    assert Formula(symbol).names == (symbol,)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("2x=procs", "'2x' cannot stand in a formula; give it a name"),
+        ("a b=procs", "'a b' cannot stand in a formula"),
+        ("procs,2nd", "'2nd' cannot stand in a formula; give it a name, such as n='2nd'"),
+        ("procs,procs", "is given twice"),
+        ("p=procs,p=size", r"'p' \(size\) is given twice"),
+        ("p=procs,q=procs", r"'q' \(procs\) is given twice"),
+        ("prox", "unknown column 'prox': did you mean 'procs'"),
+        ("", "unknown column ''"),
+        ("p=", "unknown column ''"),
+        ("procs,", "unknown column ''"),
+    ],
+)
+def test_parameters_that_are_refused_in_one_line(given, problem):
+    with pytest.raises(OptionError, match=problem) as caught:
+        named_parameters(given, [*COLUMNS, "2nd"])
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_name_that_differs_in_case_alone_must_be_clear():
+    assert named_columns("TIME_S", COLUMNS) == ("time_s",)
+    assert named_columns("Time", ["Time", "time"]) == ("Time",)
+    with pytest.raises(UnknownNameError, match="unknown column 'TIME'"):
+        named_columns("TIME", ["Time", "time"])
+
+
+def test_columns_as_a_user_names_them():
+    assert named_columns(None, COLUMNS) == ()
+    assert named_columns((), COLUMNS) == ()
+    assert named_columns("procs, A b", COLUMNS) == named_columns(["procs", "A b"], COLUMNS) == ("procs", "A b")
+    with pytest.raises(UnknownNameError, match="did you mean 'procs'"):
+        named_columns("proc", COLUMNS)
+
+
+def test_what_is_not_known_is_asked_for_by_option():
+    assert missing_roles(MeasurementRoles({"p": "procs"}, "time_s"), COLUMNS) is None
+    said = missing_roles(MeasurementRoles(), COLUMNS)
+    assert "--parameter COLUMN" in said
+    assert "--value COLUMN" in said
+    assert "procs, size, time_s, A b" in said
+    assert "--value" not in missing_roles(MeasurementRoles(value="time_s"), COLUMNS)
+    assert "--parameter" not in missing_roles(MeasurementRoles({"p": "procs"}), COLUMNS)
+    assert len(missing_roles(MeasurementRoles(), [f"c{k}" for k in range(500)])) < 400
+
+
+def test_roles_cannot_be_changed_by_accident():
+    with pytest.raises(AttributeError):
+        MeasurementRoles().value = "time_s"

@@ -1,0 +1,82 @@
+"""Rankings: what is kept, and the table that is printed."""
+
+import msgspec
+import pytest
+
+from perfcore.ranking import Candidate, Ranking, candidate_table
+
+# E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", Table 1: class A SP on the T3D.
+TABLE_1 = (
+    (("log(p)/p", "1/p^2"), 26.13, 0.99289),
+    (("1/p", "1/sqrt(p)"), 26.40, 0.99282),
+    (("1/p", "1"), 28.06, 0.99237),
+    (("1/p", "log(p)/p"), 28.17, 0.99234),
+    (("1/p", "log(p)"), 29.18, 0.99206),
+    (("1/p", "p"), 35.41, 0.99037),
+)
+
+
+@pytest.fixture
+def ranking():
+    candidates = tuple(Candidate(names, {"sse": sse, "r2_uncentered": r2}) for names, sse, r2 in TABLE_1)
+    return Ranking(("SP on T3D",), candidates)
+
+
+def test_the_table_reads_as_in_the_paper(ranking):
+    header, rows = ranking.table()
+    assert header == ["functions", "SSE", "R^2 uncentered"]
+    assert rows[0] == ["log(p)/p + 1/p^2", "26.13", "0.99289"]
+    assert [row[2] for row in rows] == [f"{r2:.5f}" for *_, r2 in TABLE_1]
+    assert ranking.table() == candidate_table(ranking.candidates)
+
+
+@pytest.mark.parametrize(
+    ("above", "top", "left"),
+    [
+        (None, None, 6), (0.99, None, 6), (0.9924, None, 2), (0.99237, None, 3), (1.0, None, 0),
+        (None, 2, 2), (None, 0, 0), (None, 99, 6), (0.9923, 3, 3), (0.9928, 3, 2),
+    ],
+)  # fmt: skip
+def test_the_best_that_reach_a_mark_are_kept_in_their_order(ranking, above, top, left):
+    kept = ranking.filtered(above, top)
+    assert kept.candidates == ranking.candidates[:left]
+    assert kept.summary == ranking.summary
+    assert len(ranking.candidates) == 6
+
+
+def test_a_model_whose_coefficient_is_not_known_reaches_no_mark():
+    unknown = Ranking((), (Candidate(("1/p",), {"r2_uncentered": None}), Candidate(("1",), {"sse": 1.0})))
+    assert unknown.filtered(above=0.5).candidates == ()
+    assert unknown.filtered(top=2).candidates == unknown.candidates
+
+
+def test_every_figure_of_any_candidate_has_a_column():
+    header, rows = candidate_table(
+        (
+            Candidate(("1/p",), {"n_parameters": 1, "aicc": None, "loo_rmse": 0.123456}),
+            Candidate(("1/p", "1"), {"n_parameters": 2, "bic": -12345.678, "r2_centered": 0.5, "mine": 7}),
+        )
+    )
+    names = ["parameters", "AICc", "leave-one-out", "BIC", "R^2 centered", "mine"]
+    assert header == ["functions", *names]
+    assert rows[0] == ["1/p", "1", "-", "0.12346", "-", "-", "-"]
+    assert rows[1] == ["1/p + 1", "2", "-", "-", "-12346", "0.50000", "7"]
+
+
+def test_notes_have_a_column_where_there_are_any():
+    header, rows = candidate_table((Candidate(("1/p",), {"sse": 1.0}), Candidate(("p",), {"sse": 2.0}, "dependent")))
+    assert header == ["functions", "SSE", "note"]
+    assert rows == [["1/p", "1", ""], ["p", "2", "dependent"]]
+
+
+def test_no_candidates_make_an_empty_table():
+    assert candidate_table(()) == (["functions"], [])
+    assert Ranking(("nothing",), ()).filtered(0.9, 3).candidates == ()
+
+
+def test_candidates_are_kept_in_model_files():
+    candidate = Candidate(("1/p", "1"), {"sse": 28.06, "n_parameters": 2, "aicc": None}, "few points")
+    text = msgspec.json.encode(candidate)
+    assert msgspec.json.decode(text, type=Candidate) == candidate
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(b'{"functions": [], "figures": {}, "remark": ""}', type=Candidate)

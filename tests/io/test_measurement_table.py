@@ -1,0 +1,264 @@
+"""Tables of measurements in text and Parquet: recognised, read whole, refused by line, written and read back."""
+
+import gzip
+import io
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import perfcore
+from perfcore import Measurements, UtilizationCurve
+from perfcore.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
+
+RUNS = "code,machine,procs,size,time_s,remark\nlu,T3D,1,64,8,\nlu,SP2,2,64,4.25,late\ncg,T3D,4,102,,\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="runs.csv"):
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture(params=["csv", "csv.gz", "stdin", "parquet", "parquet.gz"])
+def runs(request, write, tmp_path, monkeypatch):
+    """The same table by every way in."""
+    if request.param.startswith("csv"):
+        return perfcore.read(write(RUNS, f"runs.{request.param}"))
+    if request.param == "stdin":
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(RUNS.encode())))
+        return perfcore.read("-")
+    perfcore.write(perfcore.read(write(RUNS)), tmp_path / "runs.parquet")
+    if request.param == "parquet":
+        return perfcore.read(tmp_path / "runs.parquet")
+    (tmp_path / "packed.parquet.gz").write_bytes(gzip.compress((tmp_path / "runs.parquet").read_bytes()))
+    return perfcore.read(tmp_path / "packed.parquet.gz")
+
+
+def test_every_column_is_kept(runs):
+    assert isinstance(runs, Measurements)
+    assert list(runs.table.columns) == ["code", "machine", "procs", "size", "time_s", "remark"]
+    assert runs.table["procs"].tolist() == [1, 2, 4]
+    assert runs.table["time_s"].tolist()[:2] == [8.0, 4.25]
+    assert runs.table["machine"].tolist() == ["T3D", "SP2", "T3D"]
+    assert runs.table["remark"].dropna().tolist() == ["late"]
+
+
+def test_roles_are_told_by_the_names(runs):
+    assert repr(runs) == "Measurements(3 rows, time_s [s] over p=procs, code by code, system by machine)"
+
+
+def test_a_missing_time_is_named_with_its_place(runs):
+    """Line 4 of the text; Parquet has rows."""
+    (note,) = runs.observations().notes
+    assert note == f"left out, without time_s: line {3 if 'parquet' in runs.source else 4}"
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"),
+    [
+        ("p,time_s", Measurements),
+        ("procs,time_s", Measurements),
+        ("code,procs,seconds", Measurements),
+        ("Benchmark,Threads,Wall time [ms]", Measurements),
+        ("nodes,bandwidth", Measurements),
+        ("time_s,processors", UtilizationCurve),
+        ("time_s,value", UtilizationCurve),
+        ("code,processors,time_s", Measurements),
+        ("start,end,processors", UtilizationCurve),
+    ],
+)
+def test_curves_and_measurements_are_told_apart(write, header, kind):
+    """A time and a number of processors alone may be a curve; the name of a code or another word decides."""
+    rows = ["lu,1,2", "lu,2,3"] if header.count(",") == 2 and not header.startswith("start") else ["1,2,1", "2,3,1"]
+    text = "\n".join([header, *(row if header.count(",") == 2 else row[:3] for row in rows)])
+    assert isinstance(perfcore.read(write(text + "\n")), kind)
+
+
+def test_other_names_need_options(write):
+    path = write("who,x,n,y_ms\nlu,1,64,8\nlu,2,64,4\n")
+    with pytest.raises(InputError, match=r"runs.csv:1: the columns who, x, n, y_ms do not say .*kind=measurements"):
+        perfcore.read(path)
+    runs = perfcore.read(path, parameters="p=x,n=n", value="y_ms", code="who")
+    assert repr(runs) == "Measurements(2 rows, y_ms [ms] over p=x, n, code by who)"
+    assert perfcore.read(path, kind="measurements").roles.parameters == {}
+    assert perfcore.read(path, wanted=(Measurements,)).roles.value is None
+
+
+def test_options_take_the_place_of_guesses(write):
+    runs = perfcore.read(write(RUNS), parameters="size", code="code,machine", system=())
+    assert repr(runs) == "Measurements(3 rows, time_s [s] over p=size, code by code machine)"
+
+
+def test_options_that_do_not_fit(write):
+    path = write(RUNS)
+    with pytest.raises(UnknownNameError, match="unknown column 'procz': did you mean 'procs'"):
+        perfcore.read(path, parameters="procz")
+    with pytest.raises(OptionError, match="measurements have one value column, not time_s, size"):
+        perfcore.read(path, kind="measurements", value="time_s,size")
+    with pytest.raises(OptionError, match="is given as parameter and as value"):
+        perfcore.read(path, parameters="size", value="size")
+
+
+BAD = {
+    "code,p,time_s\nlu,1,8\nlu,2,fast\nlu,4,2\n": r":3: time_s is 'fast'; a number is expected",
+    "code,p,time_s\nlu,1,8\nlu,2,4\nlu,4,2 s\n": r":4: time_s is '2 s'; a number is expected",
+    "code,p,time_s\nlu,1,8\nlu,many,4\nlu,4,2\n": r":3: p is 'many'; a number is expected",
+    "code;p;time_s\nlu;1;8\nlu;2;4,5\nlu;4;2\n": r":3: time_s is '4,5'; a number is expected",
+    "code,p,time_s\nlu,1,8\nlu,1_000,4\nlu,4,2\n": r":3: p is '1_000'; a number is expected",
+    "code,p,time_s\nlu,1,8\nlu,,4\nlu,4,2\n": r":3: p is empty; a number is expected.*--where 'p>0'",
+    "# made by hand\n\ncode,p,time_s\n\nlu,1,8\n\nlu,0,4\n": r":7: p is 0; a positive number .*--where 'p>0'",
+    'code,p,time_s\n"l\nu",1,8\nlu,-2,4\n': r":4: p is -2; a positive number",
+    "code,p,time_s\nlu,1,8\nlu,2,0\nlu,4,-1\n": r":3: time_s is 0 \(and in 1 more row\); .*--where 'time_s>0'",
+    "code,p,time_s\nlu,1,8\nlu,2,inf\n": r":3: time_s is inf; a positive number",
+    "code,p,time_s\nlu,1,8\n,2,4\n": r":3: code is empty; each row needs the name of its code",
+    "code,p,time_s\nlu,1,8\n\nlu,2,4\nlu,1,8\n": r":5: repeats line 2 in every column; .*--duplicates",
+    "code,p,time,unit\nlu,1,8,s\nlu,2,4000,ms\n": r": column 'unit' has several units \(s, ms\)",
+    "code,p,time_s\nlu,1,8\nlu,2\n": r":3: has 2 fields, but there are 3 columns",
+    "code,p,time_s\n": r":1: has column names but no rows",
+    "code,p,P\nlu,1,8\n": r":1: the column names 'code, p, P' must be",
+    "code,p,time_s\nlu,1,\nlu,2,\n": r": column 'time_s' holds no value at all",
+}
+
+
+@pytest.mark.parametrize("text", BAD, ids=lambda text: text[:40].encode("unicode_escape").decode())
+def test_bad_tables_are_refused_in_one_line_with_their_place(write, text):
+    with pytest.raises(PerfError, match=rf"runs\.csv{BAD[text]}") as caught:
+        perfcore.read(write(text)).observations()
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_lines_stay_right_after_a_selection(write):
+    text = "code,p,time_s\nlu,1,8\n\ncg,1,8\nlu,2,4\ncg,2,\ncg,0,4\n"
+    data = perfcore.read(write(text))
+    with pytest.raises(InputError, match=r"runs.csv:7: p is 0"):
+        data.where("code=cg").observations()
+    (note,) = data.where("code=cg").where("p>0").observations().notes
+    assert note.endswith("left out, without time_s: line 6")
+    assert data.where("code=lu").observations().value.tolist() == [8, 4]
+
+
+def test_rows_of_one_unit_can_be_chosen(write):
+    """As the message about several units advises."""
+    data = perfcore.read(write("code,p,time,unit\nlu,1,8,s\nlu,2,4000,ms\n")).where("unit=s")
+    assert data.roles.unit == "s"
+    assert data.observations().value.tolist() == [8]
+
+
+@pytest.mark.parametrize("first", ["1.1", "01", "1e5", "9007199254740993"])
+def test_names_that_look_like_numbers_stay_apart(write, first):
+    """Version 1.10 is not version 1.1: their runs are no repetitions of each other."""
+    second = {"1.1": "1.10", "01": "1", "1e5": "100000", "9007199254740993": "9007199254740992"}[first]
+    seen = perfcore.read(write(f"version,p,time_s\n{first},1,8\n{second},1,4\n"), code="version").observations()
+    assert seen.codes == (first, second)
+
+
+def test_numbers_in_text_are_read_to_the_last_bit(write):
+    values = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, 4.35]
+    rows = "".join(f"{k + 1},{value!r}\n" for k, value in enumerate(values))
+    assert perfcore.read(write("p,time_s\n" + rows)).table["time_s"].tolist() == values
+
+
+def test_decimals_dates_and_truth_values_of_parquet(tmp_path):
+    import duckdb
+
+    path = tmp_path / "runs.parquet"
+    duckdb.sql(
+        f"COPY (SELECT 'lu' AS code, 2::UTINYINT AS p, 1.25::DECIMAL(9, 3) AS time_s, true AS best, "
+        f"DATE '2020-05-17' AS day) TO '{path}' (FORMAT parquet)"
+    )
+    data = perfcore.read(path)
+    assert data.observations().value.tolist() == [1.25]
+    assert data.table["day"].tolist() == ["2020-05-17"]
+    assert len(data.where("best=true").table) == 1
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("written")
+
+
+texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8).filter(
+    lambda text: text.strip() == text
+)
+rows = st.lists(
+    st.tuples(texts.map("x{}".format), st.integers(1, 2**53), st.one_of(st.none(), st.floats(1e-300, 1e300))),
+    min_size=1,
+    max_size=6,
+)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(rows=rows)
+def test_what_is_written_reads_back(folder, ending, rows):
+    table = pd.DataFrame(rows, columns=["code", "p", "time_s"]).astype({"time_s": float})
+    data = Measurements(table)
+    perfcore.write(data, folder / f"runs{ending}")
+    back = perfcore.read(folder / f"runs{ending}")
+    assert back.roles == data.roles
+    assert back.table["code"].tolist() == table["code"].tolist()
+    assert back.table["p"].tolist() == table["p"].tolist()
+    np.testing.assert_array_equal(back.table["time_s"], table["time_s"])
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_types_of_pandas_are_written(tmp_path, ending):
+    table = pd.DataFrame(
+        {
+            "code": pd.Categorical(["lu", "cg"]),
+            "host": pd.array(["a,b", None], dtype="string"),
+            "p": pd.array([1, 2], dtype="Int64"),
+            "time_s": pd.array([8.5, None], dtype="Float64"),
+            'a "b", c': [1, 2],
+            "when": pd.to_datetime(["2020-05-17", "2021-05-17"]),
+        }
+    )
+    perfcore.write(Measurements(table), tmp_path / f"runs{ending}")
+    back = perfcore.read(tmp_path / f"runs{ending}").table
+    assert list(back.columns) == list(table.columns)
+    assert back["code"].tolist() == ["lu", "cg"]
+    assert back["host"].isna().tolist() == [False, True]
+    assert (back["p"].tolist(), back["time_s"].tolist()[0]) == ([1, 2], 8.5)
+    assert back["time_s"].isna().tolist() == [False, True]
+    assert back["when"].tolist()[0].startswith("2020-05-17")
+
+
+def test_parquet_keeps_that_they_are_measurements(tmp_path):
+    data = Measurements(pd.DataFrame({"x": [1, 2], "y": [8.0, 4.0]}), "x", "y")
+    perfcore.write(data, tmp_path / "runs.parquet")
+    assert isinstance(perfcore.read(tmp_path / "runs.parquet"), Measurements)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_columns_are_not_renamed_in_silence(tmp_path, ending):
+    """Neither format tells names apart by case alone; a pandas table does."""
+    data = Measurements(pd.DataFrame({"code": ["lu"], "p": [1], "time_s": [8.0], "Code": ["x"]}), code="code")
+    with pytest.raises(DataError, match="Code"):
+        perfcore.write(data, tmp_path / f"runs{ending}")
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["npb_mpi_picluster", "mlperf_training", "hecbiosim_gromacs_runs"])
+def test_published_tables_are_read_whole(real_data, tmp_path, name):
+    """Cell by cell as pandas reads them, and the same again by way of Parquet."""
+    path = real_data / "scaling" / f"{name}.csv"
+    plain = pd.read_csv(path)
+    perfcore.write(perfcore.read(path), tmp_path / "copy.parquet")
+    for data in (perfcore.read(path), perfcore.read(tmp_path / "copy.parquet")):
+        assert list(data.table.columns) == list(plain.columns)
+        for column in plain.columns:
+            here, there = data.table[column], plain[column]
+            assert here.isna().tolist() == there.isna().tolist()
+            if there.dtype.kind in "if":
+                np.testing.assert_array_equal(here.to_numpy(float), there.to_numpy(float))
+            else:
+                assert here.dropna().astype(str).tolist() == there.dropna().astype(str).tolist()
