@@ -99,6 +99,55 @@ PICL_OLD = """\
 19 0 950 0
 """
 
+MPSTAT = """\
+{"sysstat": {
+  "hosts": [
+    {
+      "nodename": "node7", "sysname": "Linux", "number-of-cpus": 2, "date": "11/21/26",
+      "statistics": [
+        {"timestamp": "23:59:59", "cpu-load": [
+          {"cpu": "all", "usr": 50.00, "nice": 0.00, "sys": 5.00, "iowait": 20.00, "steal": 5.00, "idle": 20.00},
+          {"cpu": "0", "usr": 90.00, "nice": 0.00, "sys": 10.00, "iowait": 0.00, "steal": 0.00, "idle": 0.00}]},
+        {"timestamp": "00:00:00", "cpu-load": [
+          {"cpu": "all", "usr": 0.00, "nice": 25.00, "sys": 0.00, "iowait": 0.00, "steal": 0.00, "idle": 75.00},
+          {"cpu": "1", "usr": 0.00, "nice": 0.00, "sys": 0.00, "iowait": 0.00, "steal": 0.00, "idle": 0.00}]}
+      ]
+    }
+  ]
+}}
+"""
+SADF_JSON = """\
+{"sysstat": {
+  "hosts": [
+    {"nodename": "node7", "file-date": "2019-04-18", "timezone": "GMT", "statistics": [
+      {"timestamp": {"date": "2019-04-18", "time": "13:20:19", "tz": "UTC", "interval": 10},
+       "cpu-load": [{"cpu": "all", "usr": 2.0, "sys": 1.5, "iowait": 0.5, "steal": 0.0, "idle": 96.0}],
+       "memory": {"memfree": 7}},
+      {"timestamp": {"date": "2019-04-18", "time": "13:20:29", "tz": "UTC", "interval": 10},
+       "cpu-load": [{"cpu": "all", "usr": 30.0, "sys": 20.0, "iowait": 0.0, "steal": 0.0, "idle": 50.0}]}
+    ], "restarts": []}
+  ]
+}}
+"""
+SADF_TABLE = """\
+# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;%steal;%idle
+node7;10;2019-04-18 13:20:19 UTC;-1;2.00;0.00;1.50;0.50;0.00;96.00
+node7;10;2019-04-18 13:20:29 UTC;-1;30.00;0.00;20.00;0.00;0.00;50.00
+# hostname;interval;timestamp;IFACE;rxpck/s;txpck/s
+node7;10;2019-04-18 13:20:19 UTC;eth0;1.00;2.00
+node7;-1;2019-04-18 13:37:29 UTC;LINUX-RESTART\t(2 CPU)
+# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;%steal;%idle
+node7;10;2019-04-18 13:54:35 UTC;-1;0.00;0.00;0.00;0.00;0.00;100.00
+"""
+PROMETHEUS = """\
+{"status": "success", "data": {"resultType": "matrix", "result": [
+  {"metric": {"__name__": "node_load1", "instance": "a:9100", "job": "node"},
+   "values": [[1435781430.5, "0.25"], [1435781445.5, "NaN"], [1435781460.5, "1e1"]]},
+  {"metric": {"__name__": "node_load1", "instance": "b:9100", "job": "node"},
+   "values": [[1435781445.5, "+Inf"], [1435781460.5, "3"]]}
+]}}
+"""
+
 SAMPLES = {
     "csv": [
         ("curve.csv", CURVE),
@@ -110,4 +159,7 @@ SAMPLES = {
     "paje": [("states.trace", PAJE)],
     "paraver": [("run.prv", PARAVER)],
     "picl": [("new.trf", PICL_NEW), ("old.trf", PICL_OLD)],
+    "mpstat": [("cpu.json", MPSTAT)],
+    "sadf": [("cpu.json", SADF_JSON), ("cpu.csv", SADF_TABLE)],
+    "prometheus": [("load.json", PROMETHEUS)],
 }

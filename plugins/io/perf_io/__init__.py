@@ -40,3 +40,16 @@ def register_readers(register: Register) -> None:
         help="PICL traces, new and old format",
         suffixes=(".trf", ".picl"),
     )
+    register("mpstat", "perf_io.mpstat:MpstatReader", help="processors, by mpstat -o JSON", suffixes=(".json",))
+    register(
+        "sadf",
+        "perf_io.sadf:SadfReader",
+        help="processors, by sadf -j or sadf -d of sysstat",
+        suffixes=(".json", ".txt", ".csv"),
+    )
+    register(
+        "prometheus",
+        "perf_io.prometheus:PrometheusReader",
+        help="answers of Prometheus to range queries",
+        suffixes=(".json",),
+    )
