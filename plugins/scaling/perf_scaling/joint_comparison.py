@@ -11,6 +11,7 @@ import numpy.typing as npt
 from perf_scaling import joint_solver
 from perf_scaling.characteristic import by_growth, characteristics, measured_design
 from perf_scaling.goodness import information, r_squared
+from perf_scaling.joint_descent import is_worth_compiling
 from perf_scaling.joint_options import JOINT_CRITERIA, JointOptions
 from perf_scaling.joint_problem import JointProblem, components
 from perf_scaling.joint_solver import JointFit, JointStatus
@@ -27,6 +28,10 @@ Floats = npt.NDArray[np.float64]
 
 # Residuals beyond so many standard deviations count as large: 95% efficiency at normal errors (Huber's constant).
 _TUNING = 1.345
+
+
+# Two ends, each by some steps of a search for a root.
+_FITS_OF_A_PROFILE = 14
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,8 @@ class JointComparison:
                 for members in itertools.combinations_with_replacement(range(len(candidates)), size)
             ]
         self._check_counts()
+        largest = self.problem(max(self.combinations, key=len))
+        self._compiled = is_worth_compiling(largest, self._number_of_fits(largest))
 
     def problem(self, members: tuple[int, ...]) -> JointProblem:
         """The least-squares problem of one combination."""
@@ -98,7 +105,9 @@ class JointComparison:
     def solve(self, members: tuple[int, ...], starts: int) -> JointFit:
         """The fit of one combination, with the loss and the bounds of the options."""
         problem, options = self.problem(members), self.options
-        fit = joint_solver.solve(problem, starts=starts, rng=options.seed, positive=options.positive)
+        fit = joint_solver.solve(
+            problem, starts=starts, rng=options.seed, positive=options.positive, compiled=self._compiled
+        )
         if options.loss == "linear":
             return fit
         from scipy.stats import median_abs_deviation
@@ -120,8 +129,10 @@ class JointComparison:
         found = []
         with progress.bar("comparing joint models", len(self.combinations)) as advance:
             for members in self.combinations:
-                # One start from the data each; the chosen model is fitted again with all starts.
-                fit = self.solve(members, 1)
+                # One start each where starts cost time, which a doubled function always does: nothing compiled fits
+                # it. The chosen model is fitted again with all starts.
+                cheap = self._compiled and len(set(members)) == len(members)
+                fit = self.solve(members, self.options.starts if cheap else 1)
                 found.append(_Compared(members, fit, self._candidate(members, fit)))
                 advance(1)
         return sorted(found, key=self._place)
@@ -168,6 +179,13 @@ class JointComparison:
         if not fit.undetermined.any() and (fit.theta < 0.0).any():
             notes.append("negative parameters")
         return Candidate(tuple(self.names[f] for f in members), figures, ", ".join(notes))
+
+    def _number_of_fits(self, problem: JointProblem) -> int:
+        """About how many optima the options ask for."""
+        options = self.options
+        refits = {"bootstrap": options.draws, "profile": _FITS_OF_A_PROFILE * problem.n_parameters}
+        cells = len(np.unique(problem.cell)) if options.validate else 0
+        return len(self.combinations) + options.starts + cells + refits.get(options.intervals, 0)
 
     def _check_counts(self) -> None:
         """Leave out combinations with more parameters than observations; a doubled function has fewer directions.

@@ -14,6 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import t as student
 
 from perf_scaling import trust_region
+from perf_scaling.joint_descent import CompressedProblem
 from perf_scaling.joint_problem import JointProblem
 from perf_scaling.joint_solver import MOST_EVALUATIONS, JointFit
 
@@ -142,6 +143,7 @@ class _Profile:
         error = float(np.sqrt(fit.covariance[index, index]))
         # A parameter at a bound has no error of its own.
         self.unit = error if error > 0.0 else max(abs(self.estimate), _PRECISION)
+        self.compressed = CompressedProblem.of(problem) if fit.compiled else None
         self.known = {self.estimate: (0.0, fit.theta[self.others])}
         self.lowest = fit.sum_of_squares
         self.converged = True
@@ -151,25 +153,31 @@ class _Profile:
         if value in self.known:
             return self.known[value][0]
         nearest = min(self.known, key=lambda other: abs(other - value))
-        others = self.others
+        others, start = self.others, self.known[nearest][1]
 
         def whole(part: Floats) -> Floats:
             theta = np.empty(len(others))
             theta[others], theta[self.index] = part, value
             return theta
 
+        if self.compressed is not None and (quick := self.compressed.descend(whole(start), self.index)) is not None:
+            return self._met(value, quick.objective, quick.theta[others])
         found = trust_region.solve(
             lambda part: self.problem.residuals(whole(part)),
             lambda part: self.problem.jacobian(whole(part))[:, others],
-            self.known[nearest][1],
+            start,
             lower=np.zeros(int(others.sum())) if self.fit.positive else None,
             max_evaluations=MOST_EVALUATIONS,
             polish=False,
         )
         self.converged &= found.status is trust_region.Status.CONVERGED
-        self.lowest = min(self.lowest, found.sum_of_squares)
-        rise = max(found.sum_of_squares - self.fit.sum_of_squares, 0.0)
-        self.known[value] = (float(np.sqrt(rise / self.variance)), found.theta)
+        return self._met(value, found.sum_of_squares, found.theta)
+
+    def _met(self, value: float, squares: float, others: Floats) -> float:
+        """Keep the least sum of squares at a value with the other parameters there; its distance."""
+        self.lowest = min(self.lowest, squares)
+        rise = max(squares - self.fit.sum_of_squares, 0.0)
+        self.known[value] = (float(np.sqrt(rise / self.variance)), others)
         return self.known[value][0]
 
     def end(self, direction: float, limit: float) -> float:

@@ -100,7 +100,7 @@ class JointProblem:
         return np.flatnonzero(np.arange(self.n_systems) != self.reference)
 
     @cached_property
-    def _place(self) -> Integers:
+    def place(self) -> Integers:
         """(S,) int: place of each system among the fitted ones, -1 for the reference."""
         place = np.full(self.n_systems, -1)
         place[self.fitted_systems] = np.arange(len(self.fitted_systems))
@@ -121,7 +121,7 @@ class JointProblem:
         if system == self.reference:
             raise ValueError(f"system {system} is the reference: its inverse speed is 1 and is not fitted")
         before = self.n_functions * self.n_codes + function * len(self.fitted_systems)
-        return before + int(self._place[system])
+        return before + int(self.place[system])
 
     def pack(self, w: Floats, v: Floats) -> Floats:
         """Parameters theta (P,) from w (m, C) and v (m, S); the reference's v is left out and must be 1."""
@@ -156,7 +156,7 @@ class JointProblem:
     def _columns(self) -> tuple[Integers, Integers, Integers]:
         """Columns of each row's w; the rows not on the reference system; columns of their v."""
         m, functions = self.n_functions, np.arange(self.n_functions)
-        place = self._place[self.system]
+        place = self.place[self.system]
         fitted = np.flatnonzero(place >= 0)
         speed_columns = m * self.n_codes + functions * len(self.fitted_systems) + place[fitted, None]
         return functions * self.n_codes + self.code[:, None], fitted, speed_columns

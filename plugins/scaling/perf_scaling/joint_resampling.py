@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from perf_scaling import trust_region
 from perf_scaling.jacobian_factor import JacobianFactor
+from perf_scaling.joint_descent import CompressedProblem
 from perf_scaling.joint_problem import JointProblem
 from perf_scaling.joint_solver import JointFit, refine, search
 from perf_scaling.joint_start import data_driven_start
@@ -88,11 +89,14 @@ def bootstrap(
     """
     generator = np.random.default_rng(rng)
     cells, cell = np.unique(problem.cell, return_inverse=True)
+    compressed = CompressedProblem.of(problem) if fit.compiled else None
     found = []
     for _ in range(draws):
         weights = generator.standard_exponential(len(cells))
-        one = _refit(problem.weighted(weights[cell]), fit)
-        if one.status is trust_region.Status.CONVERGED:
+        quick = compressed.weighted(cells, weights).descend(fit.theta) if compressed else None
+        if quick is not None:
+            found.append(quick.theta)
+        elif (one := _refit(problem.weighted(weights[cell]), fit)).status is trust_region.Status.CONVERGED:
             found.append(one.theta)
         advance(1)
     return Bootstrap(np.array(found).reshape(-1, problem.n_parameters), draws - len(found))
@@ -121,9 +125,13 @@ def leave_one_cell_out(
     """
     cell = problem.cell
     predictions = np.full(problem.n_rows, np.nan)
+    compressed = CompressedProblem.of(problem) if fit.compiled else None
     for one in np.unique(cell):
         left = cell == one
-        if not left.all():
+        quick = compressed.weighted(np.array([one]), np.zeros(1)).descend(fit.theta) if compressed else None
+        if quick is not None:
+            predictions[left] = problem.subset(left).predict(quick.theta)
+        elif not left.all():
             rest = _refit(problem.subset(~left), fit)
             free = ~rest.at_bound
             removed = problem.subset(left)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -10,9 +11,10 @@ import numpy.typing as npt
 
 from perf_scaling import trust_region
 from perf_scaling.jacobian_factor import JacobianFactor
+from perf_scaling.joint_descent import CompressedProblem, Descent, evaluate
 from perf_scaling.joint_gauge import in_gauge, same_functions
 from perf_scaling.joint_problem import JointProblem
-from perf_scaling.joint_start import data_driven_start, random_start
+from perf_scaling.joint_start import alternate, data_driven_start, random_inverse_speeds
 from perf_scaling.robust_losses import influence
 
 __all__ = ["MOST_EVALUATIONS", "JointFit", "JointStatus", "asymptotic_covariance", "refine", "search", "solve"]
@@ -79,6 +81,7 @@ class JointFit:
     positive : bool
     loss : str
     loss_scale : float
+    compiled : bool
         What was asked for; refits ask for the same.
     """
 
@@ -102,6 +105,7 @@ class JointFit:
     positive: bool
     loss: str
     loss_scale: float
+    compiled: bool
 
     @property
     def r(self) -> Floats:
@@ -129,6 +133,7 @@ def solve(
     positive: bool = False,
     loss: str = "linear",
     loss_scale: float = 1.0,
+    compiled: bool = True,
 ) -> JointFit:
     """Fit work and inverse speeds.
 
@@ -149,6 +154,9 @@ def solve(
         A name in `perf_scaling.robust_losses.LOSSES`; "linear" is least squares.
     loss_scale : float
         Size of a residual, with its factors, from which a robust loss counts it as large.
+    compiled : bool
+        Try the compiled way first, a hundred times as fast; `perf_scaling.joint_descent.is_worth_compiling` weighs it
+        against loading the kernels. A robust loss, bounds and what it cannot decide go the careful way in any case.
 
     Returns
     -------
@@ -168,42 +176,47 @@ def solve(
     >>> fit.status.value, np.round(fit.w, 12), np.round(fit.r, 12)
     ('converged', array([[1., 2.]]), array([[1. , 0.5]]))
     """
-    generator = np.random.default_rng(rng)
-    begins = [data_driven_start(problem)] + [random_start(problem, generator) for _ in range(starts - 1)]
-    found = [search(problem, theta, positive=positive, loss=loss, loss_scale=loss_scale) for theta in begins]
+    compiled = compiled and loss == "linear" and not positive
+    compressed = CompressedProblem.of(problem) if compiled else None
+    found: list[Descent | trust_region.Solution] = []
+    for v in _beginnings(problem, starts, rng):
+        quick = compressed.search(v) if compressed else None
+        if quick is not None:
+            found.append(quick)
+            continue
+        theta = data_driven_start(problem) if v is None else alternate(problem, v)
+        found.append(search(problem, theta, positive=positive, loss=loss, loss_scale=loss_scale))
     best = min(found, key=lambda one: one.objective)
     same = best.objective * (1.0 + _SAME_OPTIMUM) + _EXACT * float(problem.target @ problem.target)
-    free = ~best.at_bound
-    factor = JacobianFactor.of(best.jacobian[:, free])
-    covariance = np.zeros((problem.n_parameters, problem.n_parameters))
-    covariance[np.ix_(free, free)] = asymptotic_covariance(factor, best.residuals, loss, loss_scale)
-    undetermined = np.zeros(problem.n_parameters, dtype=bool)
-    undetermined[free] = factor.undetermined
-    errors = np.where(undetermined | best.at_bound, np.nan, np.sqrt(np.diag(covariance)))
+    judged = _judged_quickly(problem, best) if isinstance(best, Descent) else _judged(best, loss, loss_scale)
+    hidden = judged.undetermined | judged.at_bound
+    errors = np.where(hidden, np.nan, np.sqrt(np.diagonal(judged.covariance)))
     w, v = problem.unpack(best.theta)
     w_errors, v_errors = problem.unpack(errors)
     v_errors[:, problem.reference_system] = 0.0
+    sum_of_squares = float(judged.residuals @ judged.residuals)
     return JointFit(
         w=w,
         v=v,
         theta=best.theta,
         w_errors=w_errors,
         v_errors=v_errors,
-        residuals=best.residuals,
-        jacobian=best.jacobian,
-        sum_of_squares=best.sum_of_squares,
-        objective=best.objective,
-        rank=factor.rank,
-        covariance=covariance,
-        undetermined=undetermined,
-        at_bound=best.at_bound,
-        status=_status(best, undetermined, problem.n_functions * problem.n_codes),
+        residuals=judged.residuals,
+        jacobian=judged.jacobian,
+        sum_of_squares=sum_of_squares,
+        objective=sum_of_squares if loss == "linear" else best.objective,
+        rank=judged.rank,
+        covariance=judged.covariance,
+        undetermined=judged.undetermined,
+        at_bound=judged.at_bound,
+        status=_status(best, judged.undetermined, problem.n_functions * problem.n_codes),
         starts=starts,
         starts_reached=sum(one.objective <= same for one in found),
         evaluations=sum(one.evaluations for one in found),
         positive=positive,
         loss=loss,
         loss_scale=loss_scale,
+        compiled=compiled,
     )
 
 
@@ -271,6 +284,46 @@ def search(
     return replace(final, evaluations=final.evaluations + roughly.evaluations)
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """What the data say at an optimum; the names are those of `JointFit`."""
+
+    residuals: Floats
+    jacobian: Floats
+    rank: int
+    covariance: Floats
+    undetermined: Flags
+    at_bound: Flags
+
+
+def _judged(found: trust_region.Solution, loss: str, loss_scale: float) -> _Judged:
+    free, count = ~found.at_bound, len(found.theta)
+    factor = JacobianFactor.of(found.jacobian[:, free])
+    covariance, undetermined = np.zeros((count, count)), np.zeros(count, dtype=bool)
+    covariance[np.ix_(free, free)] = asymptotic_covariance(factor, found.residuals, loss, loss_scale)
+    undetermined[free] = factor.undetermined
+    return _Judged(found.residuals, found.jacobian, factor.rank, covariance, undetermined, found.at_bound)
+
+
+def _judged_quickly(problem: JointProblem, found: Descent) -> _Judged:
+    """The same for an optimum that is known to determine every parameter, by least squares."""
+    residuals, jacobian = evaluate(problem, found.theta)
+    spare, count = problem.n_rows - problem.n_parameters, problem.n_parameters
+    variance = float(residuals @ residuals) / spare if spare else np.nan
+    covariance = variance * (found.inverse_root.T @ found.inverse_root)
+    none = np.zeros(count, dtype=bool)
+    return _Judged(residuals, jacobian, count, covariance, none, none)
+
+
+def _beginnings(problem: JointProblem, starts: int, rng: np.random.Generator | int) -> Iterator[Floats | None]:
+    """Inverse speeds (m, S) to start from; None for what the data say."""
+    yield None
+    if starts > 1:
+        generator = np.random.default_rng(rng)
+        for _ in range(starts - 1):
+            yield random_inverse_speeds(problem, generator)
+
+
 def _inside(problem: JointProblem, theta: Floats) -> Floats:
     """Theta with negative and tiny entries raised to a part of the size of their function's others."""
     w, v = problem.unpack(theta)
@@ -278,11 +331,11 @@ def _inside(problem: JointProblem, theta: Floats) -> Floats:
     return problem.pack(raised[0], raised[1])
 
 
-def _status(found: trust_region.Solution, undetermined: Flags, first_speed: int) -> JointStatus:
+def _status(found: Descent | trust_region.Solution, undetermined: Flags, first_speed: int) -> JointStatus:
     # An inverse speed that no code has work for may have any size.
     huge = (np.abs(found.theta) > _LARGEST_INVERSE_SPEED) & ~undetermined
     if huge[first_speed:].any():
         return JointStatus.NO_REFERENCE
-    if found.status is not trust_region.Status.CONVERGED:
+    if not isinstance(found, Descent) and found.status is not trust_region.Status.CONVERGED:
         return JointStatus.NOT_CONVERGED
     return JointStatus.UNDETERMINED if undetermined.any() else JointStatus.CONVERGED

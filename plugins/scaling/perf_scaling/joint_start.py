@@ -8,7 +8,7 @@ import numpy.typing as npt
 from perf_scaling.joint_gauge import same_functions
 from perf_scaling.joint_problem import JointProblem
 
-__all__ = ["alternate", "cell_fits", "data_driven_start", "random_start", "rank_one"]
+__all__ = ["alternate", "cell_fits", "data_driven_start", "random_inverse_speeds", "random_start", "rank_one"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -44,11 +44,16 @@ def data_driven_start(problem: JointProblem) -> Floats:
     return alternate(problem, v)
 
 
-def random_start(problem: JointProblem, rng: np.random.Generator) -> Floats:
-    """Parameters (P,) from inverse speeds of random size around the reference's, log-normal with sigma 1."""
+def random_inverse_speeds(problem: JointProblem, rng: np.random.Generator) -> Floats:
+    """Inverse speeds v (m, S) of random size around the reference's, log-normal with sigma 1."""
     v = np.exp(rng.standard_normal((problem.n_functions, problem.n_systems)))
     v[:, problem.reference_system] = 1.0
-    return alternate(problem, v)
+    return v
+
+
+def random_start(problem: JointProblem, rng: np.random.Generator) -> Floats:
+    """Parameters (P,) from `random_inverse_speeds`."""
+    return alternate(problem, random_inverse_speeds(problem, rng))
 
 
 def cell_fits(problem: JointProblem) -> tuple[Floats, Floats]:
