@@ -2,7 +2,7 @@
 
 Needs the extra ``bench``.
 
-python benchmarks/scaling_models.py                  # some two minutes
+python benchmarks/scaling_models.py                  # about a minute
 python benchmarks/scaling_models.py --only joint     # individual, joint, larger or start
 """
 
