@@ -26,8 +26,8 @@ class Formula:
     """A formula in named variables; equal to another if both have the same canonical text.
 
     Numbers are floats. Operators, from the loosest: ``or``, ``and``, ``not``; one of ``< <= > >= == !=``; ``+ -``;
-    ``* /``; signs; ``^``, also written ``**``, which groups from the right. Functions: abs, cbrt, ceil, exp, floor,
-    log (natural), log10, log2, max, min (of two), sqrt.
+    ``* / %``; signs; ``^``, also written ``**``, which groups from the right. ``a % b`` is the remainder with the sign
+    of ``b``, as in Python. Functions: abs, cbrt, ceil, exp, floor, log (natural), log10, log2, max, min, sqrt.
 
     Parameters
     ----------

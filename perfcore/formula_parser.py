@@ -38,10 +38,10 @@ SPACE = " \t\r\n"
 _TOKEN = re.compile(
     r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<symbol>\*\*|[<>=!]=|[-+*/^(),<>])"
+    r"|(?P<symbol>\*\*|[<>=!]=|[-+*/%^(),<>])"
     rf"|[{SPACE}]+"
 )
-_ACCEPTED = "accepted are numbers, names, functions, + - * / ^ ( ) < <= > >= == != and or not"
+_ACCEPTED = "accepted are numbers, names, functions, + - * / % ^ ( ) < <= > >= == != and or not"
 # What people type by habit from other languages or copy from a paper.
 _INSTEAD = {"=": "==", "!": "not", "&": "and", "|": "or", "\u00d7": "*", "\u00b7": "*", "\u2212": "-"}
 
@@ -181,10 +181,14 @@ class Parser:
                 f"{UnknownNameError('function', name, self.functions)}; for a product write {name}*(...)", token
             )
         rule = self.functions[token.text]
-        arguments = self.arguments()
-        if len(arguments) != (wanted := len(rule.operands)):
-            self.refuse(f"{name} takes {wanted} argument{'s' * (wanted > 1)}, not {len(arguments)}", token)
-        return self.counted(Operation(rule, tuple(arguments)), token)
+        arguments, wanted = self.arguments(), len(rule.operands)
+        if len(arguments) < wanted or wanted == 1 < len(arguments):
+            expected = "two arguments or more" if wanted == 2 else "one argument"
+            self.refuse(f"{name} takes {expected}, not {len(arguments)}", token)
+        found = self.counted(Operation(rule, tuple(arguments[:wanted])), token)
+        for argument in arguments[wanted:]:  # max(a, b, c) is max(max(a, b), c)
+            found = self.counted(Operation(rule, (found, argument)), token)
+        return found
 
     def arguments(self) -> list[Node]:
         """Read what stands in the parentheses after the name of a function."""

@@ -20,6 +20,7 @@ __all__ = [
     "OR",
     "POWER",
     "PREFIX",
+    "REDUCTIONS",
     "Node",
     "Number",
     "Operation",
@@ -56,7 +57,7 @@ INFIX = {
     **_rules(COMPARISON, (SUM, SUM), {"<": "less", "<=": "less_equal", "==": "equal"}),
     **_rules(COMPARISON, (SUM, SUM), {">": "greater", ">=": "greater_equal", "!=": "not_equal"}),
     **_rules(SUM, (SUM, PRODUCT), {"+": "add", "-": "subtract"}),
-    **_rules(PRODUCT, (PRODUCT, SIGN), {"*": "multiply", "/": "divide"}),
+    **_rules(PRODUCT, (PRODUCT, SIGN), {"*": "multiply", "/": "divide", "%": "mod"}),
     **_rules(POWER, (ATOM, SIGN), {"^": "power"}),
 }
 INFIX["**"] = INFIX["^"]
@@ -68,6 +69,8 @@ FUNCTIONS = {
     **_rules(ATOM, (OR,), {name: name for name in _ONE_ARGUMENT}),
     **_rules(ATOM, (OR, OR), {"max": "maximum", "min": "minimum"}),
 }
+# Over the copies of what is replicated; only structural models have such, so only they ask for these.
+REDUCTIONS = _rules(ATOM, (OR,), {"sum_over": "add", "max_over": "maximum", "min_over": "minimum"})
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -11,22 +11,44 @@ from perfcore.errors import PerfError
 from perfcore.options import OptionField
 from perfcore.registry import registry
 
-__all__ = ["FitterCommand", "fitter_option", "key_values"]
+__all__ = ["FitterCommand", "RepresentationCommand", "fitter_option", "key_values", "representation_option"]
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def fitter_option(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def fitter_option(default: str) -> Decorator:
     """The option ``--fitter`` of a `FitterCommand`."""
+    return _choosing(FitterCommand, "fitter", default, "What fits.")
 
+
+def representation_option(default: str) -> Decorator:
+    """The option ``--as`` of a `RepresentationCommand`; the function gets it as ``representation``."""
+    return _choosing(RepresentationCommand, "representation", default, "What the samples become.")
+
+
+def _choosing(command: type[ImplementationCommand], parameter: str, default: str, text: str) -> Decorator:
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        return [name for name in registry().entries("fitters") if name.startswith(incomplete)]
+        return [name for name in registry().entries(command.kind) if name.startswith(incomplete)]
 
     return click.option(
-        "--fitter", default=default, show_default=True, metavar="NAME", shell_complete=complete, help="What fits."
-    )
+        f"--{command.flag}", parameter, default=default, show_default=True, metavar="NAME", shell_complete=complete,
+        help=text,
+    )  # fmt: skip
 
 
-class FitterCommand(click.Command):
-    """A command with an option ``--fitter``; the options of the named fitter, and of what it selects, join its own."""
+class ImplementationCommand(click.Command):
+    """A command with an option that names an implementation, whose options, and those of what it selects, join its own.
+
+    Attributes
+    ----------
+    kind : str
+        What the option names, such as ``"fitters"``.
+    flag : str
+        The option, without dashes.
+    """
+
+    kind: ClassVar[str]
+    flag: ClassVar[str]
 
     def make_context(
         self,
@@ -35,7 +57,7 @@ class FitterCommand(click.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """Look for the fitter's name before the arguments are parsed."""
+        """Look for the implementation's name before the arguments are parsed."""
         self._given = _peek(args)
         return super().make_context(info_name, args, parent, **extra)
 
@@ -47,11 +69,11 @@ class FitterCommand(click.Command):
         from perfcore.fitting import option_fields
 
         given = getattr(self, "_given", {})
-        name = given.get("fitter") or str(next(p.default for p in self.params if p.name == "fitter"))
+        name = given.get(self.flag) or str(next(p.default for p in self.params if f"--{self.flag}" in p.opts))
         try:
-            implementation = registry().load("fitters", name)
+            implementation = registry().load(self.kind, name)
             groups = option_fields(implementation, given)
-        except PerfError:  # an unknown fitter is reported when the fit is asked for
+        except PerfError:  # an unknown name is reported when the implementation is asked for
             return []
         return [(part or name, [_as_click(field) for field in fields]) for part, fields in groups.items() if fields]
 
@@ -65,6 +87,20 @@ class FitterCommand(click.Command):
         for title, records in sections:
             with formatter.section(title):
                 formatter.write_dl([record for record in records if record is not None])
+
+
+class FitterCommand(ImplementationCommand):
+    """A command with an option ``--fitter``."""
+
+    kind = "fitters"
+    flag = "fitter"
+
+
+class RepresentationCommand(ImplementationCommand):
+    """A command with an option ``--as`` that names a representation of stochastic values."""
+
+    kind = "representations"
+    flag = "as"
 
 
 def _peek(args: Sequence[str]) -> dict[str, str]:

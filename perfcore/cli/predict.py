@@ -1,4 +1,4 @@
-"""``perf predict``: a model's values at given points."""
+"""``perf predict``: a model's values at given points, or the distribution that a structural model predicts."""
 
 from __future__ import annotations
 
@@ -9,46 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.cli._structural import evaluation_options, given_quantities, report, with_option
+from perfcore.ranges import parse_values
 
 if TYPE_CHECKING:
     from perfcore.model import Model
 
-__all__ = ["command", "parse_values"]
-
-_MOST_POINTS = 10_000_000
-
-
-def parse_values(text: str) -> list[float]:
-    """``1,2,3``, ``FIRST..LAST:STEP`` or ``FIRST..LAST*FACTOR`` as numbers.
-
-    Examples
-    --------
-    >>> parse_values("0..10:5"), parse_values("1..64*4"), parse_values("1,64")
-    ([0.0, 5.0, 10.0], [1.0, 4.0, 16.0, 64.0], [1.0, 64.0])
-    """
-    found: list[float] = []
-    for part in text.split(","):
-        first_text, dots, rest = part.partition("..")
-        if not dots:
-            found.append(float(part))
-            continue
-        by = "*" if "*" in rest else ":"
-        last_text, _, step_text = rest.partition(by)
-        first, last, step = float(first_text), float(last_text), float(step_text)
-        if by == ":":
-            count = (last - first) / step
-            if not 0 <= count < _MOST_POINTS:
-                raise ValueError
-            found += [first + k * step for k in range(int(count + 1e-9) + 1)]
-        else:
-            if not (0 < first <= last < float("inf") and step > 1.0):
-                raise ValueError
-            while first <= last * (1 + 1e-9):
-                found.append(first)
-                first *= step
-    if not all(abs(value) < float("inf") for value in found):
-        raise ValueError
-    return found
+__all__ = ["command"]
 
 
 @click.command()
@@ -56,22 +23,64 @@ def parse_values(text: str) -> list[float]:
 @click.option(
     "--at",
     "places",
-    required=True,
     multiple=True,
     metavar="NAME=...",
     help="Points: t=1,2,3, t=0..100:10 or p=1..1024*2; for codes and systems names. Once for each variable.",
 )
 @click.option("--interval", type=float, help="Coverage of bounds to print, such as 0.95.")
+@with_option
+@evaluation_options
+@click.option("--plot", "picture", type=click.Path(), help="Draw the distribution: .png, .svg, .pdf or .html.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(model: str, places: Sequence[str], interval: float | None, as_json: bool) -> None:
-    """Predict with MODEL, a file that `perf fit -o` wrote.
+def command(
+    model: str,
+    places: Sequence[str],
+    interval: float | None,
+    words: Sequence[str],
+    picture: str | None,
+    as_json: bool,
+    **options: str | int | None,
+) -> None:
+    """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
 
-    Variables that are left out and have names, such as code and system, take all of them.
+    A fitted model takes --at and --interval; variables that are left out and have names, such as code and system, take
+    all of them. A structural model takes the other options.
 
     \b
     perf predict model.json --at t=0..10000:500 --interval 0.95 --json
     perf predict model.json --at p=64..4096*2 --at code=SP --at system=T3D
+    perf predict sor.toml --with iterations=200 --plot sor.png
     """
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if model.lower().endswith(".toml"):
+        if places or interval is not None:
+            raise click.UsageError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
+        _predict_structural(model, words, chosen, picture, as_json)
+        return
+    if words or chosen or picture is not None:
+        used = next(iter(chosen), "plot" if picture is not None else "with")
+        raise click.UsageError(f"--{used} is for structural models (.toml); {model} takes --at and --interval")
+    if not places:
+        raise click.UsageError("Missing option '--at'")
+    _predict_fitted(model, places, interval, as_json)
+
+
+def _predict_structural(
+    path: str, words: Sequence[str], options: dict[str, Any], picture: str | None, as_json: bool
+) -> None:
+    with reporting():
+        from perfcore.picture import check_ending
+        from perfcore.structural import StructuralModel, plot_distributions
+
+        if picture is not None:
+            check_ending(picture)
+        prediction = StructuralModel.read(path).with_inputs(given_quantities(words)).predict(**options)
+        if picture is not None:
+            plot_distributions(prediction, picture)
+    report(prediction, as_json, picture)
+
+
+def _predict_fitted(model: str, places: Sequence[str], interval: float | None, as_json: bool) -> None:
     with reporting():
         import perfcore
 

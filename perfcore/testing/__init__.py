@@ -23,6 +23,7 @@ To see the values that a failed assertion met, put ``pytest.register_assert_rewr
 from perfcore.testing.fitters import FitterSuite
 from perfcore.testing.functions import FunctionSuite
 from perfcore.testing.readers import ReaderSuite
+from perfcore.testing.representations import RepresentationSuite
 from perfcore.testing.segmenters import SegmenterSuite
 
-__all__ = ["FitterSuite", "FunctionSuite", "ReaderSuite", "SegmenterSuite"]
+__all__ = ["FitterSuite", "FunctionSuite", "ReaderSuite", "RepresentationSuite", "SegmenterSuite"]

@@ -1,5 +1,6 @@
 """The program, run within this process as ``perf`` would be."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +21,12 @@ class Outcome(NamedTuple):
     @property
     def lines(self) -> list[str]:
         return self.out.splitlines()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible():
+    """A shell in the background ignores SIGINT for all that it starts, and so would the programs that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

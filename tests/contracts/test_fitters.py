@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from perfcore import Measurements, UtilizationCurve
+from perfcore import Measurements, Series, UtilizationCurve, testing
+from perfcore.hookspecs import KINDS
 from perfcore.registry import registry
 from perfcore.testing import FitterSuite
 
@@ -37,6 +38,7 @@ TWO_PARAMETERS = Measurements(
     ),
     parameters="p,n",
 )
+LOAD = Series(np.arange(40), {"cpu": 0.5 + 0.3 * np.sin(np.arange(40.0)), "disk": np.zeros(40)}, "s", source="load.csv")
 
 CASES = {
     "one number": ("worley", CURVE, {"phases": 3, "degree": 1}, WITHIN_CURVE),
@@ -64,6 +66,7 @@ CASES = {
         {"functions": ("1/p", "1"), "loss": "huber", "intervals": "bootstrap", "draws": 10, "drop_outliers": True},
         PLACES,
     ),
+    "forecast": ("forecast", LOAD, {"column": "cpu", "criterion": "mae", "horizon": 4}, np.array([1, 2, 4])),
 }
 
 
@@ -84,5 +87,5 @@ def test_every_bundled_fitter_has_a_case():
     assert bundled == {name for name, *_ in CASES.values()}, "add a case for the new fitter to CASES"
 
 
-def test_every_kind_that_is_registered_has_a_suite():
-    assert not registry().entries("representations"), "write a suite for representations, and its test here"
+def test_every_kind_of_thing_has_a_suite():
+    assert {f"{name.removesuffix('Suite').lower()}s" for name in testing.__all__} == set(KINDS)

@@ -35,6 +35,7 @@ OPERATORS = {
     ast.Sub: ("-", np.subtract),
     ast.Mult: ("*", np.multiply),
     ast.Div: ("/", np.divide),
+    ast.Mod: ("%", np.mod),
     ast.Pow: ("^", np.power),
     ast.USub: ("-", np.negative),
     ast.UAdd: ("+", np.positive),
@@ -53,7 +54,7 @@ POINTS = {
     "n_2": np.array([2.0, 0.0, 3.0, -1.5, np.inf, np.nan]),
     "_Q": np.array([7.0, -2.0, 64.0, 0.5, -np.inf, 1e300]),
 }
-INFIX = ["+", "-", "*", "/", "^", "**", "<", "<=", ">", ">=", "==", "!=", "and", "or"]
+INFIX = ["+", "-", "*", "/", "%", "^", "**", "<", "<=", ">", ">=", "==", "!=", "and", "or"]
 LEAVES = [*POINTS, "0", "1", "2", "3.5", ".25", "1e-3", "2.", "1E+200"]
 
 
@@ -108,7 +109,7 @@ def token_lists(leaf):
     def grown(part):
         return st.one_of(
             st.tuples(part, st.sampled_from(INFIX), part).map(lambda t: [*t[0], t[1], *t[2]]),
-            st.tuples(part, st.sampled_from(INFIX[:6]), part).map(lambda t: [*t[0], t[1], *t[2]]),
+            st.tuples(part, st.sampled_from(INFIX[:7]), part).map(lambda t: [*t[0], t[1], *t[2]]),
             st.tuples(st.sampled_from(["-", "- -", "+", "not"]), part).map(lambda t: [*t[0].split(), *t[1]]),
             part.map(lambda p: ["(", *p, ")"]),
             st.tuples(st.sampled_from(sorted(ONE_ARGUMENT)), part).map(lambda t: [t[0], "(", *t[1], ")"]),
@@ -293,8 +294,15 @@ def test_substitution_keeps_groups_and_limits():
         long.substituted({"p": long})
 
 
+def test_minimum_and_maximum_take_any_number_of_values():
+    formula = Formula("max(p, 2*n, 3) - min(p, n, 3, n^2)")
+    assert formula.evaluate({"p": [1.0, 9.0], "n": [0.5, 2.0]}).tolist() == [3.0 - 0.25, 9.0 - 2.0]
+    assert Formula(str(formula)).canonical == formula.canonical
+    assert formula.canonical == Formula("max(max(p, 2*n), 3) - min(min(min(p, n), 3), n^2)").canonical
+
+
 OPERAND = "where a number, a name, a function or '(' is expected"
-ACCEPTED = "accepted are numbers, names, functions, + - * / ^ ( ) < <= > >= == != and or not"
+ACCEPTED = "accepted are numbers, names, functions, + - * / % ^ ( ) < <= > >= == != and or not"
 KNOWN = ", ".join(sorted(FUNCTIONS))
 
 
@@ -320,9 +328,9 @@ KNOWN = ", ".join(sorted(FUNCTIONS))
         ("1/p, p", 4, "',' may only separate the arguments of min and max"),
         ("(p, n)", 3, "',' may only separate the arguments of min and max"),
         ("1 + log", 5, "'log' is a function; write log(...)"),
-        ("log(p, p)", 1, "log takes 1 argument, not 2"),
-        ("2*max(p)", 3, "max takes 2 arguments, not 1"),
-        ("exp()", 1, "exp takes 1 argument, not 0"),
+        ("log(p, p)", 1, "log takes one argument, not 2"),
+        ("2*max(p)", 3, "max takes two arguments or more, not 1"),
+        ("exp()", 1, "exp takes one argument, not 0"),
         ("lgo2(p)", 1, f"unknown function 'lgo2': did you mean 'log2'? Known: {KNOWN}; for a product write lgo2*(...)"),
         ("1e400*p", 1, "the number is too large; at most 1.7976931348623157e308 is accepted"),
         ("p = 2", 3, "'=' has no meaning here; write '=='"),
@@ -363,7 +371,6 @@ def refusal(text):
         "p := 2",
         "p @ n",
         "p // n",
-        "p % n",
         "~p",
         "log(*p)",
         "log(x=p)",

@@ -1,0 +1,111 @@
+"""``perf eval``: a formula over uncertain quantities."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("folder")
+
+
+def statistics(printed):
+    """The table as a mapping."""
+    rows = [line.split() for line in printed.lines if line.strip()]
+    at = next(number for number, row in enumerate(rows) if row[0] == "statistic")
+    return {row[0]: row[1:] for row in rows[at + 1 :]}
+
+
+def test_a_sum_of_normals(perf):
+    printed = perf("eval", "2*a + b", "--with", "a=normal:10,2", "--with", "b=normal:3,3")
+    assert printed.lines[0].startswith("2*a + b: Normal(23 ")
+    assert printed.lines[1] == "by arithmetic"
+    assert statistics(printed)["mean"] == ["23"]
+    assert statistics(printed)["std"] == ["5"]
+
+
+def test_numbers_alone(perf):
+    assert statistics(perf("eval", "a^2 + 1", "--with", "a=3"))["p95"] == ["10"]
+
+
+def test_a_quantity_that_occurs_twice(perf):
+    """x - x is 0; what cannot be collected is sampled, with errors."""
+    assert statistics(perf("eval", "x - x", "--with", "x=normal:5,2"))["std"] == ["0"]
+    found = statistics(perf("eval", "x*(1 + x)", "--with", "x=normal:5,2"))
+    assert float(found["mean"][0]) == pytest.approx(5 + 25 + 4, rel=1e-3)
+    assert 0.0 < float(found["mean"][1]) < 0.05
+
+
+def test_intervals_have_bounds_and_no_mean(perf):
+    found = statistics(perf("eval", "a*b + max(c, d)", *with_all("a=3", "b=4", "c=interval:1,2", "d=0")))
+    assert list(found) == ["lowest", "highest"]
+    assert (found["lowest"], found["highest"]) == (["13"], ["14"])
+
+
+def with_all(*words):
+    return [part for word in words for part in ("--with", word)]
+
+
+def test_json_is_read_again(perf):
+    first = perf("eval", "x*(1 + x)", "--with", "x=normal:5,0.5", "--bins", "40", "--json").out
+    Path("first.json").write_text(first)
+    content = json.loads(first)
+    assert len(content["value"]["masses"]) == 40
+    assert content["method"].startswith("quasi-Monte Carlo, 13 scramblings of 8,192")
+    second = json.loads(perf("eval", "2*y", "--with", "y=first.json", "--json").out)
+    assert second["statistics"]["mean"] == pytest.approx(2 * content["statistics"]["mean"], rel=1e-6)
+
+
+def test_json_of_what_is_not_there(perf):
+    content = json.loads(perf("eval", "2*a", "--with", "a=interval:1,2", "--json").out)
+    assert content["statistics"]["mean"] is None
+
+
+def test_options_of_the_sample(perf):
+    words = ("eval", "x*(1 + x)", "--with", "x=normal:5,1", "--method", "sample", "--json")
+    one, two = (json.loads(perf(*words, "--samples", "4096", "--seed", seed).out) for seed in (1, 2))
+    assert "8 scramblings of 512" in one["method"]
+    assert one["statistics"] != two["statistics"]
+    assert not math.isclose(one["errors"]["p95"], 0.0)
+
+
+def test_a_picture(perf):
+    printed = perf("eval", "x*(1 + x)", "--with", "x=normal:5,1", "--plot", "x.svg")
+    assert printed.lines[-1] == "picture: x.svg"
+    assert "density" in Path("x.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a +"], "formula 'a +': column 3"),
+        (["a"], "unknown component or input 'a'"),
+        (["a", "--with", "a"], "--with 'a': NAME=QUANTITY is expected"),
+        (["a", "--with", "a="], "--with 'a=': NAME=QUANTITY is expected"),
+        (["a", "--with", "a=1", "--with", "a=2"], "a was given before"),
+        (["a", "--with", "a=normal:1"], "normal: and two numbers with a comma are expected"),
+        (["a", "--with", "a=normal:1,-1"], "eval: inputs.a: "),
+        (["a", "--with", "a=interval:2,1"], "eval: inputs.a: "),
+        (["a", "--with", "a=nan"], "inputs.a: nan is neither a finite number"),
+        (["a", "--with", "a=none.json"], "none.json: there is no such file"),
+        (["a", "--with", "a=curve.csv"], "curve.csv: not JSON"),
+        (["1/a", "--with", "a=interval:-1,1"], "eval: equation: "),
+        (["1/(a-a)", "--with", "a=3"], "a divisor is zero"),
+        (["log(a)", "--with", "a=interval:-2,-1"], "eval: equation: "),
+        (["a*(1-a)", "--with", "a=normal:1,1", "--method", "exact"], "'a' occurs more than once"),
+        (["a", "--with", "a=1", "--method", "guess"], "Invalid value for '--method'"),
+        (["a", "--with", "a=1", "--bins", "0"], "--bins 0: must be at least 1"),
+        (["a", "--with", "a=1", "--plot", "x.gif"], "cannot draw 'x.gif'"),
+    ],
+)
+def test_mistakes(refused, words, message):
+    assert message in refused("eval", *words)
+
+
+def test_deep_nesting_is_a_mistake(refused):
+    Path("deep.json").write_text("[" * 100_000)
+    assert "deep.json: not JSON" in refused("eval", "a", "--with", "a=deep.json")
+
+
+def test_an_unused_quantity_is_noted(perf):
+    assert "input 'b' is not used" in perf("eval", "a", "--with", "a=1", "--with", "b=2").lines

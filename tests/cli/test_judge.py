@@ -1,0 +1,65 @@
+"""``perf judge``: predictions and actual values, from files."""
+
+import json
+
+import pytest
+
+HISTOGRAM = {"representation": "histogram", "edges": [0.0, 10.0, 20.0], "masses": [0.25, 0.75]}
+
+
+@pytest.fixture(autouse=True)
+def files(folder):
+    (folder / "runs.csv").write_text("start_s,time_s\n0,5\n60,15\n120,18\n180,25\n")
+    (folder / "one.json").write_text(json.dumps(HISTOGRAM))
+    (folder / "many.json").write_text(json.dumps([{"lower": 0, "upper": high} for high in (10, 10, 20, 20)]))
+    (folder / "short.json").write_text("[1, 2, 3]")
+    return folder
+
+
+def test_tables(perf):
+    lines = perf("judge", "one.json", "runs.csv", "--column", "time_s").lines
+    assert lines[0] == "4 runs against predictions as histogram"
+    at = lines.index("Actual values by the probability of their bin")
+    # 15 and 18 lie in the more probable bin, 5 in the other, 25 outside.
+    assert [line.split() for line in lines[at + 1 : at + 4]] == [
+        ["highest", "lowest", "outside"],
+        ["actual", "50.0%", "25.0%", "25.0%"],
+        ["predicted", "75.0%", "25.0%", "0.0%"],
+    ]
+    bounds = next(line.split() for line in lines if line.startswith("bounds"))
+    assert bounds[1] == "75.0%"
+
+
+def test_json(perf):
+    printed = json.loads(perf("judge", "many.json", "runs.csv", "--column", "time_s", "--json").out)
+    assert printed["representations"] == ["interval"]
+    assert printed["crps"] is None
+    assert printed["coverage"][0]["observed"] == 0.5
+    assert [run["actual"] for run in printed["each"]] == [5.0, 15.0, 18.0, 25.0]
+    assert printed["each"][0]["place"] is None
+
+
+def test_pictures(perf, folder):
+    for name, ending in (("one", "png"), ("many", "html")):
+        words = ("--column", "time_s", "--at", "start_s", "--plot", f"{name}.{ending}")
+        assert perf("judge", f"{name}.json", "runs.csv", *words).lines[-1] == f"picture: {name}.{ending}"
+    assert "<table>" in (folder / "many.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["one.json", "runs.csv"], "name the column of actual values (--column NAME): start_s, time_s"),
+        (["short.json", "runs.csv", "--column", "time_s"], "3 predictions for 4 actual values"),
+        (["one.json", "runs.csv", "--column", "times"], "did you mean 'time_s'"),
+        (["none.json", "runs.csv", "--column", "time_s"], "none.json: there is no such file"),
+        (["one.json", "none.csv"], "none.csv: there is no such file"),
+        (["runs.csv", "runs.csv", "--column", "time_s"], "runs.csv:1: is not JSON"),
+        (["one.json", "runs.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
+        (["one.json"], "Missing argument 'ACTUAL'"),
+    ],
+)
+def test_mistakes_write_nothing(refused, folder, words, message):
+    before = sorted(folder.iterdir())
+    assert message in refused("judge", *words)
+    assert sorted(folder.iterdir()) == before

@@ -1,0 +1,64 @@
+"""``perf predict MODEL.toml``: the distribution that a structural model predicts."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("model")
+
+
+@pytest.fixture
+def model(folder):
+    Path("model.toml").write_text(
+        'name = "demo"\nunit = "s"\nequation = "steps*max_over(work/speed)"\n'
+        '[inputs]\nsteps = 10\nwork = { each = [40, 60], unit = "Mflop" }\n'
+        'speed = { normal = [200, 10], unit = "Mflop/s", replicate = { processor = 2 } }\n'
+    )
+    return folder / "model.toml"
+
+
+def test_a_table(perf):
+    printed = perf("predict", "model.toml")
+    assert printed.lines[0].startswith("demo (s): ")
+    header = next(line for line in printed.lines if line.startswith("statistic"))
+    assert header.split() == ["statistic", "s"]
+
+
+def test_json(perf):
+    content = json.loads(perf("predict", "model.toml", "--json").out)
+    assert (content["name"], content["unit"]) == ("demo", "s")
+    # 60 Mflop at some 200 Mflop/s, ten times; the second machine is hardly ever the faster one.
+    assert content["statistics"]["mean"] == pytest.approx(3.0 * (1 + (10 / 200) ** 2), rel=5e-3)
+
+
+def test_inputs_are_replaced(perf):
+    found = [json.loads(perf("predict", "model.toml", *words, "--json").out) for words in ((), ("--with", "steps=20"))]
+    assert found[1]["statistics"]["mean"] == pytest.approx(2 * found[0]["statistics"]["mean"])
+
+
+def test_a_picture(perf):
+    assert perf("predict", "model.toml", "--plot", "x.png").lines[-1] == "picture: x.png"
+    assert Path("x.png").stat().st_size > 5_000
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["model.toml", "--at", "p=1"], "--at and --interval are for fitted models"),
+        (["model.toml", "--interval", "0.9"], "--at and --interval are for fitted models"),
+        (["model.json", "--with", "p=1"], "--with is for structural models (.toml)"),
+        (["model.json", "--at", "t=1", "--bins", "5"], "--bins is for structural models (.toml)"),
+        (["none.toml"], "none.toml: there is no such file"),
+        (["model.toml", "--with", "speed=interval:-1,1"], "model.toml: "),
+    ],
+)
+def test_mistakes(refused, words, message):
+    assert message in refused("predict", *words)
+
+
+def test_the_place_in_a_file_that_is_not_toml(refused, model):
+    model.write_text('equation = "a"\n[inputs\n')
+    assert "model.toml: not TOML: " in refused("predict", "model.toml")
+    model.write_bytes(b"equation = '\xff'")
+    assert "model.toml: not TOML: " in refused("predict", "model.toml")

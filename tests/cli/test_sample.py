@@ -1,0 +1,66 @@
+"""``perf sample``: this machine, for a moment, to a file; and an interrupt that loses nothing."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import perfcore
+
+pytest.importorskip("psutil")
+
+
+def test_processors_of_this_machine(perf, folder):
+    out = perf("sample", "cpu", "--for", "0.2s", "--every", "0.05s", "-o", "cpu.csv").out
+    assert out.startswith("cpu.csv: 4 samples of cpu all busy, cpu 0 busy")
+    series = perfcore.read(folder / "cpu.csv")
+    assert len(series.times) == 4
+    assert series.time_unit == "s"
+    assert abs(series.times[-1] - time.time()) < 60
+    for values in series.columns.values():
+        known = values[values == values]  # within 50 ms the kernel may have counted nothing
+        assert ((known >= 0.0) & (known <= 1.0)).all()
+
+
+def test_an_interrupt_writes_what_there_is(tmp_path):
+    command = [Path(sys.executable).with_name("perf"), "sample", "cpu", "--every", "0.05s", "-o", "cpu.csv"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        wait_until_it_samples(running.pid)
+        os.kill(running.pid, signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+    assert running.returncode == 0, err
+    assert "perf: interrupted after " in err
+    assert "of 6000 samples" in err
+    assert out.startswith("cpu.csv: ")
+    assert len(perfcore.read(tmp_path / "cpu.csv").times) >= 1
+
+
+def wait_until_it_samples(pid):
+    """It loads psutil just before the first sample."""
+    for _ in range(600):
+        if "psutil" in Path(f"/proc/{pid}/maps").read_text():
+            time.sleep(0.5)
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not begin to sample within 30 seconds")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["cpu"], "Missing option '--output'"),
+        (["disk", "-o", "x.csv"], "'disk' is not one of 'cpu', 'network'"),
+        (["cpu", "-o", "x.jpg"], "cannot write 'x.jpg': the ending must be one of"),
+        (["cpu", "-o", "x.csv", "--for", "soon"], "duration 'soon': a positive number with one of"),
+        (["cpu", "-o", "x.csv", "--every", "1ms"], "at least 10 ms are needed"),
+        (["cpu", "-o", "x.csv", "--for", "1s", "--every", "2s"], "0 samples would be taken"),
+    ],
+)
+def test_mistakes(refused, folder, words, message):
+    before = sorted(folder.iterdir())
+    assert message in refused("sample", *words)
+    assert sorted(folder.iterdir()) == before

@@ -1,0 +1,91 @@
+"""``perf schedule``: the allocation to choose, and how to divide work."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("model")
+
+
+@pytest.fixture
+def model(folder):
+    Path("model.toml").write_text(
+        'unit = "s"\nequation = "time"\n[components]\nrow = "cost"\nhalo = "2*cost"\n'
+        '[inputs]\ntime = { value = 1, unit = "s" }\n'
+        'cost = { each = [{ normal = [1, 0.1] }, { normal = [2, 0.1] }], unit = "ms" }\n'
+        '[[candidate]]\nname = "fast"\ninputs = { time = { normal = [10, 3], unit = "s" } }\n'
+        '[[candidate]]\nname = "steady"\ninputs = { time = { normal = [11, 1], unit = "s" } }\n'
+    )
+    return folder / "model.toml"
+
+
+def marked(printed):
+    return [line.split()[1] for line in printed.lines if line.startswith("*")]
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ([], "fast"),
+        (["--by", "mean"], "fast"),
+        (["--by", "quantile:0.95"], "steady"),
+        (["--tuning", "0.25"], "fast"),
+        (["--tuning", "1.5"], "steady"),
+    ],
+)
+def test_the_choice_is_marked(perf, words, chosen):
+    printed = perf("schedule", "model.toml", *words)
+    assert printed.lines[0].startswith(f"{chosen}: the smallest ")
+    assert marked(printed) == [chosen]
+
+
+def test_json(perf):
+    content = json.loads(perf("schedule", "model.toml", "--tuning", "1.5", "--json").out)
+    assert (content["by"], content["chosen"]) == ("mean + 1.5 std", "steady")
+    assert [candidate["by"] for candidate in content["candidates"]] == pytest.approx([14.5, 12.5])
+
+
+def test_candidates_in_files_of_their_own(perf):
+    Path("best.toml").write_text("[inputs]\ntime = 3\n")
+    assert marked(perf("schedule", "model.toml", "best.toml")) == ["best"]
+
+
+def test_a_picture(perf):
+    assert perf("schedule", "model.toml", "--plot", "x.svg").lines[-1] == "picture: x.svg"
+    assert "steady" in Path("x.svg").read_text()
+
+
+def test_work_is_divided(perf):
+    """1 ms and 2 ms for a row: 60 and 30 rows."""
+    printed = perf("schedule", "model.toml", "--divide", "90", "--unit-time", "row")
+    assert [line.split()[:2] for line in printed.lines[-2:]] == [["1", "60"], ["2", "30"]]
+    content = json.loads(
+        perf("schedule", "model.toml", "--divide", "90", "--unit-time", "row", "--fixed-time", "halo", "--json").out
+    )
+    # 2 + a = 4 + 2 b with a + b = 90.
+    assert [machine["share"] for machine in content["machines"]] == [61, 29]
+    assert content["unit"] == "ms"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.toml"], "none.toml: there is no such file"),
+        (["model.toml", "none.toml"], "none.toml: there is no such file"),
+        (["model.toml", "--by", "median"], "--by 'median': mean, upper or quantile:Q"),
+        (["model.toml", "--by", "upper"], "fast has no upper bound; choose by quantile:0.99"),
+        (["model.toml", "--by", "upper", "--tuning", "1"], "use it with --by mean"),
+        (["model.toml", "--divide", "9"], "--divide needs --unit-time NAME"),
+        (["model.toml", "--unit-time", "row"], "belong to --divide"),
+        (["model.toml", "--divide", "9", "--unit-time", "rows"], "unknown component or input 'rows'"),
+        (["model.toml", "--plot", "x.gif"], "cannot draw 'x.gif'"),
+    ],
+)
+def test_mistakes(refused, words, message):
+    assert message in refused("schedule", *words)
+
+
+def test_two_candidates_of_one_name(refused):
+    Path("fast.toml").write_text("[inputs]\ntime = 3\n")
+    assert "fast.toml: there is a candidate 'fast' already" in refused("schedule", "model.toml", "fast.toml")

@@ -1,0 +1,101 @@
+"""``perf value``: samples of a series to a stochastic value."""
+
+import json
+
+import numpy as np
+import pytest
+
+from perfcore.stochastic import from_dict
+
+SAMPLES = np.random.default_rng(2).normal(0.5, 0.1, 400).round(4).clip(0, 1)
+
+
+@pytest.fixture(autouse=True)
+def series(folder):
+    rows = (f"{second},{busy},{0.25}" for second, busy in enumerate(SAMPLES))
+    (folder / "cpu.csv").write_text("time_s,busy,equal\n" + "\n".join(rows) + "\n")
+    (folder / "one.csv").write_text("time_s,value\n0,1\n1,2\n2,4\n")
+    return folder
+
+
+def test_the_last_five_minutes_as_a_histogram(perf, folder):
+    lines = perf("value", "cpu.csv", "--column", "busy", "--bins", "5", "-o", "busy.json").lines
+    assert lines[1] == "300 samples of 'busy' over 299 s, from cpu.csv"
+    assert lines[2].startswith(f"variation: {np.ptp(SAMPLES[100:]):.4g}, high on a scale from 0 to 1")
+    assert lines[3].startswith("lost: the order in time; the cumulative distribution is off by at most 0.")
+    assert lines[-1] == "value: busy.json"
+    value = from_dict(json.loads((folder / "busy.json").read_text()))
+    counts, edges = np.histogram(SAMPLES[100:], bins=5)
+    np.testing.assert_allclose(value.masses, counts / 300)
+    np.testing.assert_allclose(value.edges, edges)
+
+
+def test_the_table_sets_the_value_against_the_samples(perf):
+    table = [line.split() for line in perf("value", "cpu.csv", "--column", "busy", "--as", "normal").lines[-3:]]
+    assert table[0] == ["mean", "std", "p05", "p50", "p95", "lowest", "highest"]
+    assert table[1][0] == "value"
+    assert table[1][6:] == ["-inf", "inf"]
+    assert table[2][0] == "samples"
+    assert float(table[2][1]) == pytest.approx(SAMPLES[100:].mean(), rel=1e-5)
+    assert float(table[1][1]) == pytest.approx(SAMPLES[100:].mean(), rel=1e-5)
+
+
+def test_json(perf):
+    printed = json.loads(perf("value", "cpu.csv", "--column", "busy", "--window", "10s", "--until", "20", "--json").out)
+    assert (printed["from"], printed["to"], printed["samples"]) == (11.0, 20.0, 10)
+    assert printed["value"]["representation"] == "histogram"
+    assert printed["variation_class"] in ("low", "medium", "high")
+    printed = json.loads(perf("value", "cpu.csv", "--column", "busy", "--as", "interval", "--json").out)
+    assert printed["mean"] is None
+    assert printed["cdf_error"] is None
+
+
+def test_equal_samples_are_a_point(perf):
+    for representation in ("histogram", "normal", "interval", "point"):
+        printed = json.loads(perf("value", "cpu.csv", "--column", "equal", "--as", representation, "--json").out)
+        assert printed["value"] == {"representation": "point", "value": 0.25}
+        assert printed["variation_class"] == "low"
+
+
+def test_a_table_of_one_value_column(perf):
+    lines = perf("value", "one.csv", "--as", "interval").lines
+    assert lines[0] == "Interval[1, 4]"
+    assert lines[2] == "variation: 3; its class needs samples between 0 and --scale (1)"
+    assert "low on a scale from 0 to 100" in perf("value", "one.csv", "--as", "interval", "--scale", "100").out
+
+
+@pytest.mark.parametrize("representation", ["histogram", "normal", "interval", "point"])
+def test_pictures(perf, folder, representation):
+    out = perf("value", "cpu.csv", "--column", "busy", "--as", representation, "--plot", "busy.html").out
+    assert out.endswith("picture: busy.html\n")
+    assert "<svg" in (folder / "busy.html").read_text()
+    perf("value", "cpu.csv", "--column", "equal", "--as", representation, "--plot", "equal.png")
+
+
+def test_help_has_the_options_of_the_representation(perf):
+    assert "Options of histogram:" in perf("value", "--help").out
+    text = perf("value", "--as", "interval", "--help").out
+    assert "Options of interval:" in text
+    assert "--rule" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["cpu.csv"], "name a column (--column NAME): busy, equal"),
+        (["cpu.csv", "--column", "bussy"], "did you mean 'busy'"),
+        (["cpu.csv", "--as", "histgram"], "unknown representation 'histgram': did you mean 'histogram'?"),
+        (["cpu.csv", "--bins", "0"], "histogram: --bins '0'"),
+        (["cpu.csv", "--as", "normal", "--bins", "5"], "--bins"),
+        (["cpu.csv", "--window", "soon"], "duration 'soon': a positive number with one of"),
+        (["cpu.csv", "--column", "busy", "--until", "-5"], "no value of 'busy' in the 5min until -5.0 s"),
+        (["cpu.csv", "--column", "busy", "--scale", "0"], "--scale 0: a positive number is expected"),
+        (["cpu.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
+        (["trace.csv"], "a series, not Trace"),
+        (["none.csv"], "none.csv: there is no such file"),
+    ],
+)
+def test_mistakes_write_nothing(refused, folder, words, message):
+    before = sorted(folder.iterdir())
+    assert message in refused("value", "-o", "value.json", *words)
+    assert sorted(folder.iterdir()) == before

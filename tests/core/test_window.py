@@ -1,0 +1,88 @@
+"""The window of a series, durations, and the variation classes of the paper."""
+
+import numpy as np
+import pytest
+
+from perfcore import Series, Trace, UtilizationCurve
+from perfcore.errors import DataError, OptionError, UnknownNameError
+from perfcore.window import parse_duration, take_window, variation_class
+
+
+def every_second(n, unit="s", factor=1):
+    return Series(np.arange(n) * factor, {"cpu": np.arange(n) / n}, unit, source="x.csv")
+
+
+def test_five_minutes_by_default():
+    window = take_window(every_second(1000))
+    assert window.times.tolist() == list(range(700, 1000))
+    assert window.values[0] == 0.7
+    assert (window.column, window.time_unit, window.missing) == ("cpu", "s", 0)
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("ns", 10**9), ("us", 10**6), ("ms", 1000)])
+def test_other_units(unit, factor):
+    epoch = 1_700_000_000 * factor
+    series = Series(epoch + np.arange(100) * factor, {"cpu": np.arange(100.0)}, unit)
+    assert take_window(series, "10s").values.tolist() == list(range(90, 100))
+
+
+def test_until_an_earlier_time():
+    assert take_window(every_second(100), "3s", until=50).times.tolist() == [48, 49, 50]
+
+
+def test_all_of_it():
+    assert len(take_window(every_second(1000), "all").values) == 1000
+
+
+def test_missing_and_infinite_samples_are_left_out_and_counted():
+    series = Series([0, 1, 2, 3], {"a": [1.0, np.nan, np.inf, 4.0]}, source="x.csv")
+    window = take_window(series, "all")
+    assert (window.values.tolist(), window.missing) == ([1.0, 4.0], 2)
+    assert window.describe() == "2 samples, 2 missing of 'a' over 3 s, from x.csv"
+
+
+def test_a_curve_is_the_series_of_its_heights():
+    curve = UtilizationCurve([0, 1, 2, 3], [5, 6, 7], "s")
+    assert take_window(curve, "2s").values.tolist() == [6.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "error", "message"),
+    [
+        (Series([], {"a": []}, source="x.csv"), {}, DataError, "x.csv: the series has no samples"),
+        (Series([0, 900], {"a": [1, np.nan]}, source="x.csv"), {}, DataError,
+         "no value of 'a' in the 5min until 900 s; the last one before is at 0; give a longer --window"),
+        (Series([0, 900], {"a": [np.nan, np.nan]}), {"length": "all"}, DataError, "there is none before either"),
+        (Series([10], {"a": [1]}), {"until": 5}, DataError, "no value of 'a' in the 5min until 5 s; there is none"),
+        (Series([0], {"a": [1], "b": [2]}, source="x.csv"), {}, OptionError, r"x.csv: name a column \(--column NAME\)"),
+        (every_second(2), {"column": "cpi"}, UnknownNameError, "did you mean 'cpu'"),
+        (every_second(2), {"length": "5 minutes"}, OptionError, "duration '5 minutes': a positive number with one of"),
+        (Trace([0], [0], [0], [1], ["a"], ["b"]), {}, DataError, "a series, not Trace"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(data, options, error, message):
+    with pytest.raises(error, match=message):
+        take_window(data, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [("1", 10**9), ("1.5ms", 1_500_000), (" 2 h ", 7200 * 10**9), ("1d", 86400 * 10**9), (".5us", 500), ("1ns", 1)],
+)
+def test_durations(text, nanoseconds):
+    assert parse_duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1s", "5m", "s", "1e3", "nan", "inf", "0.1ns", "9" * 400])
+def test_what_is_no_duration(text):
+    with pytest.raises(OptionError, match="is expected"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("variation", "scale", "name"),
+    # The paper: "0.25 or less" is low, "more than 0.25, but less than 0.5" medium, "over half the range" high.
+    [(0.0, 1, "low"), (0.25, 1, "low"), (0.26, 1, "medium"), (0.49, 1, "medium"), (0.51, 1, "high"), (51, 100, "high")],
+)
+def test_classes_of_variation(variation, scale, name):
+    assert variation_class(variation, scale) == name

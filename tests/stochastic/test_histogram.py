@@ -1,0 +1,352 @@
+"""Histograms: what bins stand for, arithmetic on values proper, and what is refused."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from perf_stochastic.histogram import Histogram, HistogramOptions
+from perf_stochastic.normal import Normal
+from perf_stochastic.point import Point
+from perfcore.errors import DataError, OptionError
+from perfcore.stochastic import add, exp, log, maximum, minimum, multiply, sqrt
+
+D = Histogram([1, 3, 5], [0.25, 0.75])
+E = Histogram.from_bins([(2, 4, 0.6), (5, 8, 0.4)])
+LEVELS = np.linspace(0.001, 0.999, 999)
+
+
+@st.composite
+def histograms(draw, low=-20.0, most_bins=12):
+    n = draw(st.integers(1, most_bins))
+    # Nearly equal edges among them, but nothing near the smallest floats.
+    places = st.one_of(st.floats(low, 20.0), st.integers(math.ceil(low), 20)).map(lambda place: round(place, 9))
+    edges = sorted(draw(st.lists(places, min_size=n + 1, max_size=n + 1)))
+    masses = draw(st.lists(st.integers(0, 9), min_size=n, max_size=n).filter(any))
+    shares = draw(st.lists(st.floats(0.01, 0.99), min_size=n, max_size=n))
+    edges, masses = np.array(edges), np.array(masses) / sum(masses)
+    means = np.clip(edges[:-1] + np.array(shares) * np.diff(edges), edges[:-1], edges[1:])
+    return Histogram(edges, masses, means)
+
+
+def test_a_bin_is_even_below_and_above_its_mean():
+    """Of the bin [0, 4] of mean 1, three quarters lie below 1: then the mean is 3/4 * 1/2 + 1/4 * 5/2 = 1."""
+    value = Histogram([0, 4], [1], [1])
+    assert value.cdf([0.5, 1, 2.5, 4]) == pytest.approx([0.375, 0.75, 0.875, 1])
+    assert value.pdf([0.5, 2]) == pytest.approx([0.75, 1 / 12])
+    assert value.quantile([0.375, 0.75, 0.875]) == pytest.approx([0.5, 1, 2.5])
+    assert value.mean == 1.0
+    # E[X^2] = 3/4 * 1/3 + 1/4 * (16 + 4 + 1)/3 = 2
+    assert value.std == pytest.approx(1.0)
+
+
+def test_gaps_and_single_values():
+    gap = Histogram.from_bins([(5, 8, 0.4), (2, 4, 0.6)])
+    assert gap.edges.tolist() == [2, 4, 5, 8]
+    assert gap.cdf([4, 4.5, 5]) == pytest.approx([0.6, 0.6, 0.6])
+    assert gap.quantile(0.6) == 4.0
+    idle = Histogram([0, 0, 1], [0.7, 0.3])
+    assert idle.cdf([-1e-9, 0, 0.5]) == pytest.approx([0, 0.7, 0.85])
+    assert idle.quantile([0.0, 0.7, 0.85]) == pytest.approx([0, 0, 0.5])
+    assert idle.support == (0.0, 1.0)
+
+
+def test_empty_bins_at_the_ends_are_no_support():
+    assert Histogram([0, 1, 2, 3], [0, 1, 0]) == Histogram([1, 2], [1])
+
+
+def test_the_papers_sum_has_exact_masses_in_the_results_bins():
+    """Equation 3's D + E; the law itself is tested on the paper's breaks. The mean is 3.5 + 4.4."""
+    found = D + E
+    assert found.support == (3.0, 13.0)
+    assert found.mean == pytest.approx(7.9, rel=1e-15)
+    x, y = np.meshgrid(D.quantile((np.arange(800) + 0.5) / 800), E.quantile((np.arange(800) + 0.5) / 800))
+    shares = [np.mean(x + y <= edge) for edge in found.edges]
+    np.testing.assert_allclose(np.concatenate([[0], np.cumsum(found.masses)]), shares, atol=2e-3)
+
+
+@settings(max_examples=60)
+@given(histograms(), histograms(), st.integers(1, 40))
+def test_sums_keep_mass_and_mean(x, y, bins):
+    found = add(x, y, bins=bins)
+    assert math.fsum(found.masses) == pytest.approx(1.0, abs=1e-12)
+    scale = max(abs(end) for end in (*x.support, *y.support)) or 1.0
+    assert found.mean == pytest.approx(x.mean + y.mean, abs=1e-12 * scale)
+    assert found.support == pytest.approx((x.support[0] + y.support[0], x.support[1] + y.support[1]))
+
+
+@settings(max_examples=60)
+@given(histograms(), histograms())
+def test_operations_commute(x, y):
+    """Up to where the bins of the result lie."""
+    for one, other in ((x + y, y + x), (x * y, y * x)):
+        assert one.mean == pytest.approx(other.mean, rel=1e-9, abs=1e-9)
+        assert one.support == pytest.approx(other.support)
+
+
+@settings(max_examples=60)
+@given(histograms(), histograms())
+def test_a_maximum_is_at_least_its_operands(x, y):
+    """max(x, y) >= x: its distribution function is nowhere above, at the edges exactly."""
+    found = maximum(x, y)
+    at_edges = np.concatenate([[0], np.cumsum(found.masses)])[1:]
+    # Before a single value's bin the edge is met twice; its upper level is the last.
+    last = np.append(np.diff(found.edges[1:]) > 0, True)
+    for operand in (x, y):
+        assert (at_edges[last] <= operand.cdf(found.edges[1:][last]) + 1e-9).all()
+    assert found.mean >= max(x.mean, y.mean) - 1e-9
+    assert found.mean + minimum(x, y).mean == pytest.approx(x.mean + y.mean, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(histograms(low=0.01), histograms(low=0.01))
+def test_means_of_products_and_quotients(x, y):
+    """E[XY] = E[X] E[Y], and E[X/Y] = E[X] E[1/Y]."""
+    assert (x * y).mean == pytest.approx(x.mean * y.mean, rel=1e-10)
+    assert (x / y).mean == pytest.approx(x.mean * (1 / y).mean, rel=1e-9)
+
+
+def binned(distribution, bins):
+    """A known distribution in bins that are improbable in the tails, with exact means by quadrature over quantiles."""
+    levels = 0.5 - 0.5 * np.cos(np.linspace(0, np.pi, bins + 1))
+    shares = (np.arange(200) + 0.5) / 200
+    places = distribution.ppf(levels[:-1, None] + np.diff(levels)[:, None] * shares)
+    edges = np.concatenate([places[:1, 0], distribution.ppf(levels[1:-1]), places[-1:, -1]])
+    return Histogram(edges, np.diff(levels), np.clip(places.mean(axis=1), edges[:-1], edges[1:]))
+
+
+GAMMA = {shape: stats.gamma(shape) for shape in (2.0, 3.0, 5.0, 20.0)}
+
+
+@pytest.mark.parametrize(("bins", "error"), [(25, 0.01), (100, 0.0015)])
+def test_accuracy_against_known_distributions(bins, error):
+    """Sums of gamma values are gamma, products of lognormal ones lognormal, maxima have powers of the function."""
+    gamma2, gamma3 = binned(GAMMA[2.0], bins), binned(GAMMA[3.0], bins)
+    first, second = stats.lognorm(0.3, scale=2.0), stats.lognorm(0.4, scale=3.0)
+    a, b = binned(first, bins), binned(second, bins)
+    ten = [gamma2] * 10
+    cases = [
+        (gamma2 + gamma3, GAMMA[5.0].cdf),
+        (add(*ten), GAMMA[20.0].cdf),
+        (a * b, stats.lognorm(0.5, scale=6.0).cdf),
+        (a / b, stats.lognorm(0.5, scale=2 / 3).cdf),
+        (maximum(gamma2, gamma3), lambda z: GAMMA[2.0].cdf(z) * GAMMA[3.0].cdf(z)),
+        (maximum(*ten), lambda z: GAMMA[2.0].cdf(z) ** 10),
+        (a**2, stats.lognorm(0.6, scale=4.0).cdf),
+        (1 / a, stats.lognorm(0.3, scale=0.5).cdf),
+        (log(a), stats.norm(math.log(2), 0.3).cdf),
+        (sqrt(a), stats.lognorm(0.15, scale=math.sqrt(2)).cdf),
+    ]
+    for found, cdf in cases:
+        places = found.quantile(LEVELS)
+        assert np.abs(found.cdf(places) - cdf(places)).max() < error
+
+
+def test_exponentials_of_a_long_tail():
+    """exp of a normal in 100 bins is lognormal: the bins of the result are placed anew where those of the normal are
+    too wide."""
+    value = exp(Histogram.convert(Normal(0, 1))[0])
+    places = value.quantile(LEVELS)
+    assert np.abs(value.cdf(places) - stats.lognorm(1.0).cdf(places)).max() < 0.005
+
+
+def test_signs_of_powers_and_absolute_values():
+    """Uniform on [-1, 2]: P(X^2 <= z) by hand."""
+    x = Histogram([-1, 2], [1]).rebinned(1)
+    square = multiply(1.0, Histogram.operate("power", [x, Point(2.0)], Histogram.Arithmetic(bins=60)))
+    z = np.array([0.04, 0.25, 1.0, 2.25])
+    np.testing.assert_allclose(square.cdf(z), np.where(z <= 1, 2 * np.sqrt(z), 1 + np.sqrt(z)) / 3, atol=0.005)
+    cube = Histogram.operate("power", [x, Point(3.0)], Histogram.Arithmetic(bins=60))
+    z = np.array([-0.5, 0.0, 1.0, 5.0])
+    np.testing.assert_allclose(cube.cdf(z), (np.cbrt(z) + 1) / 3, atol=0.005)
+    folded = Histogram.operate("absolute", [x], Histogram.Arithmetic(bins=60))
+    np.testing.assert_allclose(folded.cdf([0.5, 1.0, 1.5]), [1 / 3, 2 / 3, 2.5 / 3], atol=0.005)
+    assert square.mean == pytest.approx(1.0)  # (1 + 8)/9
+    assert cube.mean == pytest.approx(15 / 12)
+    assert (Histogram([-3, -1], [1]) ** 2).support == (1.0, 9.0)
+    assert (Histogram([-3, -1], [1]) ** 3).support == (-27.0, -1.0)
+    assert (Histogram([-3, -1], [1]) ** -1).support == pytest.approx((-1, -1 / 3))
+    assert (D**0).support == (1.0, 1.0)
+
+
+def test_powers_with_uncertain_exponents():
+    """2^Y for Y uniform on [0, 2]: log2(z)/2."""
+    found = 2 ** Histogram(np.linspace(0, 2, 21), np.full(20, 0.05))
+    np.testing.assert_allclose(found.cdf([1.5, 2.0, 3.0]), np.log2([1.5, 2.0, 3.0]) / 2, atol=0.003)
+    both = D ** Histogram([1, 1.5], [1])
+    assert both.support == pytest.approx((1.0, 5**1.5))
+
+
+def test_a_maximum_with_a_number_has_a_single_value():
+    """max(D, 3): D is below 3 with probability 1/4."""
+    found = maximum(D, 3)
+    assert found.cdf(3) == pytest.approx(0.25)
+    assert found.cdf(np.nextafter(3, 0)) == 0.0
+    assert minimum(D, 3).cdf(np.nextafter(3, 0)) == pytest.approx(0.25)
+    assert maximum(D, 7).support == (7.0, 7.0)
+    assert maximum(D, 0.5) == D
+
+
+def test_single_values_stay_in_sums_and_products():
+    """Two values that are 0 with probability 0.6 each: the sum is 0 with 0.36, the product with 0.84."""
+    idle = Histogram([0, 0, 1], [0.6, 0.4])
+    assert (idle + idle).cdf(0) == pytest.approx(0.36)
+    assert (idle * idle).cdf(0) == pytest.approx(0.84)
+    assert (idle * idle).mean == pytest.approx(0.04)
+    assert (idle / Histogram([1, 2], [1])).cdf(0) == pytest.approx(0.6)
+
+
+def test_scaling_moves_edges_and_keeps_masses():
+    for found, edges in ((2 * D, [2, 6, 10]), (D / -2, [-2.5, -1.5, -0.5]), (D + 1, [2, 4, 6]), (0 * D, [0, 0])):
+        assert found.edges.tolist() == edges
+    assert (D / -2).masses.tolist() == [0.75, 0.25]
+
+
+def test_bins_of_the_result():
+    """As many as the operands have at most, or as asked for."""
+    assert len((D + Histogram.from_bins([(k, k + 1, 0.1) for k in range(10)])).masses) == 10
+    assert len(add(D, E, bins=40).masses) == 40
+    assert len((D + E).rebinned(2).masses) == 2
+    assert (D + E).rebinned(2).mean == pytest.approx(7.9, rel=1e-14)
+    assert D.rebinned(9) == D  # more would say nothing more
+
+
+def test_mixed_representations_say_what_is_assumed():
+    found = D + Normal(10, 1)
+    assert isinstance(found, Histogram)
+    assert found.mean == pytest.approx(13.5)
+    assert found.std == pytest.approx(math.hypot(D.std, 1), rel=1e-3)
+    assert found.notes == ("Normal(10 ± 1) taken as histogram: 50 bins, to 6 standard deviations from the mean",)
+    assert (D + Point(1.0)).notes == ()
+
+
+def test_conversion_of_a_normal():
+    found, _ = Histogram.convert(Normal(10, 2))
+    assert found.mean == pytest.approx(10.0, rel=1e-14)
+    assert found.std == pytest.approx(2.0, rel=1e-3)
+    places = np.linspace(3, 17, 500)
+    assert np.abs(found.cdf(places) - Normal(10, 2).cdf(places)).max() < 2e-4
+
+
+def test_samples_in_five_equal_bins():
+    """Section 3.2 of the paper: five intervals divided evenly over the range; probabilities sum to 1."""
+    samples = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10.0]
+    found = Histogram.from_samples(samples)
+    assert found.edges.tolist() == [0, 2, 4, 6, 8, 10]
+    assert found.masses.tolist() == pytest.approx([0.2, 0.2, 0.2, 0.2, 0.2])
+    assert found.means.tolist() == [0.5, 2.5, 4.5, 6.5, 9.0]
+    assert found.mean == pytest.approx(np.mean(samples))
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=200),
+    st.integers(1, 30),
+    st.sampled_from(["width", "probability", "curvature", "sturges", "sqrt"]),
+)
+def test_bins_of_samples_keep_all_of_them(samples, bins, rule):
+    """Each sample is in one bin: at the edges the shares are those of the samples, and the mean is theirs."""
+    options = HistogramOptions(bins=bins if rule in ("width", "probability", "curvature") else None, rule=rule)
+    found = Histogram.from_samples(samples, options)
+    scale = max(1.0, np.abs(samples).max())
+    assert found.mean == pytest.approx(np.mean(samples), abs=1e-9 * scale)
+    assert found.support == (min(samples), max(samples))
+    inner = found.edges[1:-1]
+    shares = np.cumsum(found.masses)[:-1]
+    below = np.array([np.mean(np.array(samples) < edge) for edge in inner])
+    up_to = np.array([np.mean(np.array(samples) <= edge) for edge in inner])
+    assert ((below - 1e-12 <= shares) & (shares <= up_to + 1e-12)).all()
+
+
+@pytest.mark.parametrize("rule", ["probability", "curvature"])
+def test_common_values_get_a_bin_of_their_own(rule):
+    """A machine that is idle in 70% of the samples."""
+    rng = np.random.default_rng(1)
+    samples = np.concatenate([np.ones(700), rng.uniform(0.2, 0.9, 300)])
+    found = Histogram.from_samples(samples, HistogramOptions(bins=10, rule=rule))
+    assert (found.edges[-2], found.edges[-1]) == (1.0, 1.0)
+    assert found.masses[-1] == 0.7
+    assert len(found.masses) <= 10
+
+
+def test_bins_by_curvature_are_near_the_distribution():
+    """Of a lognormal, 25 bins: the largest error is a fifth of that with equal widths or equal probabilities at most.
+
+    The samples are quantiles, so that chance has no part in it.
+    """
+    exact = stats.lognorm(0.6)
+    samples = exact.ppf((np.arange(100_000) + 0.5) / 100_000)
+    places = exact.ppf(LEVELS)
+    errors = {}
+    for rule in ("width", "probability", "curvature"):
+        found = Histogram.from_samples(samples, HistogramOptions(bins=25, rule=rule))
+        errors[rule] = np.abs(found.cdf(places) - LEVELS).max()
+    assert errors["curvature"] < 0.2 * min(errors["width"], errors["probability"])
+
+
+@pytest.mark.parametrize("rule", ["auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges"])
+def test_rules_of_numpy(rule):
+    samples = np.random.default_rng(2).normal(5, 1, 400)
+    found = Histogram.from_samples(samples, HistogramOptions(rule=rule))
+    np.testing.assert_allclose(found.edges, np.histogram_bin_edges(samples, rule))
+    np.testing.assert_allclose(found.masses, np.histogram(samples, rule)[0] / 400)
+
+
+def test_rational_mean_of_a_long_sum():
+    """Two hundred histograms: the mean is the exact one to the last digits."""
+    rng = np.random.default_rng(4)
+    values, exact = [], Fraction(0)
+    for _ in range(200):
+        edges, masses = np.sort(rng.integers(0, 100, 6)), rng.multinomial(64, np.full(5, 0.2)) / 64
+        values.append(Histogram(edges, masses))
+        exact += sum(
+            Fraction(p) * Fraction(int(a + b), 2) for p, a, b in zip(masses, edges[:-1], edges[1:], strict=True)
+        )
+    assert add(*values).mean == pytest.approx(float(exact), rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Histogram([1, 2, 3], [0.5, 0.4]), r"sum to 0\.9, not to 1"),
+        (lambda: Histogram([1, 2, 3], [1.5, -0.5]), r"bin 2 has the negative probability -0\.5"),
+        (lambda: Histogram([1, 2, 3], [0.5, math.nan]), "masses: number 2 is nan"),
+        (lambda: Histogram([1, 2, math.inf], [0.5, 0.5]), "edges: number 3 is inf"),
+        (lambda: Histogram([1, 3, 2], [0.5, 0.5]), "bin 2 goes back from 3 to 2"),
+        (lambda: Histogram([1, 2], [0.5, 0.5]), "2 edges and 2 masses"),
+        (lambda: Histogram([[1, 2]], [1]), "2 dimensions"),
+        (lambda: Histogram(["a", "b"], [1]), "edges must be numbers"),
+        (lambda: Histogram([1, 2], [1], [3]), "mean 3 is outside its bin 1, 1 to 2"),
+        (lambda: Histogram([1, 2], [1], [1, 2]), "2 means for 1 bins"),
+        (lambda: Histogram([], []), "0 edges and 0 masses"),
+        (lambda: Histogram.from_bins([(1, 3, 0.5), (2, 4, 0.5)]), "begins at 2 overlaps one that ends at 3"),
+        (lambda: Histogram.from_bins([(3, 1, 1.0)]), "3 to 1 is reversed"),
+        (lambda: D / Histogram([-1, 1], [1]), "divisor can be 0, it goes from -1 to 1"),
+        (lambda: 1 / Histogram([0, 1], [1]), "divisor can be 0"),
+        (lambda: Histogram([0, 1], [1]) ** -1, "division by 0"),
+        (lambda: Histogram([-1, 1], [1]) ** 0.5, "must be whole"),
+        (lambda: Histogram([-1, 1], [1]) ** D, "must be above 0"),
+        (lambda: log(Histogram([0, 1], [1])), "begin at 0"),
+        (lambda: sqrt(Histogram([-1, 1], [1])), "begin at -1"),
+        (lambda: exp(1000 * D), "too large"),
+        (lambda: (1e200 * D) * (1e200 * E), "too large"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(DataError, match=message) as caught:
+        make()
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_bad_options():
+    with pytest.raises(OptionError, match="leave one out"):
+        Histogram.from_samples([1, 2, 3], HistogramOptions(bins=3, rule="fd"))
+    with pytest.raises(OptionError, match="--bins 0: must be at least 1"):
+        add(D, E, bins=0)
+    outlier = np.append(np.linspace(0, 1, 1000), 1e12)
+    with pytest.raises(DataError, match="outliers"):
+        Histogram.from_samples(outlier, HistogramOptions(rule="fd"))

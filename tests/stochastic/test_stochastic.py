@@ -1,0 +1,87 @@
+"""The core's side: representations mix, numbers become points, notes travel, and nothing heavy is imported."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from perf_stochastic.histogram import Histogram
+from perf_stochastic.interval import Interval
+from perf_stochastic.normal import Normal
+from perf_stochastic.point import Point
+from perfcore.errors import DataError, UnknownNameError
+from perfcore.stochastic import add, checked_samples, divide, from_dict, maximum, power, subtract
+
+BY_GENERALITY = [Point(3.0), Normal(3, 0.2), Histogram([2, 4], [1]), Interval(2, 4)]
+
+
+@pytest.mark.parametrize("second", BY_GENERALITY, ids=lambda value: value.name)
+@pytest.mark.parametrize("first", BY_GENERALITY, ids=lambda value: value.name)
+def test_the_more_general_representation_performs(first, second):
+    expected = max(first, second, key=BY_GENERALITY.index)
+    for found in (first + second, second * first, maximum(first, second)):
+        assert type(found) is type(expected)
+    # A note for each operand that lost something; a point loses nothing.
+    others = [v for v in (first, second) if type(v) is not type(expected) and not isinstance(v, Point)]
+    assert len((first + second).notes) == len(others)
+
+
+def test_numbers_are_points_on_either_side():
+    for found in (3 + Point(4), Point(3) + 4, np.float64(3) + Point(4), Point(3) + np.int64(4)):
+        assert found == Point(7)
+    assert 2 ** Point(3) == Point(8)
+    assert 1 / Point(4) == Point(0.25)
+    assert -Point(3) == Point(-3)
+    assert abs(Point(-3)) == Point(3)
+    assert add(1, 2) == Point(3)
+
+
+def test_functions_and_operators_are_the_same():
+    x, y = Histogram([1, 3, 5], [0.25, 0.75]), Normal(4, 1)
+    for operator, function in ((x + y, add), (x - y, subtract), (y / x, lambda a, b: divide(b, a)), (x**2, None)):
+        assert operator == (power(x, 2) if function is None else function(x, y))
+
+
+def test_notes_of_operands_go_into_results_once():
+    x = Normal(1, 0.1, notes=("from yesterday",))
+    assert (x + x + 1).notes == ("from yesterday",)
+    assert (Histogram([1, 2], [1], notes=("few samples",)) * x).notes[:2] == ("few samples", "from yesterday")
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: from_dict({}), DataError, "needs the key 'representation'"),
+        (lambda: from_dict([1]), DataError, "needs the key 'representation'"),
+        (lambda: from_dict({"representation": "norml"}), UnknownNameError, "did you mean 'normal'"),
+        (lambda: from_dict({"representation": "point", "value": True}), DataError, r"\$\.value"),
+        (add, DataError, "at least one"),
+        (lambda: add(Normal(), correlaton=1), UnknownNameError, "did you mean 'correlation'"),
+        (lambda: Point(float("inf")), DataError, "not finite"),
+        (lambda: Point("three"), DataError, "not a number"),
+        (lambda: Point(-8) ** 0.5, DataError, "no finite real number"),
+        (lambda: Point(0) ** -1, DataError, "divisor is 0"),
+        (lambda: Point(10) ** 400, DataError, "no finite real number"),
+    ],
+)
+def test_bad_input(make, error, message):
+    with pytest.raises(error, match=message) as caught:
+        make()
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_samples_are_copied():
+    """What is kept of them cannot change later."""
+    given = np.array([1.0, 2.0])
+    assert not np.shares_memory(checked_samples(given), given)
+
+
+def test_a_point_of_samples_says_that_their_spread_is_gone():
+    assert Point.from_samples([1, 3]).notes == ("the spread of the samples is not kept",)
+    assert Point.convert(Interval(1, 3)) == (Point(2), "only the middle of 1 to 3 is kept")
+
+
+def test_importing_it_imports_no_numpy():
+    code = "import sys, perfcore.stochastic; assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,194 @@
+"""Evaluation: against distributions known in closed form, by each method."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perfcore.errors import OptionError
+from perfcore.structural import StructuralModel, StructuralModelError
+
+UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}
+ARITHMETIC, SAMPLING, ENCLOSURE = "arithmetic", "quasi-Monte Carlo", "interval arithmetic"
+
+
+def predicted(equation, inputs, correlations=None, **options):
+    return StructuralModel(equation, inputs=inputs, correlations=correlations or {}).predict(**options)
+
+
+# Quantile functions of X, Y independent and uniform on [0, 1].
+KNOWN = {
+    "x*x": (lambda q: q**2, 1 / 3, math.sqrt(4 / 45), ARITHMETIC),
+    "x - x": (lambda q: 0.0 * q, 0.0, 0.0, ARITHMETIC),
+    "x + x": (lambda q: 2 * q, 1.0, math.sqrt(1 / 3), ARITHMETIC),
+    "x*(1 - x)": (lambda q: (1 - (1 - q) ** 2) / 4, 1 / 6, math.sqrt(1 / 180), SAMPLING),
+    "max(x, 1 - x)": (lambda q: (1 + q) / 2, 3 / 4, math.sqrt(1 / 48), SAMPLING),
+    "x + y": (stats.triang(0.5, scale=2).ppf, 1.0, math.sqrt(1 / 6), ARITHMETIC),
+    "max(x, y) + min(x, y)": (stats.triang(0.5, scale=2).ppf, 1.0, math.sqrt(1 / 6), SAMPLING),
+    "max(x, y) - min(x, y)": (lambda q: 1 - np.sqrt(1 - q), 1 / 3, math.sqrt(1 / 18), SAMPLING),
+    "max(x, y)": (np.sqrt, 2 / 3, math.sqrt(1 / 18), ARITHMETIC),
+    "exp(x)": (np.exp, math.e - 1, math.sqrt((math.e**2 - 1) / 2 - (math.e - 1) ** 2), ARITHMETIC),
+    "floor(3*x)": (lambda q: np.floor(3 * q), 1.0, math.sqrt(2 / 3), SAMPLING),
+}
+
+
+@pytest.mark.parametrize("equation", KNOWN)
+def test_known_distributions(equation):
+    quantile, mean, std, method = KNOWN[equation]
+    prediction = predicted(equation, {"x": UNIFORM, "y": UNIFORM})
+    assert prediction.evaluation.method.startswith(method)
+    found = prediction.statistics
+    assert found["mean"] == pytest.approx(mean, rel=1e-3, abs=1e-12)
+    assert found["std"] == pytest.approx(std, rel=5e-3, abs=1e-12)
+    for name, q in (("p05", 0.05), ("p50", 0.5), ("p95", 0.95)):
+        assert found[name] == pytest.approx(float(quantile(np.float64(q))), abs=5e-3)
+
+
+@pytest.mark.parametrize("equation", ["x + y", "x*y", "max(x, y)", "x/(y + 1)", "exp(x) + y", "sqrt(x)*y"])
+def test_both_methods_agree(equation):
+    """The sample's standard errors bound what it may differ by; arithmetic errs by its 400 bins."""
+    inputs = {"x": UNIFORM, "y": {"histogram": {"edges": [1, 2, 4], "masses": [0.7, 0.3]}}}
+    exact = predicted(equation, inputs, method="exact", bins=400).statistics
+    sample = predicted(equation, inputs, method="sample")
+    for name, error in sample.evaluation.errors.items():
+        assert sample.statistics[name] == pytest.approx(exact[name], abs=6 * error + 1e-3)
+
+
+def test_standard_errors_are_what_seeds_differ_by():
+    """Over 40 seeds: the root mean square of the mean's true error, against what was said."""
+    inputs = {"x": UNIFORM, "y": {"normal": [1.0, 0.3]}}
+    found = [predicted("x*x*y + y", inputs, method="sample", samples=1024, seed=seed) for seed in range(40)]
+    truth = 4 / 3  # E[x^2] E[y] + E[y]
+    actual = math.sqrt(np.mean([(f.statistics["mean"] - truth) ** 2 for f in found]))
+    said = math.sqrt(np.mean([f.evaluation.errors["mean"] ** 2 for f in found]))
+    assert said == pytest.approx(actual, rel=0.5)
+    assert actual < 0.3 * math.sqrt((0.3**2 + 4 / 45) / 1024)  # well below that of random sampling
+
+
+def test_the_same_seed_gives_the_same():
+    inputs = {"x": UNIFORM}
+    first, second = (predicted("x*(1 - x)", inputs, seed=5) for _ in range(2))
+    assert first.statistics == second.statistics
+    assert first.statistics != predicted("x*(1 - x)", inputs, seed=6).statistics
+
+
+def test_the_histogram_of_a_sample_keeps_its_mean_and_bins():
+    prediction = predicted("x*(1 - x)", {"x": UNIFORM}, bins=7)
+    assert prediction.value.mean == pytest.approx(prediction.statistics["mean"], rel=1e-9)
+    assert len(prediction.value.to_dict()["masses"]) == 7
+
+
+@pytest.mark.parametrize("r", [-1.0, -0.5, 0.0, 0.8, 1.0])
+def test_correlated_normals(r):
+    """Var(a + b) = 1 + 4 + 2 r 2, and E[ab] = 6 + 2 r."""
+    inputs = {"a": {"normal": [2.0, 1.0]}, "b": {"normal": [3.0, 2.0]}}
+    together = predicted("a + b", inputs, {"a,b": r}, method="sample").statistics
+    assert together["mean"] == pytest.approx(5.0, abs=1e-3)
+    assert together["std"] == pytest.approx(math.sqrt(5 + 4 * r), rel=2e-3, abs=1e-6)
+    product = predicted("a*b", inputs, {"a,b": r}, method="sample").statistics
+    assert product["mean"] == pytest.approx(6 + 2 * r, rel=1e-3)
+
+
+def test_correlated_copies():
+    """Of n values with pairwise correlation r: Var(sum) = n + n (n - 1) r."""
+    inputs = {"a": [{"normal": [0.0, 1.0]} for _ in range(4)]}
+    found = predicted("sum_over(a)", inputs, {"a,a": 0.5})
+    assert found.evaluation.method.startswith(SAMPLING)
+    assert found.statistics["std"] == pytest.approx(math.sqrt(4 + 12 * 0.5), rel=2e-3)
+
+
+def test_correlated_places_of_two_lists():
+    inputs = {name: [{"normal": [0.0, 1.0]} for _ in range(3)] for name in "ab"}
+    found = predicted("sum_over(a + b)", inputs, {"a,b": 0.5, "a[1],a[2]": 0.25})
+    # Three pairs a[i], b[i], and one pair of a.
+    assert found.statistics["std"] == pytest.approx(math.sqrt(6 + 2 * (3 * 0.5 + 0.25)), rel=2e-3)
+
+
+def test_rank_correlation_of_a_copula():
+    """Spearman's is 6/pi asin(r/2), whatever the margins: for two uniforms 12 E[xy] - 3."""
+    found = predicted("x*y", {"x": UNIFORM, "y": UNIFORM}, {"x,y": 0.7}).statistics
+    assert 12 * found["mean"] - 3 == pytest.approx(6 / math.pi * math.asin(0.35), abs=1e-3)
+
+
+def test_correlations_that_contradict_one_another():
+    inputs = {name: {"normal": [0.0, 1.0]} for name in "abc"}
+    with pytest.raises(StructuralModelError, match="contradict one another"):
+        predicted("a + b + c", inputs, {"a,b": 0.9, "b,c": 0.9, "a,c": -0.9})
+
+
+def test_a_correlation_of_what_the_equation_lacks_does_not_matter():
+    inputs = {name: {"normal": [0.0, 1.0]} for name in "ab"}
+    assert predicted("2*a", inputs, {"a,b": 0.9}).evaluation.method == ARITHMETIC
+
+
+def test_intervals_are_enclosed():
+    """x (1 - x) on [0, 1] lies in [0, 1/4]; seen twice, bounds are wider, and the notes say so."""
+    found = predicted("x*(1 - x)", {"x": {"interval": [0.0, 1.0]}})
+    low, high = found.value.support
+    assert low <= 0.0
+    assert high >= 0.25
+    assert found.evaluation.method == ENCLOSURE
+    assert any("'x' occurs more than once" in note and "may be wider" in note for note in found.notes)
+    assert math.isnan(found.statistics["mean"])
+
+
+def test_exact_refuses_and_names_what_occurs_twice():
+    with pytest.raises(StructuralModelError, match=r"'x' occurs more than once in .* --method sample or auto"):
+        predicted("x*(y - x)", {"x": UNIFORM, "y": UNIFORM}, method="exact")
+    with pytest.raises(StructuralModelError, match="there is no exact arithmetic for 'floor'"):
+        predicted("floor(x)", {"x": UNIFORM}, method="exact")
+    with pytest.raises(StructuralModelError, match="x and y are correlated"):
+        predicted("x + y", {"x": UNIFORM, "y": UNIFORM}, {"x,y": 0.5}, method="exact")
+
+
+@pytest.mark.parametrize("equation", ["floor(x)", "x % 2", "x > 1"])
+def test_bounds_have_no_arithmetic_for_every_operation(equation):
+    with pytest.raises(StructuralModelError, match=r"no exact arithmetic for .*; use a histogram there"):
+        predicted(equation, {"x": {"interval": [1, 2]}})
+
+
+def test_sampling_refuses_an_interval():
+    with pytest.raises(StructuralModelError, match="'x' has bounds and no distribution to sample"):
+        predicted("x*y", {"x": {"interval": [1, 2]}, "y": UNIFORM}, method="sample")
+
+
+@pytest.mark.parametrize(
+    ("equation", "message"),
+    [
+        ("x/(x - 0.5)", "the divisor x - 0.5 can be zero"),
+        ("y/x*y", "the divisor x can be zero"),
+        ("log(x - 0.5)*x", "is not defined everywhere"),
+        ("sqrt(x - 0.5)*x", "is not defined everywhere"),
+    ],
+)
+def test_what_sampling_meets(equation, message):
+    with pytest.raises(StructuralModelError, match=message):
+        predicted(equation, {"x": UNIFORM, "y": UNIFORM}, method="sample")
+
+
+def test_an_unbounded_divisor_near_zero_is_noted():
+    """A normal is below zero with probability Phi(-2) = 0.0228."""
+    found = predicted("x/y + x", {"x": UNIFORM, "y": {"normal": [2.0, 1.0]}}, method="sample")
+    (note,) = found.notes
+    assert "the divisor y is beyond zero with probability 0.023" in note
+
+
+@pytest.mark.parametrize("options", [{"method": "guess"}, {"bins": 0}, {"samples": 1}, {"seed": -1}, {"sample": 9}])
+def test_options_that_are_none(options):
+    with pytest.raises(OptionError):
+        predicted("x", {"x": UNIFORM}, **options)
+
+
+def test_many_inputs_are_drawn_in_pieces():
+    """The sum of 600 uniforms: mean 300, variance 50."""
+    inputs = {"x": {**UNIFORM, "replicate": {"i": 600}}}
+    found = predicted("sum_over(x)", inputs, method="sample", samples=2**16).statistics
+    assert found["mean"] == pytest.approx(300.0, rel=1e-4)
+    assert found["std"] == pytest.approx(math.sqrt(50.0), rel=0.02)
+
+
+def test_too_many_inputs_to_sample():
+    inputs = {"x": {**UNIFORM, "replicate": {"i": 22_000}}}
+    with pytest.raises(StructuralModelError, match="22,000 uncertain inputs; sampling takes at most 21,201"):
+        predicted("sum_over(x)", inputs, method="sample")

@@ -1,0 +1,95 @@
+"""The shipped models of the paper's three applications, against their equations written in numpy."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfcore.structural import StructuralModel, choose, parse_statistic, predict_candidates
+
+FOLDER = Path(__file__).parents[2] / "examples" / "structural"
+N = 400_000
+
+
+def drawn(generator, *tables):
+    """Independent draws of each histogram or normal, by numpy alone."""
+    found = []
+    for table in tables:
+        if "normal" in table:
+            found.append(generator.normal(*table["normal"], N))
+            continue
+        edges, masses = np.array(table["histogram"]["edges"]), table["histogram"]["masses"]
+        bins = generator.choice(len(masses), N, p=masses)
+        found.append(generator.uniform(edges[bins], edges[bins + 1]))
+    return found
+
+
+def inputs_of(name):
+    import tomllib
+
+    return tomllib.loads((FOLDER / name).read_text())["inputs"]
+
+
+def assert_agree(prediction, sample):
+    """Within four standard errors of the plain sample, and half a percent for bins."""
+    found = prediction.statistics
+    assert found["mean"] == pytest.approx(sample.mean(), rel=5e-3)
+    assert found["std"] == pytest.approx(sample.std(), rel=1.5e-2)
+    for name, q in (("p05", 0.05), ("p50", 0.5), ("p95", 0.95)):
+        assert found[name] == pytest.approx(np.quantile(sample, q), rel=1e-2)
+
+
+def test_sor():
+    given = inputs_of("sor.toml")
+    generator = np.random.default_rng(1)
+    cpu = np.array(drawn(generator, *given["cpu"]))
+    (bandwidth,) = drawn(generator, given["bandwidth"])
+    compute = (500 * 2000 / 2 * 12e-9 / cpu).max(axis=0)
+    exchange = 2 * (90e-6 + 2000 / 2 * 8 / (bandwidth * 1e6))
+    prediction = StructuralModel.read(FOLDER / "sor.toml").predict()
+    assert prediction.evaluation.method == "arithmetic"
+    assert prediction.notes == ()
+    assert_agree(prediction, 100 * 2 * (compute + exchange))
+
+
+def test_genetic():
+    given = inputs_of("genetic.toml")
+    generator = np.random.default_rng(2)
+    cpu = drawn(generator, *given["cpu"][2:])
+    bandwidth, master = drawn(generator, given["bandwidth"], given["master"])
+    # The first two machines: correlated normal scores through the histograms' quantiles.
+    scores = generator.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], N).T
+    from scipy.special import ndtr
+
+    for score, table in zip(scores, given["cpu"][:2], strict=True):
+        cumulative = np.concatenate([[0.0], np.cumsum(table["histogram"]["masses"])])
+        cpu.append(np.interp(ndtr(score), cumulative, table["histogram"]["edges"]))
+    tour, rate = 400 * 4, bandwidth * 1e6
+    broadcast = 4 * (1e-3 + 500 * tour / rate)
+    breed = (500 * 0.9e-3 / np.array(cpu)).max(axis=0)
+    collect = 4 * 1e-3 + 2000 * tour / rate
+    select = 2000 * np.log2(2000) * 250e-9 / master
+    prediction = StructuralModel.read(FOLDER / "genetic.toml").predict()
+    assert prediction.evaluation.method.startswith("quasi-Monte Carlo")
+    assert_agree(prediction, 50 * (broadcast + breed + collect + select))
+
+
+def test_lu():
+    """Time falls with each processor's share, so the bounds are at the corners."""
+    shares = [table["interval"] for table in inputs_of("lu.toml")["cpu"]]
+
+    def time(cpu):
+        rhs = 32**2 * 64 * 1.1e-6 / cpu
+        block = 32**2 * 1.6e-6 / cpu + 2 * (150e-6 + 5 * 8 * 32 / 9e6)
+        return 250 * (rhs.max() + 2 * (64 + 2) * block.max())
+
+    low, high = StructuralModel.read(FOLDER / "lu.toml").predict().value.support
+    assert low == pytest.approx(time(np.array([share[1] for share in shares])))
+    assert high == pytest.approx(time(np.array([share[0] for share in shares])))
+
+
+def test_the_candidates_of_sor():
+    model = StructuralModel.read(FOLDER / "sor.toml")
+    choice = choose(predict_candidates(model, model.candidates), parse_statistic("quantile:0.95"))
+    assert set(choice.figures) == {"equal strips", "balanced strips", "steady machines only"}
+    assert choice.figures[choice.chosen] == min(choice.figures.values())

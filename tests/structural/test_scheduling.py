@@ -1,0 +1,220 @@
+"""Choosing among candidates, and dividing work."""
+
+import math
+from statistics import NormalDist
+
+import pytest
+
+from perfcore.errors import DataError, OptionError
+from perfcore.registry import registry
+from perfcore.structural import (
+    StructuralModel,
+    StructuralModelError,
+    balance,
+    choose,
+    parse_statistic,
+    plot_distributions,
+    predict_candidates,
+    read_candidates,
+)
+
+
+def representation(name):
+    return registry().load("representations", name)
+
+
+def normal(mean, std):
+    return representation("normal")(mean, std)
+
+
+MODEL = StructuralModel("t", inputs={"t": 1}, unit="s")
+# The first is faster on average, the second steadier: 10 + 3 z against 11 + 1 z, equal at z = 1/2.
+CANDIDATES = {
+    "fast": {"t": {"normal": [10.0, 3.0], "unit": "s"}},
+    "steady": {"t": {"normal": [11.0, 1.0], "unit": "s"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("by", "tuning", "chosen", "figure"),
+    [
+        ("mean", None, "fast", 10.0),
+        ("mean", 0.4, "fast", 11.2),
+        ("mean", 0.6, "steady", 11.6),
+        ("quantile:0.5", None, "fast", 10.0),
+        ("quantile:0.95", None, "steady", NormalDist(11, 1).inv_cdf(0.95)),
+        ("quantile:0.65", None, "fast", NormalDist(10, 3).inv_cdf(0.65)),
+    ],
+)
+def test_the_choice_depends_on_what_variation_costs(by, tuning, chosen, figure):
+    choice = choose(predict_candidates(MODEL, CANDIDATES), parse_statistic(by, tuning))
+    assert choice.chosen == chosen
+    assert choice.figures[chosen] == pytest.approx(figure, rel=1e-6)
+
+
+def test_upper_bounds():
+    candidates = {"wide": {"t": {"interval": [1, 9]}}, "narrow": {"t": {"interval": [5, 8]}}}
+    choice = choose(predict_candidates(MODEL, candidates), parse_statistic("upper"))
+    assert (choice.chosen, choice.figures["wide"]) == ("narrow", pytest.approx(9.0))
+
+
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [("mean", "x has no mean; choose by upper"), ("quantile:0.9", "x has no quantile 0.9; choose by upper")],
+)
+def test_an_interval_has_bounds_only(by, message):
+    predictions = predict_candidates(MODEL, {"x": {"t": {"interval": [1, 9]}}})
+    with pytest.raises(DataError, match=message):
+        choose(predictions, parse_statistic(by))
+
+
+def test_a_normal_has_no_bounds():
+    with pytest.raises(DataError, match=r"fast has no upper bound; choose by quantile:0\.99"):
+        choose(predict_candidates(MODEL, CANDIDATES), parse_statistic("upper"))
+
+
+@pytest.mark.parametrize(
+    ("by", "tuning"),
+    [
+        ("median", None),
+        ("quantile:1", None),
+        ("quantile:x", None),
+        ("quantile", None),
+        ("upper", 1.0),
+        ("mean", math.nan),
+    ],
+)
+def test_statistics_that_are_none(by, tuning):
+    with pytest.raises(OptionError):
+        parse_statistic(by, tuning)
+
+
+def test_the_table_marks_the_choice():
+    choice = choose(predict_candidates(MODEL, CANDIDATES), parse_statistic("quantile:0.95"))
+    ((_, header, rows),) = choice.tables()
+    assert header[:3] == ["", "candidate", "mean"]
+    assert header[-1] == "quantile 0.95"
+    assert [row[:2] for row in rows] == [["", "fast"], ["*", "steady"]]
+    assert choice.to_dict()["chosen"] == "steady"
+    assert choice.unit == "s"
+
+
+def test_candidates_share_the_sample():
+    """What they share does not blur their difference: the second is the first and 1."""
+    model = StructuralModel("x*(2 - x) + c", inputs={"x": {"normal": [1.0, 0.1]}, "c": 0})
+    found = predict_candidates(model, {"one": {"c": 0}, "two": {"c": 1}})
+    difference = found["two"].statistics["p95"] - found["one"].statistics["p95"]
+    assert difference == pytest.approx(1.0, abs=1e-12)
+
+
+def test_candidates_in_files(tmp_path):
+    several, one, none = tmp_path / "several.toml", tmp_path / "one.toml", tmp_path / "none.toml"
+    several.write_text('[[candidate]]\nname = "a"\ninputs = {t = 1}\n[[candidate]]\nname = "b"\ninputs = {t = 2}\n')
+    one.write_text("[inputs]\nt = 3\n")
+    none.write_text("")
+    assert read_candidates(several) == {"a": {"t": 1}, "b": {"t": 2}}
+    assert read_candidates(one) == {"one": {"t": 3}}
+    with pytest.raises(StructuralModelError, match=r"either .* tables or one table .inputs. is expected"):
+        read_candidates(none)
+    several.write_text(several.read_text().replace('"b"', '"a"'))
+    with pytest.raises(StructuralModelError, match="two are named 'a'"):
+        read_candidates(several)
+
+
+def test_mistakes_name_the_candidate():
+    with pytest.raises(StructuralModelError, match="model: there are no candidates"):
+        predict_candidates(MODEL, {})
+    with pytest.raises(StructuralModelError, match=r"inputs.t: 'x' is neither"):
+        predict_candidates(MODEL, {"a": {"t": "x"}})
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".html"])
+def test_pictures(tmp_path, ending):
+    candidates = {**CANDIDATES, "bounded": {"t": {"histogram": {"edges": [8, 9, 12], "masses": [0.5, 0.5]}}}}
+    choice = choose(predict_candidates(MODEL, candidates), parse_statistic("mean"))
+    path = tmp_path / f"x{ending}"
+    plot_distributions(choice, path)
+    assert path.stat().st_size > 5_000
+    if ending != ".png":
+        assert "bounded" in path.read_text()
+
+
+def test_pictures_of_points_and_intervals(tmp_path):
+    candidates = {"point": {"t": 3}, "interval": {"t": {"interval": [2, 5]}}}
+    plot_distributions(choose(predict_candidates(MODEL, candidates), parse_statistic("upper")), tmp_path / "x.svg")
+    assert "interval" in (tmp_path / "x.svg").read_text()
+
+
+MEAN = parse_statistic("mean")
+
+
+def test_work_is_divided_in_inverse_proportion():
+    """Schopf and Berman's rule D_i t_i = D_k t_k: times 1, 2 and 4 for a unit give shares 4 : 2 : 1."""
+    found = balance([normal(1, 0.1), normal(2, 0.1), normal(4, 0.1)], 700, MEAN)
+    assert found.shares == (400, 200, 100)
+    assert found.figures == pytest.approx((400.0, 400.0, 400.0))
+
+
+def test_variation_costs_work():
+    """mean + 2 std: 1 + 2 * 0.5 = 2 against 1; the steady machine gets twice as much."""
+    found = balance([normal(1, 0.5), normal(1, 0.0)], 300, parse_statistic("mean", 2.0))
+    assert found.shares == (100, 200)
+
+
+def test_fixed_times():
+    """Means 5 + w and 1 + w: of 10 units, 3 and 7 take 8 both."""
+    found = balance([normal(1, 0.1)] * 2, 10, MEAN, [normal(5, 1), normal(1, 1)])
+    assert found.shares == (3, 7)
+    assert found.figures == pytest.approx((8.0, 8.0))
+
+
+def test_a_machine_whose_fixed_time_is_too_long_gets_nothing():
+    found = balance([normal(1, 0.1)] * 2, 10, MEAN, [normal(50, 1), normal(1, 1)])
+    assert found.shares == (0, 10)
+
+
+@pytest.mark.parametrize("by", ["quantile:0.9", "mean"])
+def test_fixed_times_balance_the_statistic(by):
+    """Normals: the 0.9-quantile of f + w t is by its mean and the root of the summed variances."""
+    fixed, times = [(3.0, 1.0), (1.0, 0.2), (6.0, 0.5)], [(1.0, 0.4), (2.0, 0.1), (1.5, 0.3)]
+    found = balance([normal(*t) for t in times], 1000, parse_statistic(by), [normal(*f) for f in fixed])
+    z = NormalDist().inv_cdf(0.9) if by != "mean" else 0.0
+    expected = [
+        f + w * t + z * math.hypot(s, w * u) for w, (f, s), (t, u) in zip(found.shares, fixed, times, strict=True)
+    ]
+    assert sum(found.shares) == 1000
+    assert found.figures == pytest.approx(expected)
+    # No unit can be moved to a machine that would be done sooner than the slowest is now.
+    assert max(expected) - min(expected) < 2.0 * max(t + z * u for t, u in times)
+
+
+def test_no_division_into_whole_units_is_better():
+    """Against all divisions of 12 units among three machines."""
+    times, fixed = [1.0, 1.7, 0.6], [0.5, 0.0, 4.0]
+    found = balance([normal(t, 0.1) for t in times], 12, MEAN, [normal(f, 0.1) for f in fixed])
+    best = min(
+        max(f + w * t for w, f, t in zip((a, b, 12 - a - b), fixed, times, strict=True))
+        for a in range(13)
+        for b in range(13 - a)
+    )
+    assert max(found.figures) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("total", [0, 1, 2, 3, 1_000_003])
+def test_the_sum_is_kept(total):
+    found = balance([normal(t, 0.1) for t in (1.0, 3.0, 7.0)], total, MEAN)
+    assert sum(found.shares) == total
+    assert min(found.shares) >= 0
+
+
+def test_divisions_that_are_none():
+    with pytest.raises(OptionError, match="5 units among 0 machines"):
+        balance([], 5, MEAN)
+    with pytest.raises(OptionError, match="-1 units"):
+        balance([normal(1, 0.1)], -1, MEAN)
+    with pytest.raises(DataError, match="machine 2: the mean of its time for one unit is -1, not positive"):
+        balance([normal(1, 0.1), normal(-1, 0.1)], 5, MEAN)
+    with pytest.raises(DataError, match="2 machines have a time for each unit, and 1 a fixed time"):
+        balance([normal(1, 0.1)] * 2, 5, MEAN, [normal(1, 0.1)])
+    with pytest.raises(DataError, match="machine 1 has no mean"):
+        balance([representation("interval")(1.0, 2.0)], 5, MEAN)

@@ -1,0 +1,336 @@
+"""Structural models: what a file or a program gives, written out; every mistake in one line with its key."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import perfcore
+from perfcore import Measurements
+from perfcore.errors import InputError, PerfError
+from perfcore.structural import StructuralModel, StructuralModelError
+
+UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}
+
+
+def number(equation, **inputs):
+    """The result of a model of numbers."""
+    lowest, highest = StructuralModel(equation, inputs=inputs).predict().value.support
+    assert lowest == highest
+    return lowest
+
+
+def written(tmp_path, text):
+    path = tmp_path / "model.toml"
+    path.write_text(text)
+    return path
+
+
+MODEL = """
+name = "two phases"
+unit = "s"
+equation = "steps*max_over(phase) + start"
+
+[components]
+phase = "work/speed"
+start = { equation = "2*delay", unit = "s" }
+
+[inputs]
+steps = 10
+work = { each = [400, 600], unit = "kflop" }
+speed = { value = 0.2, unit = "Mflop/ms" }
+delay = { value = 5, unit = "ms" }
+"""
+
+
+def test_a_model_file(tmp_path):
+    """By hand: 600 kflop at 200 Mflop/s take 3 ms; ten times, and twice 5 ms."""
+    model = StructuralModel.read(written(tmp_path, MODEL))
+    prediction = model.predict()
+    assert (prediction.name, prediction.unit) == ("two phases", "s")
+    assert prediction.value.support == pytest.approx((0.04, 0.04))
+    assert prediction.notes == ()
+
+
+def test_the_same_from_python(tmp_path):
+    built = StructuralModel(
+        "steps*max_over(phase) + start",
+        components={"phase": "work/speed", "start": {"equation": "2*delay", "unit": "s"}},
+        inputs={
+            "steps": 10,
+            "work": {"each": [400, 600], "unit": "kflop"},
+            "speed": {"value": 0.2, "unit": "Mflop/ms"},
+            "delay": {"value": 5, "unit": "ms"},
+        },
+        unit="s",
+    )
+    read = StructuralModel.read(written(tmp_path, MODEL))
+    assert built.predict().value.support == read.predict().value.support
+
+
+def test_inputs_are_replaced_in_their_unit(tmp_path):
+    model = StructuralModel.read(written(tmp_path, MODEL))
+    assert model.with_inputs({"delay": 10}).predict().value.support == pytest.approx((0.05, 0.05))
+    in_seconds = {"delay": {"value": 0.01, "unit": "s"}}
+    assert model.with_inputs(in_seconds).predict().value.support == pytest.approx((0.05, 0.05))
+
+
+@pytest.mark.parametrize(
+    ("equation", "value"),
+    [
+        ("sum_over(a)", 6.0),
+        ("max_over(a)", 3.0),
+        ("min_over(a)", 1.0),
+        ("sum_over(a*b)", 1 * 4 + 2 * 5 + 3 * 6),
+        ("sum_over(a)*sum_over(b)", 6 * 15),
+        ("max_over(b - c*a)", 3.0),
+        ("sum_over(c*a)/c", 6.0),
+        ("max_over(max(a, c)) + min_over(a)", 4.0),
+    ],
+)
+def test_reductions(equation, value):
+    assert number(equation, a=[1, 2, 3], b=[4, 5, 6], c=1) == value
+
+
+def test_nested_reductions():
+    """The sum over stages of the slowest processor, against numpy."""
+    model = StructuralModel(
+        "sum_over(slowest)",
+        components={"slowest": {"equation": "max_over(scale*stage)", "over": "processor"}},
+        inputs={"scale": [1, -2, 3, 0.5], "stage": {"each": [2, -1, 4], "over": "stage"}},
+    )
+    expected = np.max(np.array([1, -2, 3, 0.5]) * np.array([[2], [-1], [4]]), axis=1).sum()
+    assert model.predict().value.support == (expected, expected)
+
+
+def test_copies_are_independent_of_one_another():
+    """Variances add: ten copies vary less than ten times one."""
+    inputs = {"x": {"normal": [1.0, 0.1], "replicate": {"iteration": 10}}}
+    copies = StructuralModel("sum_over(x)", inputs=inputs).predict().value
+    assert (copies.mean, copies.std) == pytest.approx((10.0, 0.1 * math.sqrt(10)))
+    one = StructuralModel("10*x", inputs={"x": {"normal": [1.0, 0.1]}}).predict().value
+    assert (one.mean, one.std) == pytest.approx((10.0, 1.0))
+
+
+def test_copies_of_a_list():
+    """Two processors over three iterations: the sum over iterations of the sum over processors."""
+    model = StructuralModel(
+        "sum_over(both)",
+        components={"both": {"equation": "sum_over(x)", "over": "processor"}},
+        inputs={"x": {"each": [{"normal": [1, 0.3]}, {"normal": [2, 0.4]}], "replicate": {"iteration": 3}}},
+    )
+    value = model.predict().value
+    assert (value.mean, value.std) == pytest.approx((9.0, math.sqrt(3) * 0.5))
+
+
+def test_a_component_is_one_quantity_wherever_it_is_used():
+    model = StructuralModel("a - b", components={"a": "x + 1", "b": "x"}, inputs={"x": UNIFORM})
+    assert model.predict().value.support == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("equation", "unit", "value"),
+    [
+        ("t + u", "s", 3.5e-3),
+        ("max(t, u)", "us", 3000.0),
+        ("t/u", None, 6.0),
+        ("exp(log(t/u))", None, 6.0),
+        ("t*r", "B", 6e3),
+        ("sqrt(t*t)", "s", 3e-3),
+        ("t^2/u", "ms", 18.0),
+        ("max(t, 0)", "s", 3e-3),
+        ("t > u", None, 1.0),
+        ("twice*t", "s", 6e-3),
+        ("abs(u - t)", "ms", 2.5),
+    ],
+)
+def test_units(equation, unit, value):
+    inputs = {
+        "t": {"value": 3, "unit": "ms"},
+        "u": {"value": 500, "unit": "us"},
+        "r": {"value": 2, "unit": "MB/s"},
+        "twice": 2,
+    }
+    prediction = StructuralModel(equation, inputs=inputs, unit=unit).predict()
+    assert prediction.value.support[0] == pytest.approx(value, rel=1e-12)
+    assert prediction.unit == (unit or "")
+
+
+def test_a_result_without_unit_takes_the_label():
+    assert StructuralModel("2*a", inputs={"a": 3}, unit="s").predict().unit == "s"
+
+
+def test_what_is_not_used_is_noted():
+    model = StructuralModel("a", components={"b": "c"}, inputs={"a": 1, "c": 2, "d": 3})
+    assert set(model.predict().notes) == {
+        "component 'b' is not used",
+        "input 'c' is not used",
+        "input 'd' is not used",
+    }
+
+
+def test_samples_and_files(tmp_path):
+    samples = [1.0, 2.0, 2.5, 4.0]
+    (tmp_path / "load.json").write_text('{"representation": "normal", "mean": 3.0, "std": 0.5}')
+    (tmp_path / "other.json").write_text('{"name": "x", "value": {"representation": "point", "value": 2.0}}')
+    text = 'equation = "a + b*c"\n[inputs]\na = {samples = [1.0, 2.0, 2.5, 4.0]}\nb = {file = "load.json"}\n'
+    model = StructuralModel.read(written(tmp_path, text + 'c = {file = "other.json"}\n'))
+    value = model.predict(bins=400).value
+    assert value.mean == pytest.approx(np.mean(samples) + 6.0, rel=1e-3)
+
+
+@pytest.fixture(scope="module")
+def line():
+    """Times that fall as 1/p, with a little noise."""
+    import pandas as pd
+
+    generator = np.random.default_rng(3)
+    p = np.repeat([1.0, 2.0, 4.0, 8.0, 16.0], 3)
+    table = pd.DataFrame({"p": p, "time_s": 2.0 + 64.0 / p + generator.normal(0.0, 0.1, len(p))})
+    return perfcore.fit(Measurements(table), fitter="individual", terms=2)
+
+
+def test_a_fitted_model_is_a_component(line, tmp_path):
+    """Its prediction is the mean, and the 95% interval that of the normal."""
+    line.save(tmp_path / "line.json")
+    text = """
+    equation = "3*compute"
+    [components]
+    compute = { model = "line.json", at = { p = "2*half" } }
+    [inputs]
+    half = 4
+    """
+    prediction = StructuralModel.read(written(tmp_path, text)).predict()
+    value, lower, upper = line.predict({"p": [8.0]}, interval=0.95)[0]
+    assert prediction.unit == "s"
+    assert prediction.statistics["mean"] == pytest.approx(3 * value)
+    assert prediction.value.quantile([0.025, 0.975]) == pytest.approx([3 * lower, 3 * upper], rel=1e-3)
+
+
+def test_a_fitted_model_for_each_processor(line):
+    model = StructuralModel(
+        "max_over(compute)",
+        components={"compute": {"model": line, "at": {"p": "share"}, "unit": "ms"}},
+        inputs={"share": [2, 4]},
+        unit="s",
+    )
+    prediction = model.predict()
+    both = line.predict({"p": [2.0, 4.0]})
+    assert prediction.statistics["mean"] == pytest.approx(max(both), rel=1e-3)
+
+
+def test_a_fitted_model_beyond_its_data_says_so(line):
+    model = StructuralModel("c", components={"c": {"model": line, "at": {"p": 64}}})
+    assert any("c: at p=64: extrapolated: p was 1 to 16" in note for note in model.predict().notes)
+
+
+MISTAKES = [
+    ('equation = "a + b"\n[inputs]\na = 1', "model.toml: equation: unknown component or input 'b'"),
+    ('equation = "a +"', "model.toml: equation: formula 'a +': column 3"),
+    ('equation = "a"\n[components]\na = "b"\nb = "c + 1"\nc = "a"', "needs"),
+    ('equation = "a"\n[components]\na = "a"', "a needs a; a component cannot need itself"),
+    ('equation = "a"\n[components]\na = "1"\n[inputs]\na = 2', "components.a: an input has the same name"),
+    ('equation = "a"\n[inputs]\na = "3"', "inputs.a: '3' is neither a finite number nor a table"),
+    ('equation = "a"\n[inputs]\na = nan', "inputs.a: nan is neither a finite number"),
+    ('equation = "a"\n[inputs]\na = true', "inputs.a: True is neither"),
+    ('equation = "a"\n[inputs]\na = {normal = [1]}', "inputs.a: normal: "),
+    ('equation = "a"\n[inputs]\na = {normal = [1, -1]}', "inputs.a: "),
+    ('equation = "a"\n[inputs]\na = {interval = [2, 1]}', "inputs.a: "),
+    ('equation = "a"\n[inputs]\na = {}', "inputs.a: one of value, normal"),
+    ('equation = "a"\n[inputs]\na = {value = 1, normal = [1, 2]}', "found value, normal"),
+    ('equation = "a"\n[inputs]\na = {values = 1}', "inputs.a: object contains unknown field `values`"),
+    ('equation = "a"\n[inputs]\na = {histogram = {edges = [0, 1], masses = [0.9]}}', "inputs.a: "),
+    ('equation = "a"\n[inputs]\na = {histogram = {edges = [0, 1], masses = ["x"]}}', "inputs.a: histogram.masses"),
+    ('equation = "a"\n[inputs]\na = {samples = []}', "inputs.a: "),
+    ('equation = "a"\n[inputs]\na = {samples = [1, 2], as = "histgram"}', "did you mean 'histogram'?"),
+    ('equation = "a"\n[inputs]\na = {value = 1, as = "normal"}', "inputs.a: 'as' belongs to samples"),
+    ('equation = "a"\n[inputs]\na = {value = 1, over = "i"}', "inputs.a: 'over' belongs to each"),
+    ('equation = "a"\n[inputs]\na = {file = "none.json"}', "none.json: there is no such file"),
+    ('equation = "a"\n[inputs]\na = {value = 1, unit = "s+"}', "inputs.a: unit 's+'"),
+    ('equation = "a"\n[inputs]\na = []', "inputs.a: the list is empty"),
+    ('equation = "a"\n[inputs]\na = [1, "x"]', "inputs.a: value 2 of 2: 'x' is neither"),
+    ('equation = "a"\n[inputs]\na = [[1], [2]]', "inputs.a: a value of a list cannot be a list"),
+    ('equation = "a"\n[inputs]\na = [{value = 1, unit = "s"}, 2]', "inputs.a: the values are in different units"),
+    ('equation = "a"\n[inputs]\na = {value = 1, replicate = {i = 0}}', "inputs.a: replicate.i is 0"),
+    ('equation = "a"\n[inputs]\nlog = 1', "inputs.log: "),
+    ('equation = "a"\n[inputs]\n"a b" = 1', "inputs.a b: 'a b' cannot be a name"),
+    ('equation = "a"\n[inputs]\na = [1, 2]', "equation: the result is replicated over processor"),
+    ('equation = "sum_over(a)"\n[inputs]\na = 1', "equation: sum_over(a): 'a' is not replicated"),
+    ('equation = "sum_over(a*b)"\n[inputs]\na = [1, 2]\nb = [1, 2, 3]', "inputs.b: there are 3 over processor, but 2"),
+    (
+        'equation = "sum_over(a*b)"\n[inputs]\na = [1, 2]\nb = {each = [1, 2, 3], over = "stage"}',
+        "replicated over processor and stage; make it a component",
+    ),
+    ('equation = "b"\n[components]\nb = {equation = "a", over = "stage"}\n[inputs]\na = 1', "unknown index 'stage'"),
+    ('equation = "a"\n[components]\na = {unit = "s"}', "components.a: either an equation or a model"),
+    ('equation = "a"\n[components]\na = {equation = "1", at = {p = 1}}', "components.a: 'at' belongs to a model"),
+    ('equation = "a"\n[components]\na = {model = "none.json", at = {p = 1}}', "none.json: there is no such file"),
+    ('equation = "a"\n[components]\na = {equation = 1}', "components.a: equation: expected `str | null`, got `int`"),
+    (
+        'equation = "a + b"\n[inputs]\na = {value = 1, unit = "s"}\nb = {value = 1, unit = "kB"}',
+        "'a' is in s and 'b' is in kB",
+    ),
+    ('equation = "a + b"\n[inputs]\na = {value = 1, unit = "s"}\nb = 1', "'a' is in s and 'b' has no unit"),
+    (
+        'equation = "max(b, a)"\n[inputs]\na = {value = 1, unit = "s"}\nb = {value = 1, unit = "B"}',
+        "'b' is in B and 'a' is in s",
+    ),
+    ('equation = "log(a)"\n[inputs]\na = {value = 1, unit = "s"}', "log takes a number without unit, but 'a' is in s"),
+    ('equation = "2^a"\n[inputs]\na = {value = 1, unit = "s"}', "an exponent takes a number without unit"),
+    ('equation = "a^b"\n[inputs]\na = {value = 1, unit = "s"}\nb = [1, 2]', "only a number to which it is raised"),
+    (
+        'unit = "B"\nequation = "a"\n[inputs]\na = {value = 1, unit = "s"}',
+        "the result is in s, which cannot be converted to B",
+    ),
+    ('equation = "1/(a - a)"\n[inputs]\na = {normal = [1, 1]}', "'1/(a - a)': a divisor is zero"),
+    ('equation = "log(a - 2)"\n[inputs]\na = 1', "'log(a - 2)': log(-1) is nan"),
+    ('equation = "1/a"\n[inputs]\na = {interval = [-1, 1]}', "equation: "),
+    ('equation = "a"\nname = 3', "model.toml: name: expected `str`, got `int`"),
+    ('equation = "a"\ninput = 3', "model.toml: object contains unknown field `input`"),
+    ('name = "x"', "model.toml: object missing required field `equation`"),
+    ('equation = "a', "model.toml: not TOML: "),
+    ('equation = "a"\n[inputs]\na = 1\n[correlations]\n"a,b" = 0.5', "correlations: unknown uncertain input 'a'"),
+    ('equation = "a"\n[inputs]\na = {normal = [1, 1]}\n[correlations]\n"a" = 0.5', "correlations: 'a': two inputs"),
+    ('equation = "a"\n[inputs]\na = {normal = [1, 1]}\n[correlations]\n"a,a" = 0.5', "always correlated with itself"),
+    (
+        'equation = "a+b"\n[inputs]\na = {normal = [1, 1]}\nb = {normal = [1, 1]}\n[correlations]\n"a,b" = 2.0',
+        "correlations: 'a,b' is 2.0; between -1 and 1",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), MISTAKES)
+def test_mistakes(tmp_path, text, message):
+    with pytest.raises(PerfError) as caught:
+        StructuralModel.read(written(tmp_path, text)).predict()
+    line = str(caught.value)
+    assert "\n" not in line
+    assert "model.toml: " in line
+    assert message in line
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="there is no such file"):
+        StructuralModel.read(tmp_path / "none.toml")
+
+
+def test_many_components_need_no_deep_stack():
+    """Recursion does not grow with the number of components."""
+    components = {f"c{k}": f"c{k + 1} + 1" for k in range(2000)} | {"c2000": "x"}
+    assert StructuralModel("c0", components=components, inputs={"x": 1}).predict().value.support == (2001.0, 2001.0)
+
+
+def test_a_model_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr("perfcore.structural.algebra.MAX_NODES", 1000)
+    copies = {"a": {"normal": [1, 1], "replicate": {"i": 20}}, "b": {"normal": [1, 1], "replicate": {"j": 60}}}
+    model = StructuralModel("sum_over(c)", components={"c": {"equation": "sum_over(a*b)", "over": "i"}}, inputs=copies)
+    with pytest.raises(StructuralModelError, match="more than 1,000 operations"):
+        model.predict()
+
+
+def test_the_order_of_lines_does_not_matter(tmp_path):
+    lines = ['a = "2*b"', 'b = "c + 1"', 'c = "x"']
+    for order in itertools.permutations(lines):
+        text = "\n".join(['equation = "a"', "[components]", *order, "[inputs]", "x = 3"])
+        assert StructuralModel.read(written(tmp_path, text)).predict().value.support == (8.0, 8.0)
