@@ -20,7 +20,7 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest docs README.md
+	$(BIN)/python -m pytest docs README.md -n auto --dist loadfile
 	$(BIN)/python -m pytest --doctest-modules perfcore plugins
 
 docs: $(VENV)/.installed-docs

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from perfcore.default_models import DefaultModel
 from perfcore.errors import OptionError
 from perfcore.formula import Formula
 
@@ -25,7 +26,17 @@ if TYPE_CHECKING:
     from perfcore.ranking import Ranking
     from perfcore.source import Source
 
-__all__ = ["Basis", "Fitter", "Function", "NoOptions", "Reader", "Segmentation", "Segmenter", "SequenceSegmenter"]
+__all__ = [
+    "Basis",
+    "DefaultModels",
+    "Fitter",
+    "Function",
+    "NoOptions",
+    "Reader",
+    "Segmentation",
+    "Segmenter",
+    "SequenceSegmenter",
+]
 
 
 @dataclass(frozen=True)
@@ -181,6 +192,10 @@ class Function:
 
 
 _parsed = functools.lru_cache(Formula)
+
+
+# What a set of default models is registered as: the models, or the path of a TOML file that ships with the plugin.
+DefaultModels = Sequence[DefaultModel] | str
 
 
 class Fitter(ABC):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import glob
+import shlex
+from pathlib import Path
 from typing import Any
 
 from perfcore.curve import UtilizationCurve
@@ -16,7 +18,7 @@ from perfcore.units import readable
 __all__ = ["describe"]
 
 
-def describe(data: Any, name: str) -> dict[str, Any]:
+def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
     """What data are, how much there is, and which commands apply.
 
     Parameters
@@ -24,28 +26,33 @@ def describe(data: Any, name: str) -> dict[str, Any]:
     data : Trace, UtilizationCurve, Series or Measurements
     name : str
         How the user names the file; it appears in the suggested commands.
+    reading : str
+        Options by which it was read, as they are typed, which the suggested commands repeat.
 
     Examples
     --------
     >>> describe(UtilizationCurve([0, 1000], [2.0]), "x.csv")["duration"]
     '1 ms'
     """
+    named = shlex.quote(name) + reading
     if isinstance(data, Trace):
-        facts = _trace(data, name)
+        facts = _trace(data, named)
     elif isinstance(data, UtilizationCurve):
-        facts = {"kind": "utilization curve", **_curve(data), "next": _phase_commands(name)}
+        facts = {"kind": "utilization curve", **_curve(data), "next": _phase_commands(named)}
     elif isinstance(data, Series):
         facts = {
             "kind": "time series",
             "samples": len(data.times),
             "columns": list(data.columns),
             "time unit": data.time_unit,
-            "next": _phase_commands(name)
+            "next": _phase_commands(named)
             if len(data.columns) == 1
-            else [f"perf fit {name} --fitter worley --column '{next(iter(data.columns))}' --plot phases.png"],
+            else [f"perf fit {named} --fitter worley --column '{next(iter(data.columns))}' --plot phases.png"],
         }
     elif isinstance(data, Measurements):
-        facts = _measurements(data, name)
+        facts = _measurements(data, named)
+        if (more := _more_files(data, name)) is not None:
+            facts["next"] = [more + reading]
     else:
         facts = {"kind": type(data).__name__}
     notes = list(getattr(data, "notes", ()))
@@ -78,7 +85,7 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         facts |= _curve(trace.utilization())
     except PerfError as error:
         facts["curve"] = f"none: {error}"
-    return facts | {"next": [*_phase_commands(name), f"perf read {name} -o trace.parquet"]}
+    return facts | {"next": [*_phase_commands(name), f"perf overheads {name}", f"perf read {name} -o trace.parquet"]}
 
 
 def _measurements(data: Measurements, name: str) -> dict[str, Any]:
@@ -92,8 +99,9 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "code by": list(roles.code),
         "system by": list(roles.system),
     }
-    seen, problem, given = _observed(data)
-    flags = _told(data) + given
+    if roles.category:
+        return facts | {"category by": list(roles.category)} | _categories(data, name)
+    seen, problem, flags = _observed(data)
     if seen is None:
         known = {"parameter": roles.parameters, "value": roles.value, "code": roles.code, "system": roles.system}
         missing = "".join(f" --{option} COLUMN" for option, columns in known.items() if not columns)
@@ -124,6 +132,46 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     }
 
 
+def _more_files(data: Measurements, name: str) -> str | None:
+    """The command that reads the files beside one that holds a single point, of which no model can be made."""
+    columns = data.roles.parameters.values()
+    path = Path(name)
+    if not path.suffix or glob.has_magic(name) or not columns or any(data.table[c].nunique() > 1 for c in columns):
+        return None
+    return f"perf info {shlex.quote(str(path.with_name('*' + path.suffix)))}"
+
+
+def _categories(data: Measurements, name: str) -> dict[str, Any]:
+    """Facts about times by category, of the code and the system that most rows are of."""
+    from perfcore.category_table import by_category
+
+    conditions = [
+        f"{column}={data.table[column].mode().iloc[0]}"
+        for column in (*data.roles.code, *data.roles.system)
+        if data.table[column].nunique() > 1
+    ]
+    flags = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
+    following = [f"perf fit {name} --fitter {fitter}{flags}" for fitter in ("lca", "modgen")]
+    try:
+        table = by_category(data.where(conditions) if conditions else data)
+    except PerfError as error:
+        return {"categories": f"none: {error}", "next": following}
+    facts: dict[str, Any] = {
+        "points": [
+            f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+            for symbol, values in table.points.items()
+        ],
+        "observations": f"{len(table)} points",
+        "categories": listing(table.categories, 8),
+        "total": f"{table.total.min():.6g} to {table.total.max():.6g} {table.unit or ''}".rstrip(),
+    }
+    if table.notes:
+        facts["rows to know about"] = list(table.notes)
+    if conditions:
+        facts["of these rows"] = ", ".join(conditions)
+    return facts | {"next": following}
+
+
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
     """The observations, or what is wrong; and the option that helps where rows are copies of others."""
     try:
@@ -134,21 +182,6 @@ def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
         return data.observations(duplicates="drop"), "", " --duplicates drop"
     except PerfError:
         return None, problem, ""
-
-
-def _told(data: Measurements) -> str:
-    """Roles that were told to the reader, as options of a fitter."""
-    options = {"parameters": "parameter", "value": "value", "code": "code", "system": "system", "unit": "unit"}
-    words = []
-    for role, columns in data.told.items():
-        if isinstance(columns, str):
-            text = columns
-        elif isinstance(columns, Mapping):
-            text = ",".join(f"{symbol}={column}" for symbol, column in columns.items())
-        else:
-            text = ",".join(columns)
-        words.append(f" --{options[role]} {text}")
-    return "".join(words)
 
 
 def _phase_commands(name: str) -> list[str]:

@@ -25,7 +25,7 @@ GROUP = "perfcore"  # entry-point group, and pluggy's project name
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
 
-KINDS = ("readers", "segmenters", "functions", "representations", "fitters")
+KINDS = ("readers", "segmenters", "functions", "representations", "default_models", "fitters")
 
 
 class Register(Protocol):
@@ -75,6 +75,11 @@ def register_functions(register: Register) -> None:
 @hookspec
 def register_representations(register: Register) -> None:
     """Announce representations of stochastic values."""
+
+
+@hookspec
+def register_default_models(register: Register) -> None:
+    """Announce default models of categories (contract: `perfcore.contracts.DefaultModels`)."""
 
 
 @hookspec

@@ -31,6 +31,7 @@ _NAMES = {
         "execution_time seconds real_time",
         "code": "code benchmark bench application app program kernel workload",
         "system": "system machine platform cluster computer host hostname site",
+        "category": "category overhead region function routine call_path callpath path kernel_name timer section",
     }.items()
 }
 _UNITS = {
@@ -57,6 +58,8 @@ class MeasurementRoles:
         Unit of the value.
     code, system : tuple of str
         Columns whose values together name the code, and the system.
+    category : tuple of str
+        Columns whose values together name what a part of the time was spent in; a row is then a part of a run.
     """
 
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class MeasurementRoles:
     unit: str | None = None
     code: tuple[str, ...] = ()
     system: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
 
 
 def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> MeasurementRoles:
@@ -79,11 +83,14 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     Examples
     --------
     >>> guess_roles(["code", "procs", "time_s"], {"procs", "time_s"})
-    MeasurementRoles(parameters={'p': 'procs'}, value='time_s', unit='s', code=('code',), system=())
+    MeasurementRoles(parameters={'p': 'procs'}, value='time_s', unit='s', code=('code',), system=(), category=())
     """
     processors = _first(columns, _NAMES["processors"], among=numeric)
     value = _first([c for c in columns if c != processors], _NAMES["value"], among=numeric)
-    code, system = (_first([c for c in columns if c != value], _NAMES[role]) for role in ("code", "system"))
+    named = [column for column in columns if column != value]
+    code, system = (_first(named, _NAMES[role]) for role in ("code", "system"))
+    # Names only: a column of numbers that is called `function` or `region` counts something.
+    category = _first([column for column in named if column not in numeric], _NAMES["category"])
     if value is None:
         left = [c for c in columns if c in numeric and c not in (processors, code, system)]
         value = left[0] if processors is not None and len(left) == 1 else None
@@ -93,6 +100,7 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
         unit=None if value is None else unit_of(value),
         code=() if code is None else (code,),
         system=() if system is None else (system,),
+        category=() if category is None else (category,),
     )
 
 

@@ -42,6 +42,9 @@ class Measurements:
         Column that was measured; guessed when left out.
     code, system : str or sequence of str, optional
         Columns whose values, joined, name the code and the system; guessed when left out. ``()`` for none.
+    category : str or sequence of str, optional
+        Columns whose values, joined, name what a part of the time was spent in, such as an overhead or a call path;
+        guessed when left out. ``()`` for none.
     unit : str, optional
         Unit of the value; by default the ending of its name, or the column ``unit``.
     source : str
@@ -74,6 +77,7 @@ class Measurements:
         *,
         code: Names = None,
         system: Names = None,
+        category: Names = None,
         unit: str | None = None,
         source: str = "measurements",
         lines: Sequence[int] | None = None,
@@ -87,7 +91,10 @@ class Measurements:
         self.source = source
         self._lines = lines
         self._rows: Sequence[int] = range(len(table))  # of the table that it was made of
-        given = {"parameters": parameters, "value": value, "code": code, "system": system, "unit": unit}
+        given = {
+            **{"parameters": parameters, "value": value, "unit": unit},
+            **{"code": code, "system": system, "category": category},
+        }
         self._given: dict[str, Any] = {role: columns for role, columns in given.items() if columns is not None}
         numeric = {name for name in columns if _holds_numbers(self.table[name])}
         guessed = guess_roles(columns, numeric)
@@ -96,12 +103,14 @@ class Measurements:
             value=guessed.value if value is None else named_columns([value], columns)[0],
             code=guessed.code if code is None else named_columns(code, columns),
             system=guessed.system if system is None else named_columns(system, columns),
+            category=guessed.category if category is None else named_columns(category, columns),
         )
         told = {
             "parameter": () if parameters is None else tuple(chosen.parameters.values()),
             "value": () if value is None else (chosen.value,),
             "code": () if code is None else chosen.code,
             "system": () if system is None else chosen.system,
+            "category": () if category is None else chosen.category,
         }
         self.roles = _without_conflicts(chosen, told)
         self._read_unit()
@@ -112,7 +121,7 @@ class Measurements:
         over = ", ".join(column if s == column else f"{s}={column}" for s, column in roles.parameters.items())
         named = "".join(
             f", {what} by {' '.join(columns)}"
-            for what, columns in (("code", roles.code), ("system", roles.system))
+            for what, columns in (("code", roles.code), ("system", roles.system), ("category", roles.category))
             if columns
         )
         return (
@@ -126,10 +135,14 @@ class Measurements:
         *,
         code: Names = None,
         system: Names = None,
+        category: Names = None,
         unit: str | None = None,
     ) -> Measurements:
         """The same rows; roles that are not given stay as they are."""
-        told = {"parameters": parameters, "value": value, "code": code, "system": system, "unit": unit}
+        told = {
+            **{"parameters": parameters, "value": value, "unit": unit},
+            **{"code": code, "system": system, "category": category},
+        }
         given = {role: columns for role, columns in told.items() if columns is not None}
         kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in given}
         made = Measurements(self.table, **{**kept, **given}, source=self.source, lines=self._lines)
@@ -208,12 +221,24 @@ class Measurements:
         """
         from perfcore.observations import observe
 
+        self.require_roles()
+        return observe(self, aggregate, duplicates)
+
+    def require_roles(self) -> None:
+        """Refuse measurements of which it is not known what was varied, what was measured, or in which unit.
+
+        Raises
+        ------
+        OptionError
+            A role is missing.
+        DataError
+            The values are in several units.
+        """
         if self._several_units is not None:
             raise DataError(self._several_units)
         missing = missing_roles(self.roles, list(self.table.columns))
         if missing is not None:
             raise OptionError(f"{self.source}: {missing}")
-        return observe(self, aggregate, duplicates)
 
     def _read_unit(self) -> None:
         """Unit of the value: told, or said by the column's name, or by a column of units.
@@ -282,4 +307,5 @@ def _without_conflicts(roles: MeasurementRoles, told: Mapping[str, Iterable[str 
         value=roles.value if free("value", roles.value) else None,
         code=tuple(c for c in roles.code if free("code", c)),
         system=tuple(c for c in roles.system if free("system", c)),
+        category=tuple(c for c in roles.category if free("category", c)),
     )

@@ -11,12 +11,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.errors import ModelFileError, UnknownNameError
+from perfcore.errors import ModelFileError, OptionError, UnknownNameError
 from perfcore.files import write_bytes
 from perfcore.registry import registry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from perfcore.design_rows import DesignRows, Rival
+    from perfcore.view.contents import Viewable
 
 __all__ = ["SCHEMA", "Model", "Origin", "Parameter", "Points", "load"]
 
@@ -91,6 +94,24 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What to keep in mind about the prediction at each point, such as that it is extrapolated; often empty."""
         return []
 
+    def design_rows(self, points: Points) -> DesignRows:
+        """What `perfcore.experiments.next_points` chooses further measurements by.
+
+        Raises
+        ------
+        OptionError
+            Models of this kind have no covariance.
+        DataError
+            This one has none, for lack of data.
+        """
+        raise OptionError(
+            f"a model of the kind {self.kind!r} does not say how sure its terms are; no point can be chosen by it"
+        )
+
+    def rivals(self, points: Points) -> tuple[Rival, ...]:
+        """Models near this one in the ranking that it was chosen from; none where there was no ranking."""
+        return ()
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every number of the model, with its standard error where one is defined."""
@@ -122,6 +143,20 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def draw(self, figure: Figure, data: Any = None) -> None:
         """Draw the model, over its data where given, into an empty matplotlib figure."""
         raise NotImplementedError
+
+    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
+        """What the page and the report show of the model; by default everything above in one view.
+
+        Parameters
+        ----------
+        data : object, optional
+            What it was fitted to.
+        file : Path, optional
+            The model's file, where it was read from one: a change that is kept is written there.
+        """
+        from perfcore.view.drawable_views import DrawableViews
+
+        return DrawableViews(self, data)
 
     def to_dict(self) -> dict[str, Any]:
         """The model file's content as JSON-ready values."""

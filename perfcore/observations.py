@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from perfcore.measurements import Measurements
 
-__all__ = ["AGGREGATES", "DUPLICATES", "Observations", "labels_of", "observe"]
+__all__ = ["AGGREGATES", "DUPLICATES", "Observations", "labels_of", "numbers_of", "observe", "without_duplicates"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -149,15 +149,15 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
             raise UnknownNameError(what, given, known)
     roles, table, notes = data.roles, data.table, []
     assert roles.value is not None
-    value = _positive(data, roles.value, optional=True)
+    value = numbers_of(data, roles.value, optional=True)
     empty = np.isnan(value)
     if empty.all():
         raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
     if empty.any():
         notes.append(f"left out, without {roles.value}: {_rows(data, empty)}")
     kept = ~empty
-    points = {symbol: _positive(data, column, kept) for symbol, column in roles.parameters.items()}
-    kept &= _without_duplicates(data, kept, duplicates, notes)
+    points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
+    kept &= without_duplicates(data, kept, duplicates, notes)
     codes, code = labels_of(data, "code", kept)
     systems, system = labels_of(data, "system", kept)
     keys = pd.DataFrame({"code": code, "system": system, **{f"={s}": v[kept] for s, v in points.items()}})
@@ -167,6 +167,7 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
     joined = runs.agg("min" if aggregate == "minimum" else aggregate)
     row = pd.Series(np.flatnonzero(kept)).groupby(group).min().to_numpy()
     repetitions = np.asarray(runs.size(), dtype=np.int64)
+    _refuse_mixed_categories(data, kept, group)
     if (repetitions > 1).any():
         notes.append(_repetition_note(table[kept], roles_columns(data), group, repetitions, aggregate))
     return Observations(
@@ -191,7 +192,27 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
 def roles_columns(data: Measurements) -> set[str]:
     """Columns that have a role."""
     roles = data.roles
-    return {*roles.parameters.values(), str(roles.value), *roles.code, *roles.system}
+    return {*roles.parameters.values(), str(roles.value), *roles.code, *roles.system, *roles.category}
+
+
+def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], group: Ints) -> None:
+    """Refuse to take the categories of a run for repeated runs.
+
+    Raises
+    ------
+    DataError
+    """
+    import pandas as pd
+
+    column = ",".join(data.roles.category)
+    if not column:
+        return
+    names, category = labels_of(data, "category", kept)
+    if (pd.Series(category).groupby(group).nunique() > 1).any():
+        raise DataError(
+            f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); model all of them with "
+            f"--fitter lca or modgen, or choose one, such as --where '{column.partition(',')[0]}={names[0]}'"
+        )
 
 
 def labels_of(data: Measurements, what: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
@@ -238,13 +259,15 @@ def _texts(values: Any) -> list[str]:
     return found
 
 
-def _positive(data: Measurements, name: str, kept: Any = None, *, optional: bool = False) -> Floats:
-    """A column as positive numbers; NaN where it is empty and that is allowed.
+def numbers_of(
+    data: Measurements, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False
+) -> Floats:
+    """A column as positive numbers, or also 0; NaN where it is empty and that is allowed.
 
     Raises
     ------
     InputError, DataError
-        Text, an empty cell, or a number that is not positive and finite, with its line.
+        Text, an empty cell, or a number that is not positive (or 0) and finite, with its line.
     """
     import pandas as pd
 
@@ -264,20 +287,22 @@ def _positive(data: Measurements, name: str, kept: Any = None, *, optional: bool
         cure = f"; mend it, or leave such rows out with --where '{name}>0'" if empty[row] else ""
         data.refuse(row, f"{name} {met}; a number is expected{cure}")
     with np.errstate(invalid="ignore"):
-        wrong = considered & ~empty & ~((numbers > 0.0) & (numbers < np.inf))
+        wrong = considered & ~empty & ~(((numbers > 0.0) | (zero & (numbers == 0.0))) & (numbers < np.inf))
     if wrong.any():
         row, count = int(np.argmax(wrong)), int(wrong.sum())
         more = f" (and in {count - 1} more row{'s' if count > 2 else ''})" if count > 1 else ""
-        condition = f"{name}<{np.finfo(np.float64).max:.0e}" if numbers[row] > 0.0 else f"{name}>0"
+        least = f"{name}>=0" if zero else f"{name}>0"
+        condition = f"{name}<{np.finfo(np.float64).max:.0e}" if numbers[row] > 0.0 else least
+        wanted = "a positive number or 0" if zero else "a positive number"
         data.refuse(
             row,
-            f"{name} is {numbers[row]:g}{more}; a positive number is expected; mend it, or leave such rows out with "
+            f"{name} is {numbers[row]:g}{more}; {wanted} is expected; mend it, or leave such rows out with "
             f"--where '{condition}'",
         )
     return numbers
 
 
-def _without_duplicates(
+def without_duplicates(
     data: Measurements, kept: npt.NDArray[np.bool_], duplicates: str, notes: list[str]
 ) -> npt.NDArray[np.bool_]:
     """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition.

@@ -16,6 +16,8 @@ _LABELS = {
     "aicc": "AICc",
     "bic": "BIC",
     "loo_rmse": "leave-one-out",
+    "r2_adjusted": "R^2 adjusted",
+    "r2_leave_one_out": "R^2 leave-one-out",
     "n_parameters": "parameters",
 }
 

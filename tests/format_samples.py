@@ -1,4 +1,17 @@
-"""Small files of each format, by the reader that they are for: file name and text."""
+"""Small files of each format, by the reader that they are for: file name and content."""
+
+import dataclasses
+import io
+import struct
+import tarfile
+import tempfile
+import zlib
+from pathlib import Path
+
+from trace_samples import TRACE_SAMPLES
+
+from perfcore.experiments import Store
+from perfcore.experiments.records import Run
 
 CURVE = "time_ms,value\n0,1\n2.5,4\n3,\n"
 SERIES = "time_s,user,system\n0,1,\n1,2,5\n3,2,0.25\n"
@@ -148,6 +161,251 @@ PROMETHEUS = """\
 ]}}
 """
 
+EXTRAP_TEXT = """\
+# two regions, one metric
+PARAMETER x y
+POINTS (1 10) (2 10)
+
+METRIC time
+REGION main->a
+DATA 1.5 2
+DATA 3 4.25
+REGION main
+DATA 7
+DATA 0.125
+"""
+EXTRAP_LINES = """\
+{"params":{"x":1,"y":10},"metric":"time","callpath":"main","value":[1.5,2]}
+
+{"params":{"x":2,"y":10},"metric":"time","callpath":"main","value":3}
+"""
+
+GOOGLE_BENCHMARK = """\
+{"context": {"date": "2026-01-02T03:04:05+00:00", "num_cpus": 4, "library_build_type": "release"},
+ "benchmarks": [
+  {"name": "BM_copy/8/n:2/real_time/threads:4", "run_name": "BM_copy/8/n:2/real_time/threads:4",
+   "run_type": "iteration", "repetitions": 2, "repetition_index": 0, "threads": 4, "iterations": 1000,
+   "real_time": 2.5, "cpu_time": 10, "time_unit": "us", "bytes_per_second": 3.2e6},
+  {"name": "BM_copy/16/n:2/real_time/threads:4", "run_name": "BM_copy/16/n:2/real_time/threads:4",
+   "run_type": "iteration", "repetition_index": 1, "threads": 4, "iterations": 500,
+   "real_time": 5, "cpu_time": 20, "time_unit": "us", "bytes_per_second": 3.1e6},
+  {"name": "BM_copy/8/n:2/real_time/threads:4_mean", "run_type": "aggregate", "aggregate_name": "mean",
+   "threads": 4, "iterations": 2, "real_time": 3, "cpu_time": 12, "time_unit": "us"},
+  {"name": "BM_bad", "run_type": "iteration", "error_occurred": true, "error_message": "no", "threads": 1}
+ ]}
+"""
+HYPERFINE = """\
+{"results": [
+  {"command": "sleep 0.1", "mean": 0.1, "times": [0.101, 0.099], "exit_codes": [0, 0], "parameters": {"n": "1"}},
+  {"command": "sleep 0.2", "mean": 0.2, "times": [0.201, 0.3], "exit_codes": [0, 1], "parameters": {"n": "2"}}
+]}
+"""
+PYTEST_BENCHMARK = """\
+{"machine_info": {"node": "node7"}, "commit_info": {}, "benchmarks": [
+  {"group": null, "name": "test_sum[10-cg]", "params": {"n": 10, "solver": "cg"},
+   "stats": {"mean": 2e-5, "rounds": 2, "data": [1e-5, 3e-5]}},
+  {"group": null, "name": "test_sum[20-cg]", "params": {"n": 20, "solver": "cg"}, "stats": {"mean": 4e-5, "rounds": 9}}
+], "version": "5.1.0"}
+"""
+REFRAME_REPORT = """\
+{"session_info": {"data_version": "4.2"}, "runs": [{"run_index": 0, "testcases": [
+  {"display_name": "Pi %n=10", "name": "Pi %n=10", "result": "pass", "system": "daint", "partition": "gpu",
+   "environ": "gnu", "num_tasks": 4, "perfvalues": {"daint:gpu:elapsed": [1.25, 0, null, null, "s", "pass"]}},
+  {"display_name": "Pi %n=20", "name": "Pi %n=20", "result": "pass", "system": "daint", "partition": "gpu",
+   "environ": "gnu", "num_tasks": 4, "perfvars": [{"name": "rate", "reference": 0, "unit": "op/s", "value": 7}]},
+  {"display_name": "Pi %n=30", "name": "Pi %n=30", "result": "fail"}
+]}]}
+"""
+REFRAME_PERFLOG = """\
+result|job_completion_time|display_name|system|partition|environ|num_tasks|elapsed_value|elapsed_unit|elapsed_ref
+pass|2026-11-21T05:17:43|Pi %n=10|daint|gpu|gnu|4|1.25|s|0
+pass|2026-11-21T05:18:43|Pi %n=20|daint|gpu|gnu|null|2.5|s|0
+fail|2026-11-21T05:19:43|Pi %n=30|daint|gpu|gnu|4|null|s|0
+"""
+JUBE_PRETTY = """\
+result:
+| ntasks | time_s | note |
+|--------|--------|------|
+|      1 |   8.25 |    a |
+|      2 |    4.5 |      |
+"""
+JUBE_ALIGNED = "number | time_s\n-------+-------\n     1 |   2.50\n     2 |   1.25\n"
+RAMBLE = """\
+{"experiments": [
+  {"name": "gromacs.water.one", "RAMBLE_STATUS": "SUCCESS",
+   "RAMBLE_VARIABLES": {"application_name": "gromacs", "workload_name": "water", "n_ranks": "4", "type": "pme",
+     "log_dir": "/home/user/logs", "experiment_name": "one"},
+   "RAMBLE_RAW_VARIABLES": {"n_ranks": "4", "type": "pme"},
+   "CONTEXTS": [{"name": "null", "foms": [{"value": "21.25", "units": "s", "name": "Wall Time"},
+     {"value": "16.5", "units": "ns/day", "name": "Rate"}, {"value": "yes", "units": "", "name": "Valid"}]}]},
+  {"name": "gromacs.water.two", "RAMBLE_STATUS": "FAILED", "RAMBLE_VARIABLES": {}, "CONTEXTS": []}
+]}
+"""
+SACCT = """\
+JobID|JobName|Partition|State|Elapsed|NNodes|NCPUS
+17|solver|batch|COMPLETED|1-02:03:04|2|64
+17.batch|batch||COMPLETED|1-02:03:04|1|32
+18|solver|batch|CANCELLED by 1000|00:01:00|1|32
+19|a|b|COMPLETED|00:30|1|16
+"""
+SACCT_XDMOD = (
+    "4107219|4107219|hpc|general|qos|acct|group|456|user|101|2015-06-26T20:22:22|2015-06-26T20:22:22|"
+    "2015-06-30T12:04:04|2015-07-01T02:04:53|14:00:49|0:0|COMPLETED|4|48|48|3000Mc|cpu=48|billing=48|14:20:00|n[1-4]|job|x\n"
+)
+SACCT_JSON = """\
+{"jobs": [
+  {"job_id": 8, "name": "a", "cluster": "hpc", "partition": "p", "account": "x", "allocation_nodes": 2,
+   "derived_exit_code": {"status": "SUCCESS"}, "state": {"current": "COMPLETED", "reason": "None"},
+   "time": {"elapsed": 60, "start": 1}, "tres": {"allocated": [{"type": "cpu", "name": "", "count": 8}]}},
+  {"job_id": 9, "name": "a", "cluster": "hpc", "allocation_nodes": {"set": true, "infinite": false, "number": 4},
+   "state": {"current": ["COMPLETED"]}, "time": {"elapsed": 40}, "tres": {"allocated": []}}
+ ], "meta": {}, "errors": []}
+"""
+NPB = """\
+ NAS Parallel Benchmarks 3.4 -- LU Benchmark
+
+ Size:   12x  12x  12  (class S)
+
+ LU Benchmark Completed.
+ Class           =                        S
+ Size            =             12x 12x  12
+ Iterations      =                       50
+ Time in seconds =                     0.25
+ Total processes =                        4
+ Mop/s total     =                   412.50
+ Verification    =               SUCCESSFUL
+ Version         =                    3.4.3
+
+ Compile options:
+    FFLAGS       = -O3
+"""
+IMB = """\
+#    Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part
+# Benchmarking PingPong
+# #processes = 2
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         2.25         0.00
+            8         1000         2.50         3.20
+           16 out-of-mem.; needed X=   1.001 GB
+
+# Benchmarking Allreduce
+# #processes = 4
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            4         1000         1.50         3.50         2.50
+"""
+OSU = """\
+# OSU MPI Allreduce Latency Test v7.0
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations
+1                      86.56             21.32            126.27        1000
+2                      87.98             21.39            128.87        1000
+
+# OSU MPI Bandwidth Test v7.0
+# Size      Bandwidth (MB/s)
+1                       3.45
+"""
+IOR = """\
+{"Version": "3.3.0", "Began": "Thu Jan  1 00:00:00 2026", "Command line": "ior -O summaryFormat=JSON",
+ "Machine": "Linux node7", "tests": [{"TestID": 0, "StartTime": "x", "Options": {"api": "POSIX",
+  "access": "single-shared-file", "nodes": 2, "tasks": 8, "clients per node": 4, "segments": 1, "repetitions": 2,
+  "Results": [[
+   {"access": "write", "bwMiB": 512.5, "blockKiB": 1024, "xferKiB": 256, "iops": 2050, "latency": 0.001,
+    "openTime": 0.1, "wrRdTime": 1.5, "closeTime": 0.01, "totalTime": 1.61},
+   {"access": "read", "bwMiB": 1024, "blockKiB": 1024, "xferKiB": 256, "openTime": 0.1, "wrRdTime": 0.75,
+    "closeTime": 0.01, "totalTime": 0.86}]]}}],
+ "summary": [], "Finished": "x"}
+"""
+FIO = """\
+{"fio version": "fio-3.33", "global options": {"bs": "64k", "numjobs": "4"}, "jobs": [
+  {"jobname": "t", "groupid": 0, "error": 0, "job options": {"rw": "write", "size": "4M", "iodepth": "2"},
+   "read": {"io_bytes": 0, "bw_bytes": 0, "iops": 0.0, "runtime": 0, "total_ios": 0, "lat_ns": {"mean": 0.0}},
+   "write": {"io_bytes": 4194304, "bw_bytes": 1000, "iops": 64.5, "runtime": 12, "total_ios": 64,
+    "lat_ns": {"mean": 15.5}}}]}
+"""
+EXTRAP_JSON = """\
+{"parameters": ["x", "y"], "measurements": {"main->a": {"time": [
+  {"point": [1, 10], "values": [1.5, 2]}, {"point": [2, 10], "values": [3]}]}}}
+"""
+EXTRAP_JSON_OLDER = """\
+{"callpaths": [{"id": 1, "name": "sweep"}], "metrics": [{"id": 1, "name": "time"}],
+ "parameters": [{"id": 1, "name": "x"}],
+ "coordinates": [{"id": 1, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": 4}]},
+  {"id": 2, "parameter_value_pairs": [{"parameter_id": 1, "parameter_value": 8}]}],
+ "measurements": [{"callpath_id": 1, "coordinate_id": 1, "id": 1, "metric_id": 1, "value": 3.5},
+  {"callpath_id": 1, "coordinate_id": 2, "id": 2, "metric_id": 1, "value": 5}]}
+"""
+TALPAS = """\
+{"parameters":{"x":20};"metric":"time";"callpath":"a;b";"value":82.5}
+{"parameters":{"x":30};"metric":"time";"callpath":"a;b";"value":184}
+"""
+CALIPER = """\
+__rec=node,id=12,attr=10,data=64,parent=3
+__rec=node,id=13,attr=8,data=attribute.alias,parent=12
+__rec=node,id=14,attr=8,data=attribute.unit,parent=12
+__rec=node,id=63,attr=14,data=sec,parent=5
+__rec=node,id=70,attr=13,data=Avg time/rank,parent=63
+__rec=node,id=71,attr=10,data=65,parent=70
+__rec=node,id=72,attr=8,data=avg#inclusive#sum#time.duration,parent=71
+__rec=node,id=31,attr=10,data=268,parent=3
+__rec=node,id=32,attr=8,data=region,parent=31
+__rec=node,id=33,attr=32,data=main
+__rec=ctx,ref=33,attr=72,data=4.5
+__rec=node,id=34,attr=32,data=solve,parent=33
+__rec=ctx,ref=34,attr=72,data=3.25
+__rec=node,id=40,attr=10,data=1612,parent=2
+__rec=node,id=41,attr=8,data=mpi.world.size,parent=40
+__rec=node,id=42,attr=41,data=8
+__rec=globals,ref=42
+"""
+
+
+def cube() -> bytes:
+    """A Cube archive: main (10 s, visited once) calls solve (7 s), on two locations alike."""
+    anchor = b"""<?xml version="1.0"?>
+<cube version="4.3"><metrics><metric id="0" type="INCLUSIVE"><disp_name>Time</disp_name><uniq_name>time</uniq_name>
+<dtype>DOUBLE</dtype><uom>sec</uom></metric></metrics><program>
+<region id="0" mod="" begin="-1" end="-1"><name>main</name></region>
+<region id="1" mod="" begin="-1" end="-1"><name>solve</name></region>
+<cnode id="0" calleeId="0"><cnode id="1" calleeId="1"></cnode></cnode></program>
+<system><systemtreenode Id="0"><name>machine</name><class>machine</class>
+<locationgroup Id="0"><name>process 0</name><rank>0</rank><type>process</type>
+<location Id="0"><name>thread 0</name><rank>0</rank><type>thread</type></location>
+<location Id="1"><name>thread 1</name><rank>1</rank><type>thread</type></location>
+</locationgroup></systemtreenode></system></cube>
+"""
+    index = b"CUBEX.INDEX" + struct.pack("<ihbiii", 1, 0, 1, 2, 0, 1)
+    values = zlib.compress(struct.pack("<4d", 10.0, 10.0, 7.0, 7.0))
+    data = b"ZCUBEX.DATA" + struct.pack("<qqqq", 1, 0, 0, len(values)) + values
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in (("0.data", data), ("0.index", index), ("anchor.xml", anchor)):
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def experiments() -> bytes:
+    """A store of runs with two measurements and a failure."""
+    well = Run(
+        *({"p": 1, "solver": "cg"}, 1, None, "2026-01-02T03:04:05.678+00:00", ("app", "1"), 2_500_000_000),
+        *(1.5, 0.25, 2048, 0, None, 0.125, False),
+        values={"time": 2.25},
+        stdout=b"time 2.25",
+        environment={"host": "node7"},
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        with Store.hold(Path(folder) / "runs.db") as store:
+            for run in (
+                well,
+                dataclasses.replace(well, point={"p": 2, "solver": "cg"}, values={"time": 1.5}, noisy=True),
+                dataclasses.replace(well, point={"p": 4, "solver": "cg"}, problem="exit status 3", values={}),
+            ):
+                store.add(run)
+        return (Path(folder) / "runs.db").read_bytes()
+
+
 SAMPLES = {
     "csv": [
         ("curve.csv", CURVE),
@@ -162,4 +420,25 @@ SAMPLES = {
     "mpstat": [("cpu.json", MPSTAT)],
     "sadf": [("cpu.json", SADF_JSON), ("cpu.csv", SADF_TABLE)],
     "prometheus": [("load.json", PROMETHEUS)],
+    "experiments": [("runs.db", experiments())],
+    "extrap": [("regions.extrap", EXTRAP_TEXT)],
+    "extrap-lines": [("lines.jsonl", EXTRAP_LINES)],
+    "google-benchmark": [("bench.json", GOOGLE_BENCHMARK)],
+    "hyperfine": [("times.json", HYPERFINE)],
+    "pytest-benchmark": [("tests.json", PYTEST_BENCHMARK)],
+    "reframe": [("report.json", REFRAME_REPORT)],
+    "reframe-perflog": [("perf.log", REFRAME_PERFLOG)],
+    "jube": [("result.dat", JUBE_PRETTY), ("aligned.dat", JUBE_ALIGNED)],
+    "ramble": [("results.json", RAMBLE)],
+    "sacct": [("jobs.txt", SACCT), ("jobs.log", SACCT_XDMOD), ("jobs.json", SACCT_JSON)],
+    "npb": [("lu.out", NPB)],
+    "imb": [("imb.out", IMB)],
+    "osu": [("osu.txt", OSU)],
+    "ior": [("ior.json", IOR)],
+    "fio": [("fio.json", FIO)],
+    "extrap-json": [("now.json", EXTRAP_JSON), ("older.json", EXTRAP_JSON_OLDER)],
+    "talpas": [("talpas.txt", TALPAS)],
+    "caliper": [("run.cali", CALIPER)],
+    "cube": [("profile.cubex", cube())],
+    **TRACE_SAMPLES,
 }

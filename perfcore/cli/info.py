@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from perfcore.cli._output import print_json, reporting
-from perfcore.cli._reading import read_file, reader_options
+from perfcore.cli._reading import read_with_format, reader_options, reading_flags
+
+if TYPE_CHECKING:
+    from perfcore.reading import Reading
 
 __all__ = ["command"]
 
-_ONE_LINE_EACH = ("next", "points", "rows to know about")
+_ONE_LINE_EACH = ("next", "notes", "points", "rows to know about")
+_LONGEST_NAME = 60  # of a state or category; templates of GPU kernels have thousands of letters
 
 
 @click.command()
@@ -19,19 +25,38 @@ _ONE_LINE_EACH = ("next", "points", "rows to know about")
 def command(data: str, as_json: bool, reader: str | None, read_pairs: tuple[str, ...]) -> None:
     """Say what DATA is, how much is in it, and what can be done with it.
 
+    DATA is a file, - for standard input, a folder, or a pattern in quotes; many files are one data set.
+
     \b
     perf info trace.prv
+    perf info 'runs/*.out' --from-name 'run_p{p:int}_n{n}.out'
     """
     with reporting():
         from perfcore.describe import describe
+        from perfcore.errors import listing
 
-        facts = describe(read_file(data, reader, read_pairs), click.format_filename(data))
+        found = read_with_format(data, reader, read_pairs)
+        named = {"file": click.format_filename(data), "format": _format(found)}
+        facts = named | describe(found.data, click.format_filename(data), reading_flags(reader, read_pairs))
     if as_json:
         print_json(facts)
         return
     width = max(map(len, facts))
     for name, value in facts.items():
-        text = ", ".join(map(str, value)) if isinstance(value, list) and name not in _ONE_LINE_EACH else value
+        text = listing(map(_shortened, value)) if isinstance(value, list) and name not in _ONE_LINE_EACH else value
         lines = text if isinstance(text, list) else [text]
         for label, line in zip([name, *[""] * (len(lines) - 1)], lines, strict=True):
             click.echo(f"{label.ljust(width)}  {line}")
+
+
+def _shortened(name: object) -> str:
+    text = str(name)
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 3] + "..."
+
+
+def _format(found: Reading) -> str:
+    """The name of the format, what it is, and how many files were read."""
+    from perfcore.registry import registry
+
+    what = f"{found.reader}: {registry().entry('readers', found.reader).help}"
+    return what if found.files == 1 else f"{what}; {found.files} files"

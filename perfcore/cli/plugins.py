@@ -65,6 +65,9 @@ def _check(entries: list[Entry]) -> None:
 def _one(entry: Entry, as_json: bool) -> None:
     from perfcore.options import describe
 
+    if entry.kind == "default_models":
+        _models(entry, as_json)
+        return
     implementation = entry.load()
     fields = describe(implementation.Options) if hasattr(implementation, "Options") else ()
     if as_json:
@@ -97,3 +100,19 @@ def _one(entry: Entry, as_json: bool) -> None:
                 for field in fields
             ],
         )
+
+
+def _models(entry: Entry, as_json: bool) -> None:
+    """The formulas of a set of default models."""
+    from perfcore.default_models import read_models
+
+    rows = [
+        {"category": each.category, "factor": each.factor, "formula": each.formula, "origin": each.origin}
+        for each in read_models(entry.name)
+    ]
+    if as_json:
+        print_json({"kind": entry.kind[:-1], "name": entry.name, "from": entry.distribution, "models": rows})
+        return
+    click.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
+    click.echo()
+    print_table(list(rows[0]) if rows else [], [list(row.values()) for row in rows])

@@ -52,7 +52,7 @@ class Evaluation:
     notes : tuple of str
     errors : mapping of str to float
         Standard errors of ``mean``, ``std``, ``p05``, ``p50`` and ``p95`` where it was sampled.
-    sample : (nets, points) float, optional
+    sample : (nets, n) float, optional
         The sample, each row sorted.
     """
 

@@ -20,10 +20,11 @@ To see the values that a failed assertion met, put ``pytest.register_assert_rewr
 ``conftest.py``. All data are small and all seeds are fixed.
 """
 
+from perfcore.testing.default_models import DefaultModelSuite
 from perfcore.testing.fitters import FitterSuite
 from perfcore.testing.functions import FunctionSuite
 from perfcore.testing.readers import ReaderSuite
 from perfcore.testing.representations import RepresentationSuite
 from perfcore.testing.segmenters import SegmenterSuite
 
-__all__ = ["FitterSuite", "FunctionSuite", "ReaderSuite", "RepresentationSuite", "SegmenterSuite"]
+__all__ = ["DefaultModelSuite", "FitterSuite", "FunctionSuite", "ReaderSuite", "RepresentationSuite", "SegmenterSuite"]

@@ -126,5 +126,5 @@ def test_a_table_of_a_cluster(perf, real_data):
 def test_a_file_of_no_known_format(refused, folder):
     (folder / "x.bin").write_bytes(b"\x7fELF\x02\x01\x01")
     message = refused("info", "x.bin")
-    assert message.startswith("x.bin: not in a format that is known here (csv, ")
+    assert message.startswith("x.bin: not in a format that is known here; `perf formats` lists the ")
     assert "--reader" in message

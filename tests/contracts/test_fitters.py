@@ -38,6 +38,17 @@ TWO_PARAMETERS = Measurements(
     ),
     parameters="p,n",
 )
+CATEGORIES = Measurements(
+    pd.DataFrame(
+        [
+            (p, name, time * (1 + 0.01 * np.sin(9 * p + time)))
+            for p in (1, 2, 4, 8, 16)
+            for name, time in (("compute", 80 / p), ("wait", 2 + np.log2(p)), ("total", 83 / p + 4 + 2 * np.log2(p)))
+        ],
+        columns=["p", "category", "time_s"],
+    ),
+    source="profile.csv",
+)
 LOAD = Series(np.arange(40), {"cpu": 0.5 + 0.3 * np.sin(np.arange(40.0)), "disk": np.zeros(40)}, "s", source="load.csv")
 
 CASES = {
@@ -66,6 +77,14 @@ CASES = {
         {"functions": ("1/p", "1"), "loss": "huber", "intervals": "bootstrap", "draws": 10, "drop_outliers": True},
         PLACES,
     ),
+    "default models": ("lca", CATEGORIES, {}, {"p": [1, 3, 64], "category": ["compute", "total", "wait"]}),
+    "default models, as the paper": (
+        "lca",
+        CATEGORIES,
+        {"criterion": "r2", "weights": "equal", "show": "wait"},
+        {"p": [1, 3, 64]},
+    ),
+    "generated": ("modgen", CATEGORIES, {}, {"p": [1, 3, 64], "category": ["compute", "total", "wait"]}),
     "forecast": ("forecast", LOAD, {"column": "cpu", "criterion": "mae", "horizon": 4}, np.array([1, 2, 4])),
 }
 
@@ -88,4 +107,5 @@ def test_every_bundled_fitter_has_a_case():
 
 
 def test_every_kind_of_thing_has_a_suite():
-    assert {f"{name.removesuffix('Suite').lower()}s" for name in testing.__all__} == set(KINDS)
+    suites = {f"{name.removesuffix('Suite').lower()}s" for name in testing.__all__}
+    assert suites == {kind.replace("_", "") for kind in KINDS}

@@ -31,7 +31,10 @@ MORE_SAMPLES = {
     ],
 }
 SAMPLES = {
-    name: [*(text.encode() for _, text in FILES.get(name, [])), *MORE_SAMPLES.get(name, [])]
+    name: [
+        *(one if isinstance(one, bytes) else one.encode() for _, one in FILES.get(name, [])),
+        *MORE_SAMPLES.get(name, []),
+    ]
     for name in registry().entries("readers")
 }
 TOKENS = [

@@ -1,5 +1,7 @@
 """Readers of the formats in which traces, curves, series and tables come."""
 
+from perf_io.results import register_results
+from perf_io.traces import register_traces
 from perfcore import hookimpl
 from perfcore.hookspecs import Register
 
@@ -53,3 +55,23 @@ def register_readers(register: Register) -> None:
         help="answers of Prometheus to range queries",
         suffixes=(".json",),
     )
+    register(
+        "experiments",
+        "perf_io.experiment_store:ExperimentStoreReader",
+        help="stores of runs, made by perf run",
+        suffixes=(".db", ".sqlite"),
+    )
+    register(
+        "extrap",
+        "perf_io.extrap_text:ExtrapTextReader",
+        help="text format of Extra-P",
+        suffixes=(".extrap", ".txt"),
+    )
+    register(
+        "extrap-lines",
+        "perf_io.extrap_lines:ExtrapLinesReader",
+        help="JSON Lines of Extra-P",
+        suffixes=(".jsonl",),
+    )
+    register_results(register)
+    register_traces(register)

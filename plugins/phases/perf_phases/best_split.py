@@ -11,8 +11,8 @@ from __future__ import annotations
 import heapq
 import math
 
-from perf_phases.kernels import kernel
 from perf_phases.moment_tree import MomentTree, interval, squared_error
+from perfcore.kernels import kernel
 
 __all__ = ["best_split"]
 

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from perf_phases.bracketing import close_in
 from perf_phases.givens import rotate_in
-from perf_phases.kernels import announce_compilation, kernel
 from perf_phases.moment_tree import Reach
 from perfcore import UtilizationCurve, progress
 from perfcore.contracts import Basis
 from perfcore.errors import OptionError
+from perfcore.kernels import announce_compilation, kernel
 
 __all__ = ["FactorTree"]
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from perf_phases.kernels import announce_compilation, kernel
 from perf_phases.moment_tree import Reach
 from perfcore import UtilizationCurve
+from perfcore.kernels import announce_compilation, kernel
 
 __all__ = ["GivensUpdate", "rotate_in"]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perf_phases.kernels import announce_compilation, kernel
 from perf_phases.moment_tree import EMPTY, join, squared_error
 from perfcore import UtilizationCurve, progress
 from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
+from perfcore.kernels import announce_compilation, kernel
 
 __all__ = ["LeastSquares"]
 

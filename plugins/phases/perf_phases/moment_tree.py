@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_phases.kernels import announce_compilation, kernel
 from perfcore import UtilizationCurve, progress
+from perfcore.kernels import announce_compilation, kernel
 
 __all__ = ["EMPTY", "MomentTree", "Reach", "Summary"]
 

@@ -24,6 +24,8 @@ from perfcore.units import NANOSECONDS, readable, shown_origin
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from perfcore.view.contents import Viewable
+
 __all__ = ["Phase", "PhaseModel", "SequenceEntry", "function_of_time"]
 
 Floats = npt.NDArray[np.float64]
@@ -336,6 +338,12 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         if self.sequence:
             found.append(("How the fit changes with the number of phases", *sequence_table(self.sequence)))
         return found
+
+    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
+        """The phases and, with data, sliders that fit anew and a picture that zooms; see `perfcore.Model.views`."""
+        from perf_phases.views import PhaseViews
+
+        return PhaseViews(self, data)
 
     def draw(self, figure: Figure, data: Any = None) -> None:
         """Draw the model, over its curve where given; with a sequence also how the fit depends on n."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from perf_phases.phase_model import PhaseModel
 
-__all__ = ["draw_phases"]
+__all__ = ["draw_phases", "draw_sequence"]
 
 _POINTS_PER_PHASE = 101
 _MODEL = "#c1272d"
@@ -42,7 +42,13 @@ def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
     grid = figure.add_gridspec(2, 2, width_ratios=[3, 1], height_ratios=[3, 2])
     above = figure.add_subplot(grid[0, :])
     _draw_model(model, above, data)
-    breaks, errors = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
+    _draw_breaks(model, figure.add_subplot(grid[1, 0]))
+    _draw_errors(model, figure.add_subplot(grid[1, 1]))
+
+
+def draw_sequence(model: PhaseModel, figure: Figure) -> None:
+    """Draw how breakpoints and errors change with the number of phases, into an empty figure."""
+    breaks, errors = figure.subplots(1, 2, width_ratios=[3, 1])
     _draw_breaks(model, breaks)
     _draw_errors(model, errors)
 

@@ -17,10 +17,13 @@ from perf_scaling.prepared import Prepared
 from perfcore.errors import DataError, OptionError
 from perfcore.ranking import Candidate, Ranking
 
-__all__ = ["Comparison"]
+__all__ = ["BEST_OF_EACH", "Comparison"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+# Stands in a ranking where the functions of one combination stand otherwise.
+BEST_OF_EACH = ("best of each pair",)
 
 # Above this the coefficients have lost half of their digits: they are large and cancel.
 _COLLINEAR = 1e8
@@ -188,7 +191,7 @@ class Comparison:
         return Candidate(names, {**self._figures(every), **extra}, self._note(h))
 
     def _best_of_each(self) -> Candidate:
-        return Candidate(("best of each pair",), self._figures(self._best()))
+        return Candidate(BEST_OF_EACH, self._figures(self._best()))
 
     def _raw_figures(self, chosen: Ints) -> dict[str, float]:
         """What all pairs together, each with its own hypothesis, are compared by; infinite where that is unknown."""

@@ -14,11 +14,14 @@ from perf_scaling.goodness import information, r_squared
 from perf_scaling.outliers import Outliers, find_outliers
 from perf_scaling.points import Places, check_coverage
 from perf_scaling.scaling_model import ScalingModel, sum_of_terms
+from perfcore.design_rows import DesignRows, Rival
 from perfcore.model import Parameter, Points
 from perfcore.ranking import Candidate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from perfcore.view.contents import Viewable
 
 __all__ = ["IndividualModel", "PairFit"]
 
@@ -146,6 +149,24 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             if pair >= 0 and not self.pairs[pair].determined:
                 found[place] = "not determined by the points of this pair"
         return found
+
+    def design_rows(self, points: Points) -> DesignRows:
+        """Rows of the pairs that the points belong to, each pair a part of its own.
+
+        Raises
+        ------
+        DataError
+            A pair was never measured, or has no degrees of freedom.
+        """
+        from perf_scaling.individual_rows import individual_rows
+
+        return individual_rows(self, points)
+
+    def rivals(self, points: Points) -> tuple[Rival, ...]:
+        """Other functions for the pair that the points belong to; none where they belong to several."""
+        from perf_scaling.individual_rows import individual_rivals
+
+        return individual_rivals(self, points)
 
     def _parts(self, at: Places) -> Iterator[_Part]:
         """The points of pairs with the same functions, which are computed together; those of no pair are left out."""
@@ -279,6 +300,12 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         from perf_scaling.individual_tables import individual_tables
 
         return individual_tables(self)
+
+    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
+        """The pairs with their R^2, curves, residuals; see `perfcore.Model.views`."""
+        from perf_scaling.individual_views import IndividualViews
+
+        return IndividualViews(self, data)
 
     def draw(self, figure: Figure, data: Any = None) -> None:
         """Draw measured points and models, residuals, and their quantiles."""

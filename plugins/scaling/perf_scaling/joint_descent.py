@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_scaling.joint_problem import JointProblem
+from perfcore.kernels import announce_compilation
 
 __all__ = ["CompressedProblem", "Descent", "evaluate", "is_worth_compiling"]
 
@@ -147,5 +148,5 @@ def _kernels() -> Any:
     """The compiled kernels; numba is imported here and not before."""
     from perf_scaling import joint_kernels
 
-    joint_kernels.announce_compilation()
+    announce_compilation(*(getattr(joint_kernels, name) for name in joint_kernels.__all__))
     return joint_kernels

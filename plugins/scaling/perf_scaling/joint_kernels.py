@@ -5,21 +5,11 @@ Importing this module imports numba; `perf_scaling.joint_descent` does so when t
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-import numba
 import numpy as np
 
-from perfcore import progress
+from perfcore.kernels import kernel
 
-__all__ = ["announce_compilation", "compress", "descend", "evaluate", "search"]
-
-# Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity keep
-# their meaning.
-_FASTMATH = {"reassoc", "contract", "nsz"}
+__all__ = ["compress", "descend", "evaluate", "search"]
 
 # Rounds of alternating linear fits before the first step.
 _SWEEPS = 3
@@ -46,30 +36,7 @@ _LARGEST_INVERSE_SPEED = 1e6
 _MOST_EVALUATIONS = 100
 
 
-def _kernel(function: Callable[..., Any]) -> Any:
-    """Compile on first use; keep the machine code on disk where numba finds a folder for it, else in the process."""
-    try:
-        return numba.njit(cache=True, fastmath=_FASTMATH, error_model="numpy")(function)
-    except RuntimeError:
-        return numba.njit(fastmath=_FASTMATH, error_model="numpy")(function)
-
-
-@functools.cache
-def announce_compilation() -> None:
-    """Tell the user, once in a process, if the kernels must be compiled first."""
-    if not all(_is_cached(compiled) for compiled in (compress, descend, evaluate, search)):
-        progress.note("compiling the kernels of the joint fit, once for this machine (some ten seconds)")
-
-
-def _is_cached(compiled: Any) -> bool:
-    folder = compiled.stats.cache_path
-    if compiled.signatures or folder is None:
-        return bool(compiled.signatures)
-    name = f"{compiled.py_func.__module__.rpartition('.')[2]}.{compiled.py_func.__qualname__}-*.nbi"
-    return any(Path(folder).glob(name))
-
-
-@_kernel
+@kernel
 def compress(basis, target, code, system, triangles):  # type: ignore[no-untyped-def]
     """Rotate each row [basis | target] (n, m + 1) into the triangle of its cell, (C, S, m + 1, m + 1), zero before.
 
@@ -95,7 +62,7 @@ def compress(basis, target, code, system, triangles):  # type: ignore[no-untyped
                 row[i] = cosine * below - sine * above
 
 
-@_kernel
+@kernel
 def evaluate(basis, target, code, system, place, theta, residuals, jacobian):  # type: ignore[no-untyped-def]
     """Write residuals (n,) and Jacobian (n, P, zero before) at theta; the same as those of `JointProblem`."""
     m = basis.shape[1]
@@ -115,7 +82,7 @@ def evaluate(basis, target, code, system, place, theta, residuals, jacobian):  #
         residuals[n] = total
 
 
-@_kernel
+@kernel
 def search(triangles, place, v, theta, root):  # type: ignore[no-untyped-def]
     """Find theta (P,) from inverse speeds v (m, S): alternating linear fits and `_minimise`, all with the gauge open.
 
@@ -158,7 +125,7 @@ def search(triangles, place, v, theta, root):  # type: ignore[no-untyped-def]
     return converged, squares, sweeps + evaluations + further
 
 
-@_kernel
+@kernel
 def descend(triangles, place, theta, held, root):  # type: ignore[no-untyped-def]
     """Bring theta (P,) to the last digits of an optimum, in the gauge of the reference.
 
@@ -201,7 +168,7 @@ def descend(triangles, place, theta, held, root):  # type: ignore[no-untyped-def
     return sane, squares, evaluations + 1
 
 
-@_kernel
+@kernel
 def _minimise(triangles, place, theta, free, is_open):  # type: ignore[no-untyped-def]
     """Newton steps where the objective is convex, damped Gauss-Newton steps elsewhere: `search`, `descend`.
 
@@ -249,7 +216,7 @@ def _minimise(triangles, place, theta, free, is_open):  # type: ignore[no-untype
     return False, squares, evaluations
 
 
-@_kernel
+@kernel
 def _hold_heaviest(normal, theta, works, n_systems, free):  # type: ignore[no-untyped-def]
     """Of each function hold the system whose inverse speed explains most, and free the others."""
     for first in range(works, len(theta), n_systems):
@@ -262,7 +229,7 @@ def _hold_heaviest(normal, theta, works, n_systems, free):  # type: ignore[no-un
         free[heaviest] = False
 
 
-@_kernel
+@kernel
 def _accumulate(triangles, place, theta, second_order, normal, gradient):  # type: ignore[no-untyped-def]
     """Write J'J, or with its second-order part the Hessian, as a lower triangle, and J'r; return the sum of squares."""
     n_codes, n_systems = triangles.shape[0], triangles.shape[1]
@@ -312,7 +279,7 @@ def _accumulate(triangles, place, theta, second_order, normal, gradient):  # typ
     return squares
 
 
-@_kernel
+@kernel
 def _sum_of_squares(triangles, place, theta):  # type: ignore[no-untyped-def]
     n_codes, n_systems = triangles.shape[0], triangles.shape[1]
     m = triangles.shape[2] - 1
@@ -332,7 +299,7 @@ def _sum_of_squares(triangles, place, theta):  # type: ignore[no-untyped-def]
     return squares
 
 
-@_kernel
+@kernel
 def _factorize(normal, free, damping, factor):  # type: ignore[no-untyped-def]
     """Write the lower Cholesky factor of the free part, the diagonal raised by a part; return whether it is positive.
 
@@ -360,7 +327,7 @@ def _factorize(normal, free, damping, factor):  # type: ignore[no-untyped-def]
     return True
 
 
-@_kernel
+@kernel
 def _solve(factor, gradient, free, step):  # type: ignore[no-untyped-def]
     """Write the step that the factor and the gradient ask for; 0 for parameters that are not free."""
     size = len(step)
@@ -375,7 +342,7 @@ def _solve(factor, gradient, free, step):  # type: ignore[no-untyped-def]
             step[k] -= factor[i, k] * step[i]
 
 
-@_kernel
+@kernel
 def _invert(factor, normal, free, root):  # type: ignore[no-untyped-def]
     """Write the inverse of a lower triangle; return the sum of the variance inflation factors of the free ones.
 

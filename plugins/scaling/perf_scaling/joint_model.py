@@ -16,11 +16,15 @@ from perf_scaling.joint_resampling import leave_one_out_residuals
 from perf_scaling.outliers import Outliers, find_outliers
 from perf_scaling.points import Places, check_coverage
 from perf_scaling.scaling_model import ScalingModel
+from perfcore.design_rows import DesignRows
+from perfcore.errors import DataError
 from perfcore.model import Parameter, Points
 from perfcore.ranking import Candidate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from perfcore.view.contents import Viewable
 
 __all__ = ["Interval", "JointModel"]
 
@@ -168,6 +172,29 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         found = super().remarks(points)
         determined = self._determined(self.problem(self.places(points)).jacobian(self.theta))
         return [text if known else _UNDETERMINED for text, known in zip(found, determined, strict=True)]
+
+    def design_rows(self, points: Points) -> DesignRows:
+        """Gradients at the estimate, of the parameters that are not held at 0.
+
+        Raises
+        ------
+        DataError
+            The data leave no degree of freedom.
+        """
+        if self.degrees_of_freedom <= 0:
+            raise DataError("the data leave no degree of freedom, so that nothing tells the noise; measure more points")
+        at, free = self.places(points), ~np.array(self.at_bound)
+        problem = self.problem(at)
+        weights = self.new_weights(problem.predict(self.theta))
+        return DesignRows(
+            measured=(self.weighted_problem().jacobian(self.theta)[:, free],),
+            asked=(problem.jacobian(self.theta)[:, free] * weights[:, None],),
+            errors=np.array([[self.sum_of_squares / self.degrees_of_freedom]]),
+            scale=1.0 / (weights * self.factor(at)),
+            points=self.measured_points(),
+            repetitions=np.array(self.observations.repetitions),
+            unit=self.unit,
+        )
 
     def _determined(self, gradients: Floats) -> npt.NDArray[np.bool_]:
         """Whether the data determine the predictions with these gradients (n, P)."""
@@ -362,6 +389,12 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         from perf_scaling.joint_tables import joint_tables
 
         return joint_tables(self)
+
+    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
+        """The pairs, curves, work and speed, residuals; see `perfcore.Model.views`."""
+        from perf_scaling.joint_views import JointViews
+
+        return JointViews(self, data)
 
     def draw(self, figure: Figure, data: Any = None) -> None:
         """Draw measured points and model with its bounds, residuals, their quantiles, and the parameters."""

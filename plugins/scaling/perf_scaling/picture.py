@@ -12,14 +12,14 @@ from perf_scaling.joint_model import JointModel
 from perf_scaling.picture_diagnostics import draw_residuals
 from perf_scaling.picture_panels import draw_panels, legend_columns
 from perf_scaling.picture_parameters import draw_parameters
-from perf_scaling.picture_selection import select
+from perf_scaling.picture_selection import Selection, select
 from perf_scaling.picture_style import shortened
 from perf_scaling.scaling_model import ScalingModel
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_scaling_model"]
+__all__ = ["draw_curves", "draw_scaling_model"]
 
 
 def draw_scaling_model(model: ScalingModel, figure: Figure, data: Any = None) -> None:
@@ -40,9 +40,8 @@ def draw_scaling_model(model: ScalingModel, figure: Figure, data: Any = None) ->
     """
     shown = select(model, data)
     count = len(shown.codes)
-    columns = 1 if count == 1 else 2 if count in (2, 4) else 3 if count <= 9 else 4
-    rows = -(-count // columns)
-    heights = [{1: 4.4, 2: 3.4}.get(columns, 2.3) * rows + 0.9 + 0.17 * -(-len(shown.systems) // legend_columns(shown))]
+    rows, columns, height = _layout(shown)
+    heights = [height]
     if count > 1:
         heights.append(2.9)
     if isinstance(model, JointModel):
@@ -59,3 +58,19 @@ def draw_scaling_model(model: ScalingModel, figure: Figure, data: Any = None) ->
     draw_residuals(shown, below, residuals, quantiles)
     if isinstance(model, JointModel):
         draw_parameters(shown, model, parts[-1])
+
+
+def draw_curves(shown: Selection, figure: Figure) -> None:
+    """Draw the panels of the codes alone, into an empty figure whose size is set."""
+    rows, columns, height = _layout(shown)
+    figure.set_size_inches(11.0, height + 0.3)
+    draw_panels(shown, figure, figure.subplots(rows, columns, sharex=True, squeeze=False))
+
+
+def _layout(shown: Selection) -> tuple[int, int, float]:
+    """Rows and columns of the panels, and the height in inches that they and their legends need."""
+    count = len(shown.codes)
+    columns = 1 if count == 1 else 2 if count in (2, 4) else 3 if count <= 9 else 4
+    rows = -(-count // columns)
+    legend = 0.17 * -(-len(shown.systems) // legend_columns(shown))
+    return rows, columns, {1: 4.4, 2: 3.4}.get(columns, 2.3) * rows + 0.9 + legend

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["draw_panels", "legend_columns"]
+__all__ = ["add_system_legend", "draw_panels", "legend_columns"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,12 +68,15 @@ def draw_panels(shown: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> N
     kinds = {name: handle for name, handle in kinds.items() if name in drawn}
     add_legend(area, list(kinds), list(kinds.values()), loc="outside upper right", ncols=5, fontsize=SMALL_POINTS)
     if len(model.systems) > 1:
-        add_legend(
-            area,
-            [shortened(model.systems[system]) for system in shown.systems],
-            [Line2D([], [], color=c, marker=m, markersize=4, linewidth=1.2) for c, m in shown.systems.values()],
-            loc="outside lower center", ncols=legend_columns(shown), fontsize=SMALL_POINTS,
-        )  # fmt: skip
+        add_system_legend(shown, area)
+
+
+def add_system_legend(shown: Selection, area: FigureBase) -> None:
+    """What colours and markers mean, below the panels of an area."""
+    names = [shortened(shown.model.systems[system]) for system in shown.systems]
+    handles = [Line2D([], [], color=c, marker=m, markersize=4, linewidth=1.2) for c, m in shown.systems.values()]
+    columns = legend_columns(shown)
+    add_legend(area, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
 
 
 def legend_columns(shown: Selection) -> int:

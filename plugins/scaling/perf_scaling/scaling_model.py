@@ -193,6 +193,19 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
                 found[at_place] = f"extrapolated: {', '.join(texts)}"
         return found
 
+    def new_weights(self, scaled: Floats) -> Floats:
+        """Square roots of the weights that new observations of these values in the scale of the fit get (n,)."""
+        return 1.0 / np.abs(scaled) if self.relative else np.ones(len(scaled))
+
+    def measured_points(self) -> dict[str, npt.NDArray[Any]]:
+        """Where the model was fitted, by variable (m,)."""
+        seen = self.observations
+        points: dict[str, npt.NDArray[Any]] = {symbol: np.array(values) for symbol, values in seen.points.items()}
+        for what, names, indices in (("code", self.codes, seen.code), ("system", self.systems, seen.system)):
+            if what in self.variables:
+                points[what] = np.array(names)[list(indices)]
+        return points
+
     def errors(self) -> Floats:
         """Relative errors at the observations (n,)."""
         seen = self.observations

@@ -1,4 +1,8 @@
-"""Compiled kernels: numba's ``njit`` that also works where nothing can be cached, and says when it compiles."""
+"""Compiled kernels: numba's ``njit`` that also works where nothing can be cached, and says when it compiles.
+
+Numba is imported when the first kernel is made, not with this module. So a module of kernels imports it, and is itself
+imported by who is about to call one.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,6 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import numba
 
 from perfcore import progress
 
@@ -24,6 +26,8 @@ def kernel(function: Callable[..., Any]) -> Any:
     Numba decides about the folder (beside the source, else below the user's cache folder, or ``NUMBA_CACHE_DIR``) when
     the function is decorated and raises `RuntimeError` where it finds none; then each process compiles for itself.
     """
+    import numba
+
     try:
         return numba.njit(cache=True, fastmath=_FASTMATH, error_model="numpy")(function)
     except RuntimeError:

@@ -1,0 +1,210 @@
+"""The two passes over the moments of a trace: plain loops over whole nanoseconds, compiled where a trace is long.
+
+A moment is a time at which a location changes its state or the amount of ready work changes. Between two moments the
+counts that predicates look at are constant. The first pass numbers the different vectors of counts, so that each
+predicate is evaluated once for each vector; the second runs one clock for each pair of class and category, and when a
+location leaves a class it is given what the clocks of that class have gained since it entered.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["attribute_time", "number_vectors"]
+
+_HASH_FACTOR = 1_000_003  # a prime below 2^20: with 40 bits kept, products stay within int64
+_HASH_MASK = (1 << 40) - 1
+
+
+def number_vectors(
+    times: Any,
+    what: Any,
+    state_bits: int,
+    location_bits: int,
+    n_locations: int,
+    member: Any,
+    ready_times: Any,
+    ready_index: Any,
+    end: int,
+    ids: Any,
+    vectors: Any,
+    table: Any,
+) -> tuple[int, int]:
+    """Number the vectors of counts by their first appearance.
+
+    Parameters
+    ----------
+    times : (n,) int64, nanoseconds from the start of the run, sorted
+        When a location enters or leaves a state; at one time, leaving goes before entering.
+    what : (n,) int64
+        From the lowest bit: the state, the location, 1 for entering.
+    state_bits, location_bits : int
+    n_locations : int
+    member : (n_states, n_counts) int64
+        1 where a state adds to a count; the last state is that of having none.
+    ready_times, ready_index : (m,) int64
+        When the amount of ready work changes, and to which of its values.
+    end : int, nanoseconds
+    ids : (n + m + 1,) int32
+        Filled with the vector's number from each moment on.
+    vectors : (capacity, n_counts + 1) int64
+        Filled with the vectors; the last column is the index of ready work.
+    table : (power of 2, at least twice the capacity) int32
+        Room for hashing, filled with -1.
+
+    Returns
+    -------
+    n_vectors, n_moments : int
+        ``n_vectors`` is -1 where the capacity does not suffice.
+    """
+    n_states, n_counts = member.shape
+    slots = len(table) - 1
+    current = np.zeros(n_counts + 1, np.int64)
+    for d in range(n_counts):
+        current[d] = n_locations * member[n_states - 1, d]
+    state_mask = (1 << state_bits) - 1
+    entering = 1 << (state_bits + location_bits)
+    n_vectors, n_moments, i, r, now = 0, 0, 0, 0, 0
+    while now < end:
+        while i < len(times) and times[i] <= now:
+            state = what[i] & state_mask
+            sign = 1 if what[i] & entering else -1
+            for d in range(n_counts):
+                current[d] += sign * (member[state, d] - member[n_states - 1, d])
+            i += 1
+        while r < len(ready_times) and ready_times[r] <= now:
+            current[n_counts] = ready_index[r]
+            r += 1
+        key = 0
+        for d in range(n_counts + 1):
+            key = (key * _HASH_FACTOR + current[d]) & _HASH_MASK
+        place = (key ^ (key >> 17)) & slots
+        while True:
+            number = table[place]
+            if number < 0:
+                if n_vectors == len(vectors):
+                    return -1, n_moments
+                number = n_vectors
+                table[place] = number
+                for d in range(n_counts + 1):  # assigning the row at once takes seconds longer to compile
+                    vectors[number, d] = current[d]
+                n_vectors += 1
+                break
+            equal = True
+            for d in range(n_counts + 1):
+                if vectors[number, d] != current[d]:
+                    equal = False
+                    break
+            if equal:
+                break
+            place = (place + 1) & slots
+        ids[n_moments] = number
+        n_moments += 1
+        now = end
+        if i < len(times):
+            now = min(now, times[i])
+        if r < len(ready_times):
+            now = min(now, ready_times[r])
+    return n_vectors, n_moments
+
+
+def attribute_time(
+    times: Any,
+    what: Any,
+    state_bits: int,
+    location_bits: int,
+    class_of: Any,
+    ids: Any,
+    clock_of: Any,
+    first_clock: Any,
+    ready_times: Any,
+    phase_edges: Any,
+    bin_edges: Any,
+    spent: Any,
+    timeline: Any,
+    first: Any,
+) -> None:
+    """Give each location the time that it spent on each clock.
+
+    Parameters
+    ----------
+    times, what, state_bits, location_bits, ready_times
+        As in `number_vectors`.
+    class_of : (n_states,) int64
+        Class of each state.
+    ids : (n_moments,) int32
+        Number of the vector from each moment on.
+    clock_of : (n_vectors, n_classes) int32
+        The clock that runs for a class under a vector.
+    first_clock : (n_classes + 1,) int64
+        The clocks of class k are ``first_clock[k]`` up to ``first_clock[k + 1]``.
+    phase_edges, bin_edges : (n + 1,) int64, nanoseconds
+        From 0 to the end of the run.
+    spent : (n_phases, n_locations, n_clocks) int64, nanoseconds
+        Filled.
+    timeline : (n_bins, n_clocks) int64, nanoseconds
+        Filled, summed over locations.
+    first : (n_clocks,) int64, nanoseconds
+        Filled with the time at which a clock first ran for a location; must be -1 before.
+    """
+    n_locations = spent.shape[1]
+    n_classes = len(first_clock) - 1
+    most = 0
+    for k in range(n_classes):
+        most = max(most, first_clock[k + 1] - first_clock[k])
+    no_state = len(class_of) - 1
+    own = np.full(n_locations, class_of[no_state], np.int64)
+    entered = np.zeros((n_locations, most), np.int64)
+    clocks = np.zeros(spent.shape[2], np.int64)
+    members = np.zeros(n_classes, np.int64)
+    members[class_of[no_state]] = n_locations
+    state_mask = (1 << state_bits) - 1
+    location_mask = (1 << location_bits) - 1
+    end = phase_edges[-1]
+    i, r, moment, phase, bin_, now = 0, 0, 0, 0, 0, 0
+    while now < end:
+        while i < len(times) and times[i] <= now:
+            location = (what[i] >> state_bits) & location_mask
+            state = what[i] & state_mask if what[i] >> (state_bits + location_bits) else no_state
+            old, new = own[location], class_of[state]
+            i += 1
+            if old == new:
+                continue
+            for clock in range(first_clock[old], first_clock[old + 1]):
+                spent[phase, location, clock] += clocks[clock] - entered[location, clock - first_clock[old]]
+            for clock in range(first_clock[new], first_clock[new + 1]):
+                entered[location, clock - first_clock[new]] = clocks[clock]
+            own[location] = new
+            members[old] -= 1
+            members[new] += 1
+        while r < len(ready_times) and ready_times[r] <= now:
+            r += 1
+        following = end
+        if i < len(times):
+            following = min(following, times[i])
+        if r < len(ready_times):
+            following = min(following, ready_times[r])
+        vector = ids[moment]
+        moment += 1
+        while now < following:
+            stop = min(following, phase_edges[phase + 1], bin_edges[bin_ + 1])
+            for k in range(n_classes):
+                if members[k]:
+                    clock = clock_of[vector, k]
+                    clocks[clock] += stop - now
+                    timeline[bin_, clock] += members[k] * (stop - now)
+                    if first[clock] < 0:
+                        first[clock] = now
+            now = stop
+            if now == bin_edges[bin_ + 1]:
+                bin_ += 1
+            if now == phase_edges[phase + 1]:
+                for location in range(n_locations):
+                    k = own[location]
+                    for clock in range(first_clock[k], first_clock[k + 1]):
+                        at = clock - first_clock[k]
+                        spent[phase, location, clock] += clocks[clock] - entered[location, at]
+                        entered[location, at] = clocks[clock]
+                phase += 1

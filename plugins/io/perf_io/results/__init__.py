@@ -1,0 +1,75 @@
+"""Readers of what benchmark tools, profilers and schedulers leave: one row for each run, or for each part of one."""
+
+from perfcore.hookspecs import Register
+
+__all__ = ["register_results"]
+
+_FORMATS = "perfcore[formats]"
+
+
+def register_results(register: Register) -> None:
+    """Announce the readers of this package."""
+    register(
+        "google-benchmark",
+        "perf_io.results.google_benchmark:GoogleBenchmarkReader",
+        help="Google Benchmark, --benchmark_out",
+        suffixes=(".json",),
+    )
+    register(
+        "hyperfine",
+        "perf_io.results.hyperfine:HyperfineReader",
+        help="hyperfine, --export-json",
+        suffixes=(".json",),
+    )
+    register(
+        "pytest-benchmark",
+        "perf_io.results.pytest_benchmark:PytestBenchmarkReader",
+        help="pytest-benchmark, --benchmark-json",
+        suffixes=(".json",),
+    )
+    register(
+        "reframe",
+        "perf_io.results.reframe_report:ReframeReportReader",
+        help="reports of ReFrame",
+        suffixes=(".json",),
+    )
+    register(
+        "reframe-perflog",
+        "perf_io.results.reframe_perflog:ReframePerflogReader",
+        help="logs of performance of ReFrame",
+        suffixes=(".log", ".txt", ".csv"),
+    )
+    register("jube", "perf_io.results.jube:JubeReader", help="tables of JUBE", suffixes=(".dat", ".txt"))
+    register("ramble", "perf_io.results.ramble:RambleReader", help="results of Ramble", suffixes=(".json",))
+    register(
+        "sacct",
+        "perf_io.results.sacct:SacctReader",
+        help="jobs of Slurm, by sacct --parsable2 or --json",
+        suffixes=(".json", ".log", ".txt", ".csv"),
+    )
+    register("npb", "perf_io.results.npb:NpbReader", help="NAS Parallel Benchmarks", suffixes=(".out", ".log", ".txt"))
+    register("imb", "perf_io.results.imb:ImbReader", help="Intel MPI Benchmarks", suffixes=(".out", ".log", ".txt"))
+    register("osu", "perf_io.results.osu:OsuReader", help="OSU Micro-Benchmarks", suffixes=(".out", ".log", ".txt"))
+    register("ior", "perf_io.results.ior:IorReader", help="IOR, summaryFormat=JSON", suffixes=(".json",))
+    register("fio", "perf_io.results.fio:FioReader", help="fio, --output-format=json", suffixes=(".json",))
+    register(
+        "extrap-json",
+        "perf_io.results.extrap_json:ExtrapJsonReader",
+        help="JSON documents of Extra-P",
+        suffixes=(".json",),
+    )
+    register("talpas", "perf_io.results.talpas:TalpasReader", help="Talpas, for Extra-P", suffixes=(".txt",))
+    register(
+        "caliper",
+        "perf_io.results.caliper:CaliperProfileReader",
+        help="profiles of Caliper",
+        extra=_FORMATS,
+        suffixes=(".cali",),
+    )
+    register(
+        "cube",
+        "perf_io.results.cube:CubeReader",
+        help="Cube profiles of Score-P, one or a series",
+        extra=_FORMATS,
+        suffixes=(".cubex",),
+    )

@@ -1,0 +1,125 @@
+"""JSON of IOR (``-O summaryFormat=JSON``).
+
+Source: IOR 3.3 and 4.0, ``src/ior-output.c``; the results of the repetitions stand in the options of their test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from perf_io.results.documents import read_document
+from perf_io.results.result_table import Row, number_or_text, results
+from perfcore.contracts import NoOptions, Reader
+from perfcore.errors import InputError
+from perfcore.measurements import Measurements
+from perfcore.source import Source
+
+__all__ = ["IorReader"]
+
+_STARTS = re.compile(rb'\s*\{\s*"Version"\s*:\s*"')
+_KEYS = re.compile(rb'"(?:Command line|tests|TestID)"\s*:')
+# Columns that tests have, by the option or parameter that holds them.
+_SETUP = {
+    **{"api": "api", "access": "file_access", "nodes": "nodes", "tasks": "tasks", "clients per node": "tasks_per_node"},
+    **{"segments": "segments"},
+}
+
+
+class _Result(msgspec.Struct):
+    access: str
+    bandwidth: float = msgspec.field(name="bwMiB")
+    block: float | None = msgspec.field(default=None, name="blockKiB")
+    transfer: float | None = msgspec.field(default=None, name="xferKiB")
+    iops: float | None = None
+    latency: float | None = None
+    open: float | None = msgspec.field(default=None, name="openTime")
+    moved: float | None = msgspec.field(default=None, name="wrRdTime")
+    close: float | None = msgspec.field(default=None, name="closeTime")
+    total: float | None = msgspec.field(default=None, name="totalTime")
+
+
+class _Test(msgspec.Struct):
+    parameters: dict[str, Any] = msgspec.field(default_factory=dict, name="Parameters")
+    options: dict[str, Any] = msgspec.field(default_factory=dict, name="Options")
+    results: list[Any] = msgspec.field(default_factory=list, name="Results")
+
+
+class _Document(msgspec.Struct):
+    tests: list[_Test]
+
+
+class IorReader(Reader):
+    """Runs of IOR; each repetition of each access (write, read) is a row.
+
+    The value is the bandwidth in MiB/s; the times in seconds are columns. The access is the code; tasks, block and
+    transfer size are the parameters.
+    """
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the version with which the document begins, and its other keys."""
+        return 0.95 if _STARTS.match(source.head) and _KEYS.search(source.head) else 0.0
+
+    def read(self, source: Source, options: NoOptions) -> Measurements:
+        """Read all repetitions.
+
+        Raises
+        ------
+        InputError
+            No such document, or no results.
+        """
+        document = read_document(source, _Document, "JSON of IOR")
+        rows: list[Row] = []
+        for at, test in enumerate(document.tests):
+            setup = _setup({**test.parameters, **test.options})
+            repetitions: dict[str, int] = {}
+            for one in _flat([test.results, test.options.get("Results", [])]):
+                try:
+                    result = msgspec.convert(one, _Result)
+                except msgspec.ValidationError as error:
+                    place = str(error).replace("`$", f"`$.tests[{at}]...Results[]")
+                    raise InputError(source.name, f"is not JSON of IOR: {place}") from None
+                repetitions[result.access] = repetitions.get(result.access, 0) + 1
+                rows.append(
+                    {
+                        "operation": result.access,
+                        **setup,
+                        "repetition": repetitions[result.access],
+                        "block_kib": result.block,
+                        "transfer_kib": result.transfer,
+                        "bandwidth": result.bandwidth,
+                        "iops": result.iops,
+                        "latency_s": result.latency,
+                        "open_s": result.open,
+                        "transfer_s": result.moved,
+                        "close_s": result.close,
+                        "total_s": result.total,
+                    }
+                )
+        return results(
+            rows,
+            source.name,
+            parameters=["tasks", "nodes", "block_kib", "transfer_kib"],
+            value="bandwidth",
+            code=["operation"],
+            unit="MiB/s",
+        )
+
+
+def _setup(options: Mapping[str, Any]) -> Row:
+    found = {column: number_or_text(options[key]) for key, column in _SETUP.items() if key in options}
+    if "tasks" not in found and "numTasks" in options:
+        found["tasks"] = number_or_text(options["numTasks"])
+    return found
+
+
+def _flat(nested: list[Any]) -> Iterator[Any]:
+    """Results in order; some versions put those of a repetition into a list of their own."""
+    for one in nested:
+        if isinstance(one, list):
+            yield from _flat(one)
+        else:
+            yield one

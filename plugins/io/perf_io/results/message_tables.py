@@ -1,0 +1,52 @@
+"""What benchmarks of messages share: a table of sizes and times under column names with units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perf_io.results.result_table import Row
+from perfcore import progress
+from perfcore.options import option
+
+__all__ = ["MessageOptions", "named", "without_empty_messages"]
+
+_UNITS = {"usec": "us", "msec": "ms", "sec": "s"}
+
+
+@dataclass(frozen=True)
+class MessageOptions:
+    """Which messages count."""
+
+    empty: bool = option(False, "keep messages of 0 bytes, of which no power or logarithm can be taken")
+
+
+def named(heading: str) -> tuple[str, str]:
+    """Column and unit of a heading.
+
+    Examples
+    --------
+    >>> named("t_avg[usec]"), named("Avg Latency(us)"), named("Mbytes/sec"), named("MB/s")
+    (('t_avg', 'us'), ('avg_latency', 'us'), ('bandwidth', 'Mbytes/sec'), ('bandwidth', 'MB/s'))
+    """
+    found = re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", heading.strip())
+    if found:
+        return re.sub(r"\W+", "_", found[1].strip().lower()), _UNITS.get(found[2], found[2])
+    if re.fullmatch(r"M(?:bytes|B)/s(?:ec)?", heading):
+        return "bandwidth", heading
+    return re.sub(r"\W+", "_", heading.strip().lower()).strip("_") or "unnamed", ""
+
+
+def without_empty_messages(
+    rows: Sequence[Row], lines: Sequence[int], source: str, options: MessageOptions
+) -> tuple[list[Row], list[int]]:
+    """Rows and their lines without messages of 0 bytes, unless they are wanted or all that there is."""
+    kept = [at for at, row in enumerate(rows) if row.get("bytes") != 0]
+    if options.empty or not kept:
+        return list(rows), list(lines)
+    if len(kept) < len(rows):
+        progress.note(
+            f"{source}: left out, since they are of 0 bytes: {len(rows) - len(kept)} rows; -r empty=yes keeps them"
+        )
+    return [rows[at] for at in kept], [lines[at] for at in kept]

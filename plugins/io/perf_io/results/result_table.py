@@ -1,0 +1,173 @@
+"""Rows that a benchmark's output was taken apart into, as measurements."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perfcore.data_sets import varied_columns
+from perfcore.errors import InputError
+from perfcore.formula import Formula, FormulaError
+from perfcore.measurement_roles import guess_roles, unit_of
+from perfcore.measurements import Measurements
+
+__all__ = ["joined", "number_or_text", "one_line", "results"]
+
+Row = dict[str, Any]
+
+_LONGEST_NAME = 120
+
+
+def results(
+    rows: Sequence[Row],
+    source: str,
+    *,
+    parameters: Sequence[str],
+    value: str,
+    code: Sequence[str] = (),
+    system: Sequence[str] = (),
+    category: Sequence[str] = (),
+    unit: str | None = None,
+    lines: Sequence[int] | None = None,
+) -> Measurements:
+    """Measurements with the roles that a format suggests.
+
+    Rows with the columns ``metric`` and ``unit`` hold one of several metrics each. Where all hold the same, these two
+    columns go and the value is called by the metric's name; otherwise the metric is part of the code.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        Columns to values; a column that a row lacks is empty there.
+    source : str
+        The file as the user named it.
+    parameters : sequence of str
+        Columns that may have been varied. Those are taken that hold numbers and differ on their own, or, where none
+        differs, all that hold numbers. A number of processors comes first; the first is called ``p`` in formulas.
+    value : str
+        Column of what was measured.
+    code, system, category : sequence of str
+        Columns that name the code, the system, and a part of a run; those that no row has are passed over.
+    unit : str, optional
+        Unit of the value, where neither its name nor a column says it.
+    lines : (n_rows,) sequence of int, optional
+        Line of each row.
+
+    Raises
+    ------
+    InputError
+        There are no rows.
+    """
+    import pandas as pd
+
+    if not rows:
+        raise InputError(source, "holds no results")
+    table = pd.DataFrame(list(rows))
+    code = list(code)
+    if "metric" in table.columns:
+        only = one_line(rows[0]["metric"])
+        if table[["metric", "unit"]].drop_duplicates().shape[0] == 1 and only not in table.columns:
+            unit = rows[0]["unit"] or None
+            table = table.drop(columns=["metric", "unit"]).rename(columns={value: only})
+            value = only
+        else:
+            code.append("metric")
+    present = [column for column in dict.fromkeys(parameters) if column in table.columns and column != value]
+    numeric = [column for column in present if _all_numbers(table[column].dropna().tolist())]
+    return Measurements(
+        table,
+        _symbols(varied_columns(table, numeric) or numeric),
+        value,
+        code=[column for column in code if column in table.columns],
+        system=[column for column in system if column in table.columns],
+        category=[column for column in category if column in table.columns],
+        unit=_said_once(unit, value),
+        source=source,
+        lines=lines,
+    )
+
+
+def joined(own: Row, given: Mapping[str, Any], source: str) -> Row:
+    """Columns of a format with columns that the user named, such as the parameters of a benchmark.
+
+    Raises
+    ------
+    InputError
+        One of the user's names is the name of another column.
+
+    Examples
+    --------
+    >>> joined({"time_s": 2.5}, {"n": "16"}, "runs.json")
+    {'time_s': 2.5, 'n': 16}
+    """
+    row = dict(own)
+    for name, value in given.items():
+        column = one_line(name)
+        if column in row:
+            raise InputError(source, f"the name {column!r} stands for two columns; rename the parameter")
+        row[column] = number_or_text(value)
+    return row
+
+
+def number_or_text(value: Any) -> Any:
+    """A finite number where a text is one; anything that is neither number nor text as a text.
+
+    Examples
+    --------
+    >>> number_or_text("1e3"), number_or_text(" 8 "), number_or_text("nan"), number_or_text("0x10")
+    (1000.0, 8, 'nan', '0x10')
+    """
+    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return value
+    text = str(value).strip()
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(number) or "_" in text:
+        return text
+    return int(text) if re.fullmatch(r"[-+]?[0-9]{1,15}", text) else number
+
+
+def one_line(name: str) -> str:
+    """A name that can stand in a message and above a column.
+
+    Examples
+    --------
+    >>> one_line(" wall  time ")
+    'wall time'
+    """
+    return " ".join(name.split())[:_LONGEST_NAME] or "unnamed"
+
+
+def _said_once(unit: str | None, value: str) -> str | None:
+    """The unit, unless the value's name says one: of a metric called ``time_s`` that is enough."""
+    return None if unit_of(value) is not None else unit
+
+
+def _all_numbers(values: Sequence[Any]) -> bool:
+    return bool(values) and all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
+
+
+def _symbols(columns: Sequence[str]) -> dict[str, str]:
+    """What parameters are called in formulas: the number of processors, or else the first, is ``p``."""
+    first = guess_roles(list(columns), set(columns)).parameters.values()
+    ordered = [*first, *(column for column in columns if column not in first)]
+    found: dict[str, str] = {}
+    for column in ordered:
+        symbol = column if found or "p" in columns else "p"
+        if not _usable(symbol):
+            symbol = "x_" + re.sub(r"\W", "_", column, flags=re.ASCII)[:_LONGEST_NAME]
+        while symbol in found:
+            symbol += "_"
+        found[symbol] = column
+    return found
+
+
+def _usable(symbol: str) -> bool:
+    try:
+        return Formula(symbol).names == (symbol,)
+    except FormulaError:
+        return False

@@ -1,0 +1,72 @@
+"""Talpas: lines like JSON objects whose fields are separated by semicolons.
+
+Source: "File format documentation" of Extra-P, section "TaLPas format".
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from perf_io.extrap_experiment import Observation, as_measurements
+from perf_io.results.documents import text_lines
+from perfcore.contracts import NoOptions, Reader
+from perfcore.errors import InputError
+from perfcore.measurements import Measurements
+from perfcore.source import Source
+
+__all__ = ["TalpasReader"]
+
+_STARTS = re.compile(rb'\s*\{\s*"parameters"\s*:\s*\{[^{}\n]*\}\s*;')
+_PART = re.compile(r'[^"\\;]+|\\.?|[";]')
+
+
+class _Line(msgspec.Struct):
+    parameters: dict[str, float]
+    metric: str
+    callpath: str
+    value: float
+
+
+class TalpasReader(Reader):
+    """Measurements in the Talpas format, one value in each line; repeated lines are repeated runs."""
+
+    def sniff(self, source: Source) -> float:
+        """Sure where the first line has parameters and a semicolon after them."""
+        return 0.95 if _STARTS.match(source.head) else 0.0
+
+    def read(self, source: Source, options: NoOptions) -> Measurements:
+        """Read all values.
+
+        Raises
+        ------
+        InputError
+            A line that is no such object; with its number.
+        """
+        found, lines = [], []
+        for number, text in text_lines(source):
+            if not text.strip():
+                continue
+            try:
+                line = msgspec.json.decode(_with_commas(text), type=_Line)
+            except (msgspec.MsgspecError, RecursionError) as error:
+                raise InputError(source.name, f"no line of Talpas: {error}", line=number) from None
+            found.append(Observation(line.parameters, line.callpath, line.metric, line.value))
+            lines.append(number)
+        return as_measurements(found, source.name, lines)
+
+
+def _with_commas(text: str) -> str:
+    """The line as JSON; a semicolon within a text is not one that separates.
+
+    Examples
+    --------
+    >>> _with_commas('{"callpath":"a;b";"value":1}')
+    '{"callpath":"a;b","value":1}'
+    """
+    parts, quoted = [], False
+    for part in _PART.findall(text):
+        quoted ^= part == '"'
+        parts.append("," if part == ";" and not quoted else part)
+    return "".join(parts)

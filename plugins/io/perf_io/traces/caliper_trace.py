@@ -1,0 +1,158 @@
+"""Event traces of Caliper: ``.cali`` files in which regions begin and end at times.
+
+Records with an attribute ``event.begin#KIND`` or ``event.end#KIND`` enter and leave a region; ``time.offset.ns``, or
+``time.offset`` in microseconds, is when. A location is an MPI rank and a thread, where the records say them. The
+innermost region counts. Profiles of Caliper have another reader.
+
+Source: Caliper, documentation of the services ``event``, ``timer`` and ``trace`` and of the recipe ``event-trace``; the
+package caliper-reader.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from caliperreader import CaliperStreamReader  # type: ignore[import-untyped]
+from caliperreader.readererror import ReaderError  # type: ignore[import-untyped]
+
+from perf_io.nested_states import NestedStates
+from perf_io.times import parse_ns
+from perf_io.traces.regions import busy_regions, waiting_option
+from perfcore import progress
+from perfcore.contracts import Reader
+from perfcore.errors import InputError
+from perfcore.source import Source
+from perfcore.trace import Trace
+
+__all__ = ["CaliperTraceReader"]
+
+_BEGIN, _END = "event.begin#", "event.end#"
+_TIMES = {"time.offset.ns": "ns", "time.offset": "us"}
+_RANKS = ("mpi.rank", "rank")
+_THREADS = ("omp.thread.id", "pthread.id", "thread.id")
+# Attributes that begin and end and are no regions of the program.
+_NOT_REGIONS = ("cali.", "iteration#", "cuda.", "omp.thread", "pthread", "mpi.rank")
+_NODE = re.compile(r"(?:^|,)(id|parent)=(\d{1,20})(?=,|$)")
+_DEEPEST = 1000  # nodes between a record and the root
+_LONGEST_LINE = 1 << 20
+
+
+@dataclass(frozen=True)
+class CaliperTraceOptions:
+    """What counts as waiting."""
+
+    waiting: tuple[str, ...] = waiting_option()
+
+
+class CaliperTraceReader(Reader):
+    """Regions of the ranks and threads of a Caliper event trace.
+
+    Choose it for what Caliper's ``event-trace`` writes.
+    """
+
+    Options = CaliperTraceOptions
+
+    def sniff(self, source: Source) -> float:
+        """Surer than the reader of profiles where there are events with times."""
+        is_caliper = source.head.startswith(b"__rec=")
+        return 0.97 if is_caliper and b"event.begin#" in source.head and b"time.offset" in source.head else 0.0
+
+    def read(self, source: Source, options: CaliperTraceOptions) -> Trace:
+        """Read the regions.
+
+        Raises
+        ------
+        InputError
+            A record that cannot be read, a time that goes back, or a region left that was not entered; with its line.
+        """
+        lines = _Lines(source)
+        events = _Events(lines, source.name)
+        try:
+            with progress.bar(f"reading {source.name}"):
+                CaliperStreamReader().read(lines, events.take)
+        except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
+            said = " ".join(str(error).split())[:120]
+            raise InputError(
+                source.name, f"no record of Caliper: {type(error).__name__} {said}", line=lines.number
+            ) from None
+        return events.trace(options)
+
+
+class _Lines(io.TextIOBase):
+    """Lines for the library, without what it would follow for ever: a node that is above itself."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._depths: dict[str, int] = {}
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
+        with self._source.open() as stream:
+            while line := stream.readline(_LONGEST_LINE):
+                self.number += 1
+                text = line.decode(errors="replace").strip()
+                if len(line) == _LONGEST_LINE:
+                    raise InputError(self._source.name, "a line is longer than 1 MiB", line=self.number)
+                if text.startswith("__rec=node"):
+                    self._check(dict(_NODE.findall(text.replace("\\", ""))))
+                if text:
+                    yield text
+
+    def _check(self, node: Mapping[str, str]) -> None:
+        depth = self._depths.get(node.get("parent", ""), 0) + 1
+        if depth > _DEEPEST or node.get("id") == node.get("parent"):
+            raise InputError(self._source.name, f"node {node.get('id', '?')} is above itself", line=self.number)
+        self._depths[node.get("id", "")] = depth
+
+
+class _Events:
+    """What the records with events add up to."""
+
+    def __init__(self, lines: _Lines, source: str) -> None:
+        self._lines, self._source = lines, source
+        self._states = NestedStates(source)
+        self._regions: dict[str, int] = {}
+        self._locations: dict[tuple[str, str], int] = {}
+        self._passed_over = 0
+
+    def take(self, record: Mapping[str, object]) -> None:
+        """Take one record."""
+        unit = next((name for name in _TIMES if name in record), None)
+        event = next((name for name in record if name.startswith((_BEGIN, _END))), None)
+        kind = event.partition("#")[2] if event else ""
+        if event is None or unit is None or kind.startswith(_NOT_REGIONS):
+            self._passed_over += 1
+            return
+        line = self._lines.number
+        at = parse_ns(str(record[unit]), _TIMES[unit], self._source, line)
+        rank, thread = (
+            next((str(record[name]) for name in names if name in record), "") for names in (_RANKS, _THREADS)
+        )
+        location = self._locations.setdefault((rank, thread), len(self._locations))
+        name = str(record[event])
+        if event.startswith(_BEGIN):
+            self._states.push(location, self._regions.setdefault(name, len(self._regions)), at, line)
+        elif not self._states.pop(location, at, line):
+            raise InputError(self._source, f"region {name[:60]!r} ends, and none was begun", line=line)
+
+    def trace(self, options: CaliperTraceOptions) -> Trace:
+        """All regions; what was not left lasts until the location's last event."""
+        self._states.finish()
+        keys = list(self._locations)
+        names = list(self._regions)
+        notes = [f"{self._passed_over} records without regions passed over"] if self._passed_over else []
+        return self._states.trace(
+            [_label(*keys[code]) for code in self._states.locations],
+            names,
+            time_unit="us",
+            busy_states=busy_regions(names, options.waiting) or None,
+            notes=notes,
+        )
+
+
+def _label(rank: str, thread: str) -> str:
+    parts = [*([f"rank {rank}"] if rank else []), *([f"thread {thread}"] if thread else [])]
+    return " / ".join(parts) or "process"

@@ -1,0 +1,229 @@
+"""Chrome's trace-event JSON, as Perfetto, PyTorch's profiler (Kineto) and many tracers write it.
+
+Read are complete events (``ph`` X, with ``ts`` and ``dur`` in microseconds), begin and end events (B, E) and, of the
+metadata (M), the names of processes and threads. A location is one ``pid`` and ``tid``. Where events of it overlap,
+the one counts that began last; for nested ones that is the innermost. Events of GPU streams are told by their category
+``cat``, as Kineto sets it. Others (flows, counters, instants, asynchronous events) are counted and passed over.
+Times become whole nanoseconds exactly, and count from the first event.
+
+Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityType``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_io.traces.interval_kernels import latest_running
+from perf_io.traces.json_array import ArrayPieces
+from perf_io.traces.regions import busy_regions, matches, waiting_option
+from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, TraceEvent
+from perfcore import progress
+from perfcore.contracts import Reader
+from perfcore.errors import InputError
+from perfcore.options import option
+from perfcore.source import Source
+from perfcore.trace import Trace
+
+__all__ = ["ChromeReader"]
+
+_ARRAY = "traceEvents"
+# Keys that only this format has where the events come late; tools write them before.
+_OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"', b'"systemTraceEvents"')
+_WHOLE_RUN = ("trace",)  # Kineto's own span over everything, which no thread executes
+_MOST_THREAD_NAMES = 1 << 20
+
+
+@dataclass(frozen=True)
+class ChromeOptions:
+    """What counts, as the format does not say it."""
+
+    locations: str = option(
+        "auto",
+        "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads",
+        choices=("auto", "streams", "threads", "both"),
+    )
+    streams: tuple[str, ...] = option(
+        ("kernel", "gpu_*", "memcpy", "memset"),
+        "categories of events that happen on GPU streams, as patterns with * and ?",
+        metavar="PATTERNS",
+    )
+    busy: tuple[str, ...] = option(
+        ("kernel",), "categories in which a GPU stream computes, as patterns", metavar="PATTERNS"
+    )
+    waiting: tuple[str, ...] = waiting_option()
+
+
+class _Arguments(msgspec.Struct):
+    name: Any = None
+
+
+class _Metadata(msgspec.Struct):
+    ph: str
+    name: str = ""
+    pid: int | str = ""
+    tid: int | str = ""
+    args: _Arguments | None = None
+
+
+_EVENTS = msgspec.json.Decoder(list[TraceEvent])
+_METADATA = msgspec.json.Decoder(list[_Metadata])
+
+
+class ChromeReader(Reader):
+    """States of the threads or GPU streams of a Chrome trace.
+
+    Choose it for what Perfetto opens as JSON: traces of PyTorch, JAX, Chrome, VizTracer, clang's ``-ftime-trace``.
+    """
+
+    Options = ChromeOptions
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the array of events; less so by the first event alone, or by keys that come before the array."""
+        start = source.head.lstrip()[:1]
+        if start == b"{" and b'"traceEvents"' in source.head:
+            return 0.95
+        if start == b"[" and all(key in source.head for key in (b'"ph"', b'"ts"', b'"pid"')):
+            return 0.9
+        return 0.6 if start == b"{" and any(key in source.head for key in _OTHER_KEYS) else 0.0
+
+    def read(self, source: Source, options: ChromeOptions) -> Trace:
+        """Read the states.
+
+        Raises
+        ------
+        InputError
+            No JSON, an event that is cut short, without a time or of another shape, or no event that lasts; with its
+            line.
+        """
+        columns, names, closed = _collect(source)
+        return _trace(source.name, columns, names, closed, options)
+
+
+class _Names:
+    """Names of processes and threads, from metadata."""
+
+    def __init__(self) -> None:
+        self._processes: dict[int | str, str] = {}
+        self._threads: dict[tuple[int | str, int | str], str] = {}
+
+    def add(self, text: bytes) -> None:
+        """Take in the metadata of a piece; what is damaged in it names nothing."""
+        try:
+            events = _METADATA.decode(text)
+        except msgspec.ValidationError:
+            return
+        for event in events:
+            if event.ph != "M" or event.args is None or not isinstance(event.args.name, str):
+                continue
+            if len(self._processes) + len(self._threads) >= _MOST_THREAD_NAMES:
+                return
+            if event.name == "process_name":
+                self._processes[event.pid] = event.args.name.strip()
+            elif event.name == "thread_name":
+                self._threads[event.pid, event.tid] = event.args.name.strip()
+
+    def label(self, process: int | str, thread: int | str) -> str:
+        """Both with their numbers, without which names often are not unique."""
+        owner = self._processes.get(process, "process")
+        name = self._threads.get((process, thread), "thread")
+        return f"{_numbered(owner, process)} / {_numbered(name, thread)}"
+
+
+def _numbered(name: str, number: int | str) -> str:
+    return name if str(number) in name.split() else f"{name} {number}".rstrip()
+
+
+def _collect(source: Source) -> tuple[EventColumns, _Names, bool]:
+    columns, names = EventColumns(), _Names()
+    with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
+        array = ArrayPieces(stream, source.name, _ARRAY)
+        for events, text in array.decoded(_EVENTS):
+            n_metadata = columns.passed_over["M"]
+            try:
+                columns.add(events, text)
+            except TimeError as error:
+                raise InputError(source.name, str(error), line=array.line) from None
+            if columns.passed_over["M"] > n_metadata:
+                names.add(text)
+            advance(len(text))
+    return columns, names, array.closed
+
+
+def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, options: ChromeOptions) -> Trace:
+    is_stream = {category: matches(category, options.streams) for category in columns.categories}
+    which = options.locations
+    if which == "auto":
+        which = "streams" if any(is_stream.values()) else "threads"
+
+    def wanted(category: str) -> bool:
+        stream = is_stream.get(category, False)
+        return which == "both" or (stream if which == "streams" else not stream and not matches(category, _WHOLE_RUN))
+
+    found, n_single = columns.intervals(wanted)
+    if not found or not (found["end"] > found["start"]).any():
+        raise InputError(source, f"contains no events of {'threads' if which == 'both' else which} that last")
+    first, last = int(found["start"].min()), int(found["end"].max())
+    found["start"] -= first
+    found["end"] -= first
+    interval, start, end = latest_running(found["location"], found["start"], found["end"])
+    del found["start"], found["end"]
+    met, location = _renumbered(found["location"][interval], len(columns.locations))
+    keys = list(columns.locations)
+    states = [*columns.names, MORE_NAMES]
+    used, state = _renumbered(found["name"][interval], len(states))
+    # A state is a name; it computes if one of its events does.
+    in_busy = np.array([matches(category, options.busy) for category in [*columns.categories, MORE_NAMES]])
+    on_stream = np.array([*is_stream.values(), False])
+    category = found["category"][interval]
+    computing, on_thread = np.zeros((2, len(used)), bool)
+    computing[state[(in_busy & on_stream)[category]]] = True
+    on_thread[state[~on_stream[category]]] = True
+    labels = [states[code] for code in used.tolist()]
+    not_waiting = set(busy_regions(labels, options.waiting))
+    busy = [
+        name
+        for name, computes, thread in zip(labels, computing, on_thread, strict=True)
+        if computes or (thread and name in not_waiting)
+    ]
+    notes = [f"{count} events of kind {kind} passed over" for kind, count in sorted(columns.passed_over.items())]
+    notes.append(f"times count from the first event, at {first / 1000:.3f} us")
+    if n_single:
+        notes.append(f"{n_single} begin or end events without the other one")
+    if not closed:
+        notes.append("the array of events has no end: the tracer was stopped")
+    return Trace(
+        location,
+        state,
+        start,
+        end,
+        _unique([names.label(*keys[code]) for code in met.tolist()]),
+        labels,
+        time_unit="us",
+        busy_states=busy or None,
+        span_ns=(0, last - first),
+        source=source,
+        notes=notes,
+    )
+
+
+def _renumbered(codes: npt.NDArray[np.int32], n_codes: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """The codes that occur, and for each one given its position among them."""
+    met = np.flatnonzero(np.bincount(codes, minlength=n_codes))
+    position = np.zeros(n_codes, np.int32)
+    position[met] = np.arange(len(met))
+    return met, position[codes]
+
+
+def _unique(labels: list[str]) -> list[str]:
+    """Labels with a number behind those that were met before."""
+    seen: dict[str, int] = {}
+    for place, label in enumerate(labels):
+        count = seen[label] = seen.get(label, 0) + 1
+        if count > 1:
+            labels[place] = f"{label} #{count}"
+    return labels

@@ -1,0 +1,130 @@
+"""OTF2 traces, as Score-P, TAU, EZTrace, Extrae and others write them: regions that are entered and left.
+
+A trace is an anchor file ``NAME.otf2``, its definitions ``NAME.def`` and a folder ``NAME`` with the events of each
+location; a tar archive of these is read too. A location is a thread or a GPU stream; the innermost region counts. A
+thread computes also outside of all regions, between its first and its last event: often only MPI was recorded. Other
+events (messages, metrics, samples) are passed over. Times count from the beginning of the trace, in whole nanoseconds
+that are rounded from the ticks of its clock.
+
+Source: D. Eschweiler et al., "Open Trace Format 2", ParCo 2011, and the reference manual of OTF2 3.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from perf_io.nested_states import NestedStates
+from perf_io.traces import otf2_library
+from perf_io.traces.otf2_writing import NO_STATE, write_archive_file
+from perf_io.traces.regions import busy_regions, waiting_option
+from perf_io.traces.several_files import anchor_file, holds
+from perf_io.traces.used_states import used_states
+from perfcore import progress
+from perfcore.contracts import Reader
+from perfcore.errors import InputError
+from perfcore.source import Source
+from perfcore.trace import Trace
+
+__all__ = ["Otf2Reader"]
+
+_MAGIC = b"\x03BOTF2"
+_OUTSIDE = "(outside of all regions)"
+
+
+@dataclass(frozen=True)
+class Otf2Options:
+    """What counts as waiting."""
+
+    waiting: tuple[str, ...] = waiting_option()
+
+
+class Otf2Reader(Reader):
+    """Regions of the threads and GPU streams of an OTF2 trace.
+
+    Choose it for what Score-P records. A thread computes outside of MPI and of waiting regions.
+    """
+
+    Options = Otf2Options
+    writes: ClassVar[bool] = True
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the anchor file's first bytes; nearly so by the names in an archive."""
+        if source.head.startswith(_MAGIC):
+            return 1.0
+        return 0.9 if holds(source, (b".otf2", b".evt")) else 0.0
+
+    def read(self, source: Source, options: Otf2Options) -> Trace:
+        """Read the regions.
+
+        Raises
+        ------
+        InputError
+            Files of the trace are missing or damaged, a region is left that was not entered, or the time goes back;
+            with the location and the number of the event.
+        """
+        with anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor:
+            if not anchor.with_suffix(".def").is_file():
+                raise InputError(source.name, f"the definitions {anchor.with_suffix('.def').name!r} are missing")
+            return _read(anchor, source.name, options)
+
+    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        """Write a trace as a tar archive of its files.
+
+        Raises
+        ------
+        OptionError
+            The data are no trace, or ``path`` does not end in ``.tar``.
+        """
+        write_archive_file(data, Path(path))
+
+
+def _read(anchor: Path, source: str, options: Otf2Options) -> Trace:
+    regions = {_OUTSIDE: 0}
+    states = NestedStates(source)
+    with otf2_library.opened(anchor, source) as archive:
+        places = archive.places()
+        state_of = {reference: regions.setdefault(name, len(regions)) for reference, name in archive.regions().items()}
+        with progress.bar(f"reading {source}", sum(place.n_events for place in places) or None) as advance:
+            for code, place in enumerate(places):
+                _read_location(archive, code, place, state_of, states, source)
+                advance(place.n_events)
+        duration = archive.nanoseconds(archive.first_tick + archive.n_ticks)
+    states.finish()
+    met = [places[code].name for code in states.locations]
+    notes = [f"{len(places) - len(met)} locations without regions left out"] if len(met) < len(places) else []
+    return used_states(
+        states.trace(met, list(regions), time_unit="us"),
+        functools.partial(busy_regions, waiting=options.waiting),
+        without=NO_STATE,
+        duration_ns=duration,
+        notes=notes,
+    )
+
+
+def _read_location(
+    archive: otf2_library.Archive,
+    code: int,
+    place: otf2_library.Place,
+    state_of: dict[int, int],
+    states: NestedStates,
+    source: str,
+) -> None:
+    depth = 0
+    for count, (tick, region) in enumerate(archive.events(place), start=1):
+        at = archive.nanoseconds(tick)
+        if count == 1 and place.is_thread:
+            states.push(code, 0, at, count)
+        if region is None:
+            depth -= 1
+            if depth < 0:
+                raise InputError(source, f"{place.name!r} leaves a region that it has not entered", line=count)
+            states.pop(code, at, count)
+            continue
+        depth += 1
+        if region not in state_of:
+            raise InputError(source, f"{place.name!r} enters region {region}, which is not defined", line=count)
+        states.push(code, state_of[region], at, count)

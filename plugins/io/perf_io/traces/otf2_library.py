@@ -1,0 +1,202 @@
+"""The adapter to the library of OTF2: only this module and the one that writes import it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import _otf2  # type: ignore[import-untyped]
+import otf2  # type: ignore[import-untyped]
+
+from perfcore.errors import InputError
+
+__all__ = ["Archive", "Place", "opened"]
+
+_BATCH = 1 << 14  # events that are decoded at a time
+_LARGEST_RESOLUTION = 10**15  # ticks per second; no clock is finer
+_LARGEST_NS = 1 << 62
+_NS_PER_S = 1_000_000_000
+_LARGEST_ANCHOR = 1 << 22
+# Before the texts and the number of properties the anchor file of version 3 has 47 bytes of numbers.
+_LITTLE_ENDIAN_3, _CREATOR_AT = b"\x03BOTF2\0\x03", 47
+
+
+@dataclass(frozen=True)
+class Place:
+    """A location: its number, name, number of events, and whether it is a thread of a processor."""
+
+    reference: int
+    name: str
+    n_events: int
+    is_thread: bool
+
+
+class Archive:
+    """An open trace."""
+
+    def __init__(self, reader: Any, anchor: Path, source: str) -> None:
+        self._reader, self._anchor, self._source = reader, anchor, source
+        clock = reader.definitions.clock_properties
+        self._ticks_per_s = int(clock.timer_resolution)
+        self.first_tick, self.n_ticks = int(clock.global_offset), int(clock.trace_length)
+        if not 0 < self._ticks_per_s <= _LARGEST_RESOLUTION:
+            raise InputError(source, f"the clock has {self._ticks_per_s} ticks per second; the file is damaged")
+
+    def nanoseconds(self, tick: int) -> int:
+        """Time since the beginning of the trace, half a nanosecond rounded up.
+
+        Raises
+        ------
+        InputError
+            It is beyond 64 bits.
+        """
+        time = ((tick - self.first_tick) * _NS_PER_S * 2 + self._ticks_per_s) // (2 * self._ticks_per_s)
+        if not -_LARGEST_NS < time < _LARGEST_NS:
+            raise InputError(self._source, f"tick {tick} is beyond 64 bits of nanoseconds; the file is damaged")
+        return time
+
+    def places(self) -> list[Place]:
+        """Threads and streams, in the order of their definition; metrics have locations of their own."""
+        kinds = (otf2.LocationType.CPU_THREAD, otf2.LocationType.ACCELERATOR_STREAM)
+        found = [place for place in self._reader.definitions.locations if place.type in kinds]
+        groups = [str(place.group.name) if place.group is not None else "" for place in found]
+        members = Counter(groups)
+        places: list[Place] = []
+        seen: set[str] = set()
+        for place, group in zip(found, groups, strict=True):
+            name = group if group and members[group] == 1 else f"{group} / {place.name}".removeprefix(" / ")
+            name = f"{name} #{place._ref}" if name in seen else name
+            seen.add(name)
+            is_thread = place.type == otf2.LocationType.CPU_THREAD
+            places.append(Place(int(place._ref), name, int(place.number_of_events), is_thread))
+        return places
+
+    def regions(self) -> dict[int, str]:
+        """Names of the regions by their numbers."""
+        return {int(region._ref): str(region.name) for region in self._reader.definitions.regions}
+
+    def events(self, place: Place) -> Iterator[tuple[int, int | None]]:
+        """Time in ticks and region that is entered, None where one is left, in order.
+
+        Raises
+        ------
+        InputError
+            There are fewer events than the definitions announce.
+        """
+        reference = place.reference
+        handle = self._reader.handle
+        events: list[tuple[int, int | None]] = []
+
+        def enter(_location: int, time: int, _position: int, _data: Any, _attributes: Any, region: int) -> None:
+            events.append((time, region))
+
+        def leave(_location: int, time: int, _position: int, _data: Any, _attributes: Any, _region: int) -> None:
+            events.append((time, None))
+
+        if not self._anchor.with_suffix("").joinpath(f"{reference}.evt").is_file():
+            return
+        reader = _otf2.Reader_GetEvtReader(handle, reference)
+        if not reader:
+            raise InputError(self._source, f"the events of location {reference} cannot be opened")
+        callbacks = _otf2.EvtReaderCallbacks_New()
+        try:
+            _otf2.EvtReaderCallbacks_SetEnterCallback(callbacks, enter)
+            _otf2.EvtReaderCallbacks_SetLeaveCallback(callbacks, leave)
+            _otf2.Reader_RegisterEvtCallbacks(handle, reader, callbacks, None)
+            n_read, total = _BATCH, 0
+            while n_read == _BATCH:
+                n_read = _otf2.Reader_ReadLocalEvents(handle, reader, _BATCH)
+                total += n_read
+                yield from events
+                events.clear()
+            if total < place.n_events:
+                raise InputError(
+                    self._source, f"{place.name!r} has {total} of {place.n_events} events; its file is cut short"
+                )
+        finally:
+            _otf2.EvtReaderCallbacks_Delete(callbacks)
+            _otf2.Reader_CloseEvtReader(handle, reader)
+
+    def prepare(self) -> None:
+        """Read what each location defines for itself: its own numbers of regions and the drift of its clock."""
+        handle = self._reader.handle
+        references = [place.reference for place in self.places()]
+        for reference in references:
+            _otf2.Reader_SelectLocation(handle, reference)
+        with contextlib.suppress(_otf2.Error):  # a trace need not have any
+            _otf2.Reader_OpenDefFiles(handle)
+            for reference in references:
+                reader = _otf2.Reader_GetDefReader(handle, reference)
+                if reader:
+                    _otf2.Reader_ReadAllLocalDefinitions(handle, reader)
+                    _otf2.Reader_CloseDefReader(handle, reader)
+            _otf2.Reader_CloseDefFiles(handle)
+        _otf2.Reader_OpenEvtFiles(handle)
+
+
+@contextlib.contextmanager
+def opened(anchor: Path, source: str) -> Iterator[Archive]:
+    """Open a trace and close it.
+
+    Raises
+    ------
+    InputError
+        The library cannot read it, here or later.
+    """
+    _check_anchor(anchor, source)
+    try:
+        # Its callbacks print tracebacks of names that are no UTF-8.
+        with contextlib.redirect_stderr(io.StringIO()), otf2.reader.open(str(anchor)) as reader:
+            archive = Archive(reader, anchor, source)
+            archive.prepare()
+            yield archive
+    except (_otf2.Error, otf2.error.TraceReaderError, UnicodeDecodeError, KeyError, AttributeError) as error:
+        said = _silent.last or " ".join(str(error).split())
+        raise InputError(source, f"the library of OTF2 cannot read it: {said or type(error).__name__}") from None
+    finally:
+        _silent.last = ""
+
+
+def _check_anchor(anchor: Path, source: str) -> None:
+    """Refuse an anchor file that announces more properties than it can hold, over which the library loops for long."""
+    content = anchor.read_bytes() if anchor.stat().st_size <= _LARGEST_ANCHOR else b""
+    if not content.startswith(_LITTLE_ENDIAN_3):
+        if not content:
+            raise InputError(source, f"the anchor file is larger than {_LARGEST_ANCHOR >> 20} MiB; it is damaged")
+        return
+    creator_end = content.find(b"\0", _CREATOR_AT)
+    at = content.find(b"\0", creator_end + 1) + 1
+    n_properties = int.from_bytes(content[at : at + 4], "little")
+    if n_properties > len(content):
+        raise InputError(source, f"the anchor file announces {n_properties} properties; it is cut short or damaged")
+
+
+class _Silent:
+    """Keeps what the library would print to the terminal: it is said in the error instead."""
+
+    def __init__(self) -> None:
+        self.last = ""
+        # User data, file, line, function, error, text with places for arguments, and the arguments.
+        form = ctypes.CFUNCTYPE(
+            *(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_char_p, ctypes.c_int),
+            *(ctypes.c_char_p, ctypes.c_void_p),
+        )
+        self._callback = form(self._take)  # must live as long as the library calls it
+        register = _otf2.Config.conf.lib.OTF2_Error_RegisterCallback
+        register.argtypes, register.restype = [form, ctypes.c_void_p], ctypes.c_void_p
+        register(self._callback, None)
+
+    def _take(self, _data: int, _file: bytes, _line: int, function: bytes, code: int, *_: Any) -> int:
+        if code > 0 and not self.last:
+            with contextlib.suppress(Exception):
+                self.last = str(_otf2.Error_GetDescription(_otf2.ErrorCode(code)))
+        return code
+
+
+_silent = _Silent()

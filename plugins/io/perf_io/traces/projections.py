@@ -1,0 +1,207 @@
+"""Projections traces of Charm++: entry methods of the processors, and when these were idle.
+
+A trace is ``NAME.sts``, which names the entry methods, and ``NAME.0.log``, ``NAME.1.log``, ... of the processors, also
+with ``.gz``; a tar archive of them is read too. Read are the records BEGIN_COMPUTATION and END_COMPUTATION (6, 7), the
+begin and end of entry methods (2, 3), of idle times (14, 15) and of tracing (11, 12); what is left of the time belongs
+to the scheduler. Others (messages, packing, user events) are counted and passed over. Times are microseconds.
+
+Source: the tracer of Charm++ (``trace-projections.C``) and the "Projections manual", section on log files.
+"""
+
+from __future__ import annotations
+
+import enum
+import gzip
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from perf_io.nested_states import NestedStates
+from perf_io.times import parse_ns
+from perf_io.traces.several_files import anchor_file, holds, is_tar
+from perf_io.traces.used_states import used_states
+from perfcore import progress
+from perfcore.contracts import Reader
+from perfcore.errors import InputError
+from perfcore.source import Source
+from perfcore.trace import Trace
+
+__all__ = ["ProjectionsReader"]
+
+
+class _Kind(enum.IntEnum):
+    """Types of the records that are read."""
+
+    BEGIN_ENTRY, END_ENTRY = 2, 3
+    BEGIN_RUN, END_RUN = 6, 7
+    BEGIN_TRACING, END_TRACING = 11, 12
+    BEGIN_IDLE, END_IDLE = 14, 15
+
+
+# Where a record has its time, counted from its type.
+_TIME_AT = {kind: 3 if kind in (_Kind.BEGIN_ENTRY, _Kind.END_ENTRY) else 1 for kind in _Kind}
+_SCHEDULER, _IDLE = "scheduler", "idle"
+_HEADER = "PROJECTIONS-RECORD"
+_LONGEST_LINE = 1 << 16
+_MOST_PROCESSORS = 1 << 20
+_LOG = re.compile(r"\.(\d{1,7})\.log(\.gz)?")
+
+
+class ProjectionsReader(Reader):
+    """Entry methods of a Charm++ program.
+
+    Choose it for what programs linked with ``-tracemode projections`` write; name the ``.sts`` file. A processor
+    computes within entry methods.
+    """
+
+    def sniff(self, source: Source) -> float:
+        """Nearly sure by the first words of the definitions, or by the names in an archive."""
+        words = source.head.split(None, 300)
+        if words[:1] == [b"VERSION"] and {b"PROCESSORS", b"TOTAL_EPS"} <= set(words):
+            return 0.95
+        if words[:1] == [_HEADER.encode()]:
+            return 0.6
+        return 0.9 if holds(source, (b".sts", b".log", b".log.gz")) else 0.0
+
+    def read(self, source: Source, options: Any) -> Trace:
+        """Read the entry methods.
+
+        Raises
+        ------
+        InputError
+            Definitions or a record that is cut short or has no numbers, no log of any processor, a time that goes
+            back, or an entry method that is not defined; with its line.
+        """
+        if source.head.startswith(_HEADER.encode()):
+            raise InputError(source.name, "is the log of one processor; name the .sts file beside it")
+        with anchor_file(source, ".sts", (".log", ".log.gz"), "a Projections trace", never=".sum.sts") as anchor:
+            name = f"{source.name}({anchor.name})" if is_tar(source) else source.name
+            return _Run(anchor, source.name, name).trace()
+
+
+class _Run:
+    """Definitions and logs."""
+
+    def __init__(self, anchor: Path, source: str, definitions: str) -> None:
+        self._anchor, self._source, self._definitions = anchor, source, definitions
+        self._states: dict[str, int] = {_SCHEDULER: 0, _IDLE: 1}
+        self._entries: dict[int, int] = {}
+        self._n_processors = 0
+        self._passed_over: Counter[int] = Counter()
+        self._single: Counter[int] = Counter()
+        self._intervals = NestedStates(source)
+
+    def trace(self) -> Trace:
+        self._define()
+        logs = self._logs()
+        with progress.bar(f"reading {self._source}", len(logs)) as advance:
+            for processor, log in logs.items():
+                self._read_log(processor, log)
+                advance(1)
+        self._intervals.finish()
+        notes = [f"{count} records of type {kind} passed over" for kind, count in sorted(self._passed_over.items())]
+        notes += [f"{count} ends of type {kind} without a begin" for kind, count in sorted(self._single.items())]
+        if len(logs) < self._n_processors:
+            notes.append(f"logs of {self._n_processors - len(logs)} of {self._n_processors} processors are missing")
+        found = self._intervals.trace(
+            [f"PE {processor}" for processor in self._intervals.locations], list(self._states), time_unit="us"
+        )
+        return used_states(found, lambda names: [n for n in names if n not in (_SCHEDULER, _IDLE)], notes=notes)
+
+    def _define(self) -> None:
+        """Number of processors, and names of entry methods with those of their classes."""
+        chares: dict[str, str] = {}
+        for number, line in _lines(self._anchor, self._definitions):
+            match line.split():
+                case ["PROCESSORS", count]:
+                    if not count.isdecimal() or not 0 < int(count[:9]) <= _MOST_PROCESSORS:
+                        raise InputError(self._definitions, f"{count[:20]!r} processors", line=number)
+                    self._n_processors = int(count)
+                case ["CHARE", code, name, *_]:
+                    chares[code] = name.strip('"')
+                case ["ENTRY", _, code, *name, chare, _]:
+                    if not code.isdecimal() or len(code) > 9:
+                        raise InputError(self._definitions, f"{code[:20]!r} is no number of an entry", line=number)
+                    label = " ".join(name).strip('"')
+                    label = f"{chares[chare]}::{label}" if chare in chares else label
+                    self._entries[int(code)] = self._states.setdefault(label, len(self._states))
+                case ["ENTRY", *_]:
+                    raise InputError(self._definitions, "an entry method is cut short", line=number)
+        if not self._n_processors:
+            raise InputError(self._definitions, "does not say how many PROCESSORS there are; it is cut short")
+
+    def _logs(self) -> dict[int, Path]:
+        base = self._anchor.name.removesuffix(".sts")
+        found: dict[int, Path] = {}
+        for path in self._anchor.parent.iterdir():
+            match = _LOG.fullmatch(path.name.removeprefix(base)) if path.name.startswith(base) else None
+            if match and int(match[1]) < self._n_processors:
+                found.setdefault(int(match[1]), path)
+        if not found:
+            raise InputError(self._source, f"there is no log of a processor beside it, such as {base}.0.log")
+        return dict(sorted(found.items()))
+
+    def _read_log(self, processor: int, path: Path) -> None:
+        name = f"{self._source}({path.name})"
+        intervals = self._intervals
+        lines = _lines(path, name)
+        header = next(lines, (1, ""))[1].split()
+        if header[:1] != [_HEADER] or "DELTA" in header:
+            raise InputError(name, f"does not begin with {_HEADER}, or has differences of times", line=1)
+        for number, line in lines:
+            words = line.split()
+            if not words:
+                continue
+            kind = int(words[0]) if words[0].isdecimal() and len(words[0]) < 9 else -1
+            place = _TIME_AT.get(cast("_Kind", kind))
+            if kind < 0:
+                raise InputError(name, f"{words[0][:20]!r} is no type of a record", line=number)
+            if place is None:
+                self._passed_over[kind] += 1
+                continue
+            if len(words) <= place:
+                raise InputError(name, f"record of type {kind} has {len(words)} fields; it is cut short", line=number)
+            at = parse_ns(words[place], "us", name, number)
+            inner = intervals.innermost(processor)
+            match kind:
+                case _Kind.BEGIN_RUN | _Kind.BEGIN_TRACING:
+                    intervals.push(processor, self._states[_SCHEDULER], at, number)
+                case _Kind.END_RUN | _Kind.END_TRACING:
+                    intervals.clear(processor, at, number)
+                case _Kind.BEGIN_IDLE:
+                    intervals.push(processor, self._states[_IDLE], at, number)
+                case _Kind.END_IDLE if inner == self._states[_IDLE]:
+                    intervals.pop(processor, at, number)
+                case _Kind.BEGIN_ENTRY:
+                    intervals.push(processor, self._entry(words[2], name, number), at, number)
+                case _Kind.END_ENTRY if inner == self._entry(words[2], name, number):
+                    intervals.pop(processor, at, number)
+                case _:  # programs that exit within an entry method end it twice
+                    intervals.touch(processor, at, number)
+                    self._single[kind] += 1
+
+    def _entry(self, word: str, name: str, line: int) -> int:
+        code = self._entries.get(int(word)) if word.isdecimal() and len(word) < 10 else None
+        if code is None:
+            raise InputError(name, f"entry {word[:20]!r} is not defined in {self._anchor.name}", line=line)
+        return code
+
+
+def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers from 1, also of a compressed file."""
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            stream = gzip.GzipFile(fileobj=raw) if packed else raw
+            number = 0
+            while line := stream.readline(_LONGEST_LINE):
+                number += 1
+                if len(line) == _LONGEST_LINE:
+                    raise InputError(name, f"a line is longer than {_LONGEST_LINE} bytes", line=number)
+                yield number, line.decode(errors="replace")
+    except (EOFError, OSError, zlib.error) as error:
+        raise InputError(name, f"the file is cut short or damaged: {error}") from None

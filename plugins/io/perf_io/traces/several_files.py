@@ -1,0 +1,112 @@
+"""Traces of several files: named by one of them, or together in a tar archive.
+
+Archives come from anywhere, so nothing in them is trusted: only regular files with the endings of the format are taken,
+a name that leads out of the folder is refused, and so is more than a disk should hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+
+from perfcore.errors import InputError
+from perfcore.source import Source
+
+__all__ = ["anchor_file", "holds", "is_tar"]
+
+_MAGIC_AT, _MAGIC, _BLOCK = 257, b"ustar", 512
+_MOST_MEMBERS = 1 << 20
+_FREE_BYTES = 1 << 30  # that unpacking leaves on the disk
+# Compressed traces shrink to a tenth or so. What grows this much, and is large, was made to fill disks.
+_LARGEST_RATIO, _RATIO_FROM_BYTES = 300, 1 << 28
+
+
+def is_tar(source: Source) -> bool:
+    """Whether the input is a tar archive."""
+    return source.head[_MAGIC_AT : _MAGIC_AT + len(_MAGIC)] == _MAGIC
+
+
+def holds(source: Source, endings: Sequence[bytes]) -> bool:
+    """Whether the head of a tar archive names a file with one of the endings."""
+    at = 0
+    while is_tar(source) and at + _BLOCK <= len(source.head):
+        name = source.head[at : at + 100].split(b"\0", 1)[0]
+        if name.endswith(tuple(endings)):
+            return True
+        size = source.head[at + 124 : at + 135].strip(b" \0")
+        if not size or not size.isdigit() or set(size) - set(b"01234567"):
+            break
+        at += _BLOCK * (1 + -(-int(size, 8) // _BLOCK))
+    return False
+
+
+@contextlib.contextmanager
+def anchor_file(source: Source, anchor: str, others: Sequence[str], what: str, *, never: str = "\0") -> Iterator[Path]:
+    """The path of the file that names the trace, with its other files where they belong.
+
+    Parameters
+    ----------
+    source : Source
+        That file, or a tar archive of all.
+    anchor : str
+        Its ending, such as ``".otf2"``.
+    others : sequence of str
+        Endings of the other files.
+    what : str
+        What the trace is called, for messages.
+    never : str
+        Ending of files that look like the one that names the trace and are not.
+
+    Raises
+    ------
+    InputError
+        An archive that is damaged, has no such file or several, leads out of its folder or is too large; or one file
+        alone from standard input.
+    """
+    if not is_tar(source):
+        if source.is_stdin or source.is_gzip:
+            raise InputError(
+                source.name, f"{what} is several files; name its {anchor} file, or pack all of them with tar"
+            )
+        yield source.path
+        return
+    with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
+        _unpack(source, Path(folder), (anchor, *others))
+        found = [path for path in sorted(Path(folder).rglob(f"*{anchor}")) if not path.name.endswith(never)]
+        if len(found) != 1:
+            raise InputError(source.name, f"the archive has {len(found)} files that end in {anchor}, expected one")
+        yield found[0]
+
+
+def _unpack(source: Source, folder: Path, endings: tuple[str, ...]) -> None:
+    allowed = shutil.disk_usage(folder).free - _FREE_BYTES
+    packed = source.path.stat().st_size
+    if source.is_gzip:
+        allowed = min(allowed, max(_RATIO_FROM_BYTES, packed * _LARGEST_RATIO))
+    total = 0
+    try:
+        with source.open() as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+            for count, member in enumerate(archive):
+                total += member.size
+                if total > allowed or count >= _MOST_MEMBERS:
+                    raise InputError(
+                        source.name, f"the archive holds more than {allowed / 1e9:.1f} GB or {_MOST_MEMBERS} files"
+                    )
+                path = PurePosixPath(member.name)
+                if path.is_absolute() or ".." in path.parts or "\0" in member.name:
+                    raise InputError(source.name, f"the archive leads out of its folder: {member.name[:60]!r}")
+                content = archive.extractfile(member) if member.isreg() and path.name.endswith(endings) else None
+                if content is None:
+                    continue
+                target = folder / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as copy:
+                    shutil.copyfileobj(cast("BinaryIO", content), copy, 1 << 20)
+    except (tarfile.TarError, EOFError, zlib.error, OSError, UnicodeError, ValueError) as error:
+        raise InputError(source.name, f"the archive is cut short or damaged: {' '.join(str(error).split())}") from None

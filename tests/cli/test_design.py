@@ -1,0 +1,66 @@
+"""``perf design``: points, files, budgets."""
+
+import json
+import sys
+
+import pytest
+
+from perfcore.experiments import read_design
+
+
+def test_a_file_and_what_is_in_it(perf, folder):
+    out = perf("design", "-f", "p=1,2,4", "-f", "D=4..16*2", "-c", "D % p == 0", "-c", "p < 4", "-o", "d.toml").lines
+    assert out == ["d.toml: 6 points of p, D, 2 replications: 12 runs; p < 4 refuses 3"]
+    assert len(read_design(folder / "d.toml").chosen()) == 6
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_file_the_points_are_printed(perf):
+    lines = perf("design", "-f", "p=1,2", "-f", "s=a,b", "--kind", "one-at-a-time", "--replications", "1").lines
+    assert [line.split() for line in lines[:-1]] == [["p", "s"], ["1", "a"], ["2", "a"], ["1", "b"]]
+    assert json.loads(perf("design", "-f", "p=1,2", "--json").out) == [{"p": 1}, {"p": 2}]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_budget_by_runs(perf):
+    perf("design", "-f", "n=1,2", "--replications", "1", "-o", "d.toml")
+    sleep = "import time; time.sleep({n} * 0.2)"
+    perf("run", "d.toml", "--max-load", "1", "--", sys.executable, "-S", "-c", sleep)
+    lines = perf("design", "-f", "n=1,2,50", "--runs", "d.db", "--budget", "6s", "-o", "d.toml").lines
+    assert lines[0] == "d.toml: 2 points of n, 2 replications: 4 runs"
+    assert lines[1].startswith("about 1.")
+    assert lines[2].startswith("left out: n=50, ")
+    assert read_design("d.toml").left_out == [{"n": 50}]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_budget_by_a_model(perf, folder):
+    (folder / "t.csv").write_text("p,time_s\n1,8\n2,4\n4,2\n8,1\n")
+    perf("fit", "t.csv", "--fitter", "individual", "--functions", "1/p", "-o", "m.json")
+    lines = perf("design", "-f", "p=1,2,4,8", "--model", "m.json", "--budget", "14s", "--replications", "2").lines
+    assert lines[-3:] == ["3 points of p, 2 replications: 6 runs", "about 14 s in all", "left out: p=1, 8 s each run"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "Missing option '--factor'"),
+        (["-f", "p"], "NAME=LEVEL,LEVEL"),
+        (["-f", "p=1", "-f", "p=2"], "--factor p is given twice"),
+        (["-f", "p=1", "-c", "q > 1"], "unknown factor in the constraint 'q > 1' 'q'"),
+        (["-f", "p=1", "-c", "p > 1"], "no point is left to measure: p > 1 refuses 1"),
+        (["-f", "p=1", "--kind", "all"], "'all' is not one of"),
+        (["-f", "p=1", "--kind", "sobol"], "needs the number of its points (--points N)"),
+        (["-f", "p=1", "--points", "3"], "--points belongs to latin-hypercube and sobol"),
+        (["-f", "p=1", "--fraction", "3"], "--fraction belongs to fractional"),
+        (["-f", "p=1", "--budget", "2h"], "--budget needs the time of a run"),
+        (["-f", "p=1", "--budget", "soon", "--runs", "x.db"], "duration 'soon'"),
+        (["-f", "p=1", "--runs", "x.db"], "x.db: there is no such store"),
+        (["-f", "p=1", "--runs", "x.db", "--model", "m.json"], "give one"),
+        (["-f", "p=1,2", "--kind", "one-at-a-time", "--centre", "p=3"], "unknown level of p for the centre '3'"),
+    ],
+)
+def test_mistakes(refused, folder, words, message):
+    before = sorted(folder.iterdir())
+    assert message in refused("design", *words, *(["-o", "d.toml"] if words else []))
+    assert sorted(folder.iterdir()) == before

@@ -1,0 +1,55 @@
+"""``perf explore``: what is said on the command line; the page itself is tested in tests/view."""
+
+import http.client
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.csv"], "none.csv: there is no such file"),
+        (["none.json"], "none.json: there is no such file"),
+        (["curve.csv", "--port", "0"], "--port"),
+        (["curve.csv", "--reader", "nope"], "unknown reader 'nope'"),
+        ([], "Missing argument 'FILES...'"),
+    ],
+)
+def test_mistakes(refused, folder, words, message):
+    assert message in refused("explore", *words)
+
+
+def test_a_library_that_is_missing_is_named(refused, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert refused("explore", "curve.csv", "--no-browser") == (
+        "the page needs Starlette and uvicorn: pip install 'perfcore[view]'"
+    )
+
+
+def test_it_serves_until_it_is_interrupted(folder):
+    program = Path(sys.executable).with_name("perf")
+    with subprocess.Popen(
+        [program, "explore", "curve.csv", "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        said = process.stdout.readline()
+        port, key = re.fullmatch(
+            r"open http://127\.0\.0\.1:(\d+)/\?key=(\S{32}) \(Ctrl-C ends it\)\n", said
+        ).groups()  # fmt: skip
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+        statuses = []
+        for path, headers in ((f"/?key={key}", {}), ("/", {}), ("/", {"Cookie": f"perf-{port}={key}"})):
+            connection.request("GET", path, headers=headers)
+            answer = connection.getresponse()
+            statuses.append(answer.status)
+            text = answer.read().decode()
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert statuses == [200, 403, 200]
+    assert "curve.csv" in text
+    assert (out, err, process.returncode) == ("stopped; everything that was kept is in its files\n", "", 0)

@@ -1,0 +1,50 @@
+"""The list of formats, and what `perf info` says of a data set."""
+
+import json
+
+from format_samples import NPB
+
+from perfcore.registry import registry
+
+
+def test_every_format_is_listed_with_an_example(perf):
+    listed = json.loads(perf("formats", "--json").out)
+    assert [fact["name"] for fact in listed] == list(registry().entries("readers"))
+    for fact in listed:
+        assert fact["problem"] is not None or fact["example"].startswith("perf ")
+        assert fact["help"]
+
+
+def test_the_list_as_a_table(perf):
+    lines = perf("formats").lines
+    assert lines[0].split() == ["format", "endings", "gives", "writes", "what", "it", "is", "example"]
+    npb = next(line for line in lines if line.startswith("npb "))
+    assert ".out .log .txt" in npb
+    assert "measurements" in npb
+    assert npb.endswith("perf info run.out")
+
+
+def test_what_was_found_and_how_to_read_it_again(perf, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for size in (10, 20):
+        (tmp_path / f"lu n{size}.out").write_text(NPB)
+    facts = json.loads(perf("info", "*.out", "--from-name", "lu n{n:int}.out", "--json").out)
+    assert facts["format"] == "npb: NAS Parallel Benchmarks; 2 files"
+    assert facts["parameters"] == ["p=n"]
+    assert facts["next"][0] == "perf rank '*.out' --from-name 'lu n{n:int}.out' --terms 2"
+    words = ("rank", "*.out", "--from-name", "lu n{n:int}.out")
+    assert perf(*words, "--value", "time_s", "--terms", "1").status in (0, 2)
+
+
+def test_a_single_point_asks_for_more_files(perf, tmp_path):
+    path = tmp_path / "lu_n12.out"
+    path.write_text(NPB)
+    facts = json.loads(perf("info", path, "--json").out)
+    assert facts["next"] == [f"perf info '{tmp_path}/*.out'"]
+
+
+def test_the_pattern_may_be_given_in_one_way_only(refused, tmp_path):
+    path = tmp_path / "lu_n12.out"
+    path.write_text(NPB)
+    words = ("info", path, "-r", "from_name=lu_n{n:int}.out")
+    assert "--from-name and -r from_name= are the same" in refused(*words, "--from-name", "lu_n{n}.out")

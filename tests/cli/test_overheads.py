@@ -1,0 +1,117 @@
+"""``perf overheads``: the user's way from traces to tables, files and pictures, and what mistakes are told as."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+TRACE = "start_us,end_us,location,state\n"
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Traces of one and two locations in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("one.csv").write_text(TRACE + "0,100,a,run\n")
+    Path("two.csv").write_text(TRACE + "0,50,a,run\n50,60,a,lock\n0,60,b,run\n")
+    return tmp_path
+
+
+def test_says_where_the_cycles_go(runs, perf):
+    lines = perf("overheads", "two.csv").lines
+    assert lines[0].startswith("two.csv: 2 locations x 60 us = 120 us; every nanosecond is in exactly one category")
+    rows = {line.split("  ")[0]: line.split() for line in lines}
+    assert "110" in rows["pure computation"]
+    assert "10" in rows["synchronization loss"]
+    assert "91.67%" in rows["run"]  # 110/120
+    assert lines[-5].startswith("parallel efficiency = load balance x communication efficiency")
+
+
+def test_by_location_and_by_phase(runs, perf):
+    assert any(
+        line.split() == ["a", "83.33%", "16.67%"] for line in perf("overheads", "two.csv", "--by", "location").lines
+    )
+    out = perf("overheads", "two.csv", "--phases", 2, "--degree", 0).out
+    assert "Share of each phase's cycles" in out
+    assert "phase 2" in out
+
+
+def test_several_runs_become_a_table_for_models(runs, perf):
+    outcome = perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--set", "n=512", "--json")
+    table = pd.read_csv("lost.csv")
+    assert table.groupby("p")["all_locations_ns"].sum().to_dict() == {1: 100_000, 2: 120_000}
+    assert table["n"].unique().tolist() == [512]
+    profiles = json.loads(outcome.out)["profiles"]
+    assert [profile["elapsed_ns"] for profile in profiles] == [100_000, 60_000]
+    lines = perf("overheads", "one.csv", "two.csv").lines
+    assert lines[0] == "Share of each run's cycles"
+    assert lines[2].split() == ["one.csv", "1", "100", "us", "100.00%", "0.00%", "100.00%"]
+    assert lines[3].split() == ["two.csv", "2", "60", "us", "91.67%", "8.33%", "91.67%"]
+    perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--set", "p=16,32", "--set", "n=1,2.5")
+    assert pd.read_csv("lost.csv").groupby("p")["n"].first().to_dict() == {16: 1.0, 32: 2.5}
+
+
+def test_own_categories_start_from_the_standard_ones(runs, perf):
+    text = perf("overheads", "--print-categories").out
+    Path("own.toml").write_text(text.replace("load imbalance", "starvation"))
+    assert "starvation" in perf("overheads", "two.csv", "--categories", "own.toml").out
+
+
+def test_states_are_classed_in_a_word(runs, perf):
+    out = perf("overheads", "two.csv", "--class", "contending=lo*").out
+    assert any(line.startswith("resource contention") and "8.33%" in line for line in out.splitlines())
+
+
+def test_ready_work_from_a_file(runs, perf):
+    Path("idle.csv").write_text(TRACE + "0,60,a,run\n0,10,b,run\n")
+    Path("ready.csv").write_text("time_us,ready\n0,3\n30,0\n")
+    out = perf("overheads", "idle.csv", "--ready", "ready.csv", "--json").out
+    times = {entry["category"]: entry["total_ns"] for entry in json.loads(out)["profiles"][0]["categories"]}
+    assert times["load imbalance"] == 20_000
+    assert times["insufficient parallelism"] == 30_000
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "html"])
+def test_pictures(runs, perf, ending):
+    out = perf("overheads", "two.csv", "--plot", f"lost.{ending}").out
+    assert out.endswith(f"picture: lost.{ending}\n")
+    assert Path(f"lost.{ending}").stat().st_size > 1000
+
+
+def test_mistakes_are_told_in_one_line(runs, refused):
+    Path("curve.csv").write_text("start,end,value\n0,25,1\n25,40,2\n")
+    assert "give a trace" in refused("overheads", "curve.csv")
+    assert "--by phase needs --phases N" in refused("overheads", "two.csv", "--by", "phase")
+    assert "--plot draws one trace" in refused("overheads", "one.csv", "two.csv", "--plot", "x.png")
+    assert "--ready belongs to one trace" in refused("overheads", "one.csv", "two.csv", "--ready", "r.csv")
+    assert "was read as Trace; for a series" in refused("overheads", "one.csv", "--ready", "two.csv")
+    assert "--ready-column belongs to" in refused("overheads", "one.csv", "--ready-column", "x")
+    assert "--set belongs to --output" in refused("overheads", "one.csv", "--set", "p=3")
+    assert "the ending must be .csv" in refused("overheads", "one.csv", "-o", "lost.xlsx")
+    assert "numbers are expected" in refused("overheads", "one.csv", "-o", "l.csv", "--set", "p=four")
+    assert "NAME=VALUE,... is expected" in refused("overheads", "one.csv", "--class", "waiting")
+    assert "matches no state" in refused("overheads", "one.csv", "--class", "waiting=Wait*")
+    assert "no such file" in refused("overheads", "one.csv", "--categories", "none.toml")
+    assert "Missing argument" in refused("overheads")
+
+
+def test_a_trace_without_the_states_that_a_predicate_needs(runs, refused):
+    Path("waits.csv").write_text(TRACE + "0,60,a,lock\n")
+    message = refused("overheads", "waits.csv")
+    assert "no state of the trace is in 'computing'" in message or "'computing'" in message
+    assert "--class computing=" in message
+
+
+def test_incomplete_and_overlapping_categories(runs, refused):
+    from perfcore.overheads import STANDARD
+
+    text = STANDARD.read_text()
+    Path("own.toml").write_text(text.replace('of = "synchronizing"', 'of = "synchronizing"\nwhen = "computing > 1"'))
+    message = refused("overheads", "two.csv", "--categories", "own.toml")
+    assert "state 'lock' (class synchronizing) is in no category for 10 us, first at 50000 ns" in message
+    Path("own.toml").write_text(text.replace('of = "contending"', 'of = ["contending", "synchronizing"]'))
+    message = refused("overheads", "two.csv", "--categories", "own.toml")
+    assert "in 2 categories, 'synchronization loss' and 'resource contention', for 10 us" in message
+    Path("own.toml").write_text(text.replace('when = "work_exists"', 'when = "open(1)"'))
+    assert "own.toml: category[1].when: formula" in refused("overheads", "two.csv", "--categories", "own.toml")

@@ -1,0 +1,40 @@
+"""``perf report``: one file, whole or not at all."""
+
+import re
+
+import pytest
+
+
+def test_data_and_models_in_one_file(perf, folder):
+    perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
+    said = perf("report", "trace.csv", "model.json", "curve.csv", "-o", "both.html").out
+    assert re.fullmatch(r"report: both\.html \(0\.\d+ MB\)\n", said)
+    text = (folder / "both.html").read_text()
+    assert "<h1>2 subjects</h1>" in text
+    assert "2 phases of curve.csv" in text
+    assert text.count("<svg") >= 4
+    assert "<script" not in text
+    assert not re.search(r'(src|href)="(https?:)?//', text)
+
+
+def test_it_has_a_name_of_its_own(perf, folder):
+    assert perf("report", "curve.csv").out.startswith("report: report.html (")
+
+
+def test_of_many_views_as_many_as_asked_for(perf, folder):
+    perf("report", "trace.csv", "--views", "2", "-o", "x.html")
+    assert (folder / "x.html").read_text().count('<section id="view') == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["curve.csv", "-o", "x.pdf"], "cannot write 'x.pdf': the ending must be .html"),
+        (["none.csv"], "none.csv: there is no such file"),
+        ([], "Missing argument 'FILES...'"),
+    ],
+)
+def test_mistakes_write_nothing(refused, folder, words, message):
+    before = sorted(folder.iterdir())
+    assert message in refused("report", *words)
+    assert sorted(folder.iterdir()) == before

@@ -1,0 +1,150 @@
+"""Designs: counts by arithmetic, balance by counting, files read back, mistakes in a line."""
+
+import itertools
+import tomllib
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfcore.errors import InputError, PerfError
+from perfcore.experiments import Design, make_design, read_design, write_design
+from perfcore.experiments.constraints import available_cores
+from perfcore.experiments.design_file import design_text
+
+FACTORS = {"p": [1, 2, 4, 8], "D": [12, 16, 20]}
+
+
+def points_of(design):
+    return [tuple(point.values()) for point in design.chosen()]
+
+
+def test_full_factorial_is_the_cartesian_product():
+    assert points_of(make_design(FACTORS)) == list(itertools.product(*FACTORS.values()))
+
+
+def test_constraints_are_python_arithmetic():
+    design = make_design(FACTORS, constraints=["D % p == 0", "p <= cores or p < 3"])
+    cores = available_cores()
+    expected = [(p, d) for p, d in itertools.product(*FACTORS.values()) if d % p == 0 and (p <= cores or p < 3)]
+    assert points_of(design) == expected
+
+
+def test_a_constraint_that_is_not_defined_at_a_point_refuses_it():
+    assert points_of(make_design({"p": [0, 1]}, constraints=["p/p == 1"])) == [(1,)]
+
+
+def test_one_at_a_time_costs_the_sum_of_the_levels():
+    design = make_design(FACTORS, "one-at-a-time", centre={"D": 12})
+    assert points_of(design) == [(2, 12), (1, 12), (4, 12), (8, 12), (2, 16), (2, 20)]
+
+
+def test_each_replication_is_all_points_in_an_order_of_its_own():
+    design = make_design(FACTORS, seed=3)
+    points = design.chosen()
+    orders = [tuple(map(str, design.block(number, points))) for number in range(1, 6)]
+    assert all(sorted(order) == sorted(map(str, points)) for order in orders)
+    assert len(set(orders)) == 5
+    assert orders == [tuple(map(str, make_design(FACTORS, seed=3).block(number, points))) for number in range(1, 6)]
+
+
+def test_a_fraction_is_balanced():
+    pytest.importorskip("pyDOE3")
+    factors = {name: [1, 2, 3, 4] for name in "abc"}
+    points = points_of(make_design(factors, "fractional", part=2))
+    assert len(points) == 4**3 / 2
+    for column in zip(*points, strict=True):
+        assert set(Counter(column).values()) == {8}
+
+
+def test_a_latin_hypercube_uses_every_level_once():
+    factors = {"a": list(range(8)), "b": list(range(10, 18))}
+    points = points_of(make_design(factors, "latin-hypercube", count=8, seed=5))
+    assert [sorted(column) for column in zip(*points, strict=True)] == [list(levels) for levels in factors.values()]
+
+
+def test_sobol_fills_evenly_and_meets_constraints():
+    factors = {"a": [0, 1, 2, 3], "b": [0, 1, 2, 3]}
+    # The first 2^4 points of a Sobol' sequence in two dimensions put one into each cell of a 4 by 4 grid.
+    points = points_of(make_design(factors, "sobol", count=16))
+    assert sorted(points) == list(itertools.product(range(4), range(4)))
+    constrained = points_of(make_design(factors, "sobol", count=5, constraints=["a >= b"]))
+    assert len(set(constrained)) == 5
+    assert all(a >= b for a, b in constrained)
+
+
+levels = st.one_of(
+    st.lists(st.integers(-1000, 1000), min_size=1, max_size=4, unique=True),
+    st.lists(st.text(min_size=1, max_size=5).filter(str.isprintable), min_size=1, max_size=3, unique=True),
+    st.lists(st.floats(0.0009765625, 1e9), min_size=1, max_size=3, unique=True),
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(factors=st.dictionaries(st.sampled_from(["p", "D", "x_1"]), levels, min_size=1), seed=st.integers(0, 9))
+def test_a_file_reads_back(tmp_path_factory, factors, seed):
+    path = tmp_path_factory.mktemp("design") / "design.toml"
+    for kind in ("factorial", "one-at-a-time", "latin-hypercube"):
+        design = make_design(factors, kind, seed=seed, count=3, replications=seed + 1)
+        write_design(design, path)
+        assert read_design(path) == design
+
+
+def test_the_file_is_toml_with_comments():
+    design = make_design(FACTORS, constraints=["D != 12 and p > 1"])
+    text = design_text(design)
+    assert tomllib.loads(text)["constraints"] == ["D != 12 and p > 1"]
+    assert text.count("#") >= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("p = [1", "not TOML"),
+        ("", "factors"),
+        ("[factors]", "a design needs a factor"),
+        ('kind = "all"\n[factors]\np = [1]', "kind 'all': one of factorial, one-at-a-time, points is expected"),
+        ("replicates = 3\n[factors]\np = [1]", "replicates"),
+        ('replications = "3"\n[factors]\np = [1]', "replications"),
+        ("replications = 0\n[factors]\np = [1]", "replications of at least 1"),
+        ('constraints = ["p <"]\n[factors]\np = [1]', "formula 'p <': column 3"),
+        ('constraints = ["q < 2"]\n[factors]\np = [1]', "unknown factor in the constraint 'q < 2' 'q'"),
+        ('constraints = ["s < 2"]\n[factors]\ns = ["a"]', "the levels of s are words"),
+        ('constraints = ["p < 0"]\n[factors]\np = [1]', "no point is left to measure: p < 0 refuses 1"),
+        ('kind = "points"\npoints = [{p = 3}]\n[factors]\np = [1]', "points: p=3: p has the levels 1; add it there"),
+        ('kind = "points"\npoints = [{q = 3}]\n[factors]\np = [1]', "a level for each of p is expected"),
+        ("points = [{p = 1}]\n[factors]\np = [1]", 'kind = "points" is expected'),
+        ("centre = {p = 1}\n[factors]\np = [1]", "a centre belongs to designs of one factor at a time"),
+        ('kind = "one-at-a-time"\ncentre = {p = 3}\n[factors]\np = [1]', "unknown level of p for the centre '3'"),
+        ("left_out = [{p = 1}]\n[factors]\np = [1]", "no point is left to measure"),
+    ],
+)
+def test_files_that_are_refused(tmp_path, text, message):
+    path = tmp_path / "design.toml"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_design(path)
+    assert message in str(refused.value)
+    assert str(refused.value).startswith(str(path))
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(InputError, match="there is no such file; `perf design` makes one"):
+        read_design(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    "options", [{"kind": "x"}, {"kind": "sobol"}, {"kind": "fractional", "part": 9}, {"replications": 0}, {"seed": -1}]
+)
+def test_options_that_are_refused(options):
+    if options.get("kind") == "fractional":
+        pytest.importorskip("pyDOE3")
+    with pytest.raises(PerfError):
+        make_design(FACTORS, **options)
+
+
+def test_left_out_points_are_not_chosen():
+    design = Design(factors=FACTORS, left_out=[{"D": 12.0, "p": 8}])
+    assert len(design.chosen()) == 11

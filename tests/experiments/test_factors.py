@@ -1,0 +1,121 @@
+"""Factors, templates and values: what a user may write, and what is refused."""
+
+import pytest
+
+from perfcore.errors import OptionError, UnknownNameError
+from perfcore.experiments.factors import check_factors, parse_factor
+from perfcore.experiments.process import cut
+from perfcore.experiments.templates import filled, launcher_words
+from perfcore.experiments.values import RunValueError, parse_patterns, values_in
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("p=1,2,4", (1, 2, 4)),
+        ("p=128..1024*2", (128, 256, 512, 1024)),
+        ("p=0..1:0.5", (0, 0.5, 1)),
+        ("p= cg , lu", ("cg", "lu")),
+        ("p=-1e3", (-1000,)),
+    ],
+)
+def test_levels(text, levels):
+    assert parse_factor(text) == ("p", levels)
+    assert [type(level) for level in parse_factor(text)[1]] == [type(level) for level in levels]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("p", "NAME=LEVEL,LEVEL,... or NAME=FIRST..LAST"),
+        ("p=", "NAME=LEVEL,LEVEL,..."),
+        ("p=1,2,4o", "'4o' is no number"),
+        ("p=1..8*1", "'1..8*1' is no number"),
+        ("p=1,1.0", "level 1 stands there twice"),
+        ("2p=1", "a name of letters, digits and _"),
+        ("wall_s=1", "the name has a meaning already"),
+        ("cores=1", "the name has a meaning already"),
+        ("log=1", "the name has a meaning already"),
+        ("p=nan", "'nan' is no number"),
+    ],
+)
+def test_factors_that_are_refused(text, message):
+    with pytest.raises(OptionError, match=message.replace("*", r"\*").replace(".", r"\.")):
+        parse_factor(text)
+
+
+@pytest.mark.parametrize("levels", [[], [True], [None], [1, "a"], [float("inf")], ["a\nb"], [[1]]])
+def test_levels_of_a_file_that_are_refused(levels):
+    with pytest.raises(OptionError, match="factor p: "):
+        check_factors({"p": levels})
+
+
+def test_templates():
+    point = {"p": 4, "D": 0.5, "solver": "cg {p}"}
+    assert filled(["{p}x{D}", "{{{p}}}", "{solver}", "plain"], point) == ("4x0.5", "{4}", "cg {p}", "plain")
+    assert launcher_words("local") == ()
+    assert launcher_words("srun --cpu-bind 'a b' -n {p}") == ("srun", "--cpu-bind", "a b", "-n", "{p}")
+
+
+@pytest.mark.parametrize("word", ["{", "}", "a{p", "{p}}", "{p.real}", "{p!r}", "{}", "{p:>9}", "{0}"])
+def test_places_that_are_refused(word):
+    with pytest.raises(OptionError):
+        filled([word], {"p": 1})
+
+
+def test_an_unknown_factor_is_named_with_the_known():
+    with pytest.raises(UnknownNameError, match=r"unknown factor in '-n\{d\}' 'd': Known: D, p"):
+        filled(["-n{d}"], {"p": 1, "D": 2})
+    with pytest.raises(OptionError, match="No closing quotation"):
+        launcher_words("mpirun 'x")
+
+
+def test_values():
+    patterns = parse_patterns(["time=^t = *([0-9.]+)$", "rate=(?:Mop|mop)/s ([-+0-9.e]+)"], ["p"])
+    assert values_in(b"x\nt =  2.5\nMop/s 1e-3\n", patterns) == {"time": 2.5, "rate": 0.001}
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (b"nothing", "value t is found nowhere in the output; once is expected"),
+        (b"t=1 t=2", "value t is found 2 times in the output; once is expected"),
+        (b"t=1.2.3", "value t is '1.2.3' in the output; a finite number is expected"),
+        (b"t=...", "value t is '...' in the output; a finite number is expected"),
+    ],
+)
+def test_runs_that_report_no_value(output, message):
+    with pytest.raises(RunValueError) as refused:
+        values_in(output, parse_patterns(["t=t=([0-9.]+)"], []))
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["time"], "NAME=EXPRESSION is expected"),
+        (["a b=(x)"], "NAME=EXPRESSION is expected"),
+        (["t=("], "is no regular expression"),
+        (["t=x"], "has 0 groups; one is expected"),
+        (["t=(x)(y)"], "has 2 groups; one is expected"),
+        (["p=(x)"], "the name is taken"),
+        (["wall_s=(x)"], "the name is taken"),
+        (["t=(x)", "t=(y)"], "the name is taken"),
+    ],
+)
+def test_patterns_that_are_refused(texts, message):
+    with pytest.raises(OptionError, match=message):
+        parse_patterns(texts, ["p"])
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 7, 99, 100, 200])
+def test_output_is_cut_in_the_middle(most):
+    output = bytes(range(100))
+    kept = cut(output, most)
+    if most >= 100:
+        assert kept == output
+        return
+    before, after = kept.split(f"\n... {100 - most} bytes left out ...\n".encode())
+    assert len(before) + len(after) == most
+    assert output.startswith(before)
+    assert output.endswith(after)

@@ -1,0 +1,187 @@
+"""The next points: variances against fresh inverses and refits, a known optimal design, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perfcore.design_rows import DesignRows
+from perfcore.errors import DataError, OptionError, UnknownNameError
+from perfcore.experiments import next_points
+from perfcore.experiments.variance import PartialFit
+
+
+def fresh_variance(rows, target, errors):
+    """V from inverses computed anew: sum over k, l of S_kl t_k' A_k X_k' X_l A_l t_l."""
+    inverses = [np.linalg.inv(part.T @ part) for part in rows]
+    moved = [part @ inverse @ wanted for part, inverse, wanted in zip(rows, inverses, target, strict=True)]
+    return sum(
+        errors[k, m] * moved[k] @ moved[m] for k in range(len(rows)) for m in range(len(rows))
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("sizes", [(3,), (2, 4), (1, 2, 3)])
+def test_variances_agree_with_fresh_inverses(sizes):
+    rng = np.random.default_rng(len(sizes))
+    measured = tuple(rng.normal(size=(9, size)) * 10.0 ** rng.integers(-3, 4, size) for size in sizes)
+    asked = tuple(
+        rng.normal(size=(6, size)) * np.linalg.norm(part, axis=0) for part, size in zip(measured, sizes, strict=True)
+    )
+    root = rng.normal(size=(len(sizes), len(sizes)))
+    rows = DesignRows(measured, asked, root @ root.T, np.ones(6), {}, np.ones(9, int), None)
+    fit = PartialFit.of(rows)
+    assert fit.determined
+    target = [part[0] for part in asked]
+    np.testing.assert_allclose(fit.variance, fresh_variance(measured, target, rows.errors), rtol=1e-9)
+    expected = [
+        fresh_variance([np.vstack([x, new[c]]) for x, new in zip(measured, asked, strict=True)], target, rows.errors)
+        for c in range(1, 6)
+    ]
+    np.testing.assert_allclose(fit.variances_with_one(), expected, rtol=1e-9)
+    again = fit.with_one(3)
+    np.testing.assert_allclose(again.variance, expected[3], rtol=1e-9)
+
+
+def fitted(table, **options):
+    return perfcore.fit(perfcore.Measurements(pd.DataFrame(table)), **options)
+
+
+P = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+NOISE = np.array([1.02, 0.99, 1.03, 0.97, 1.01])
+ONE_CODE = {"p": P, "time_s": (8.0 / P + 0.5 + 0.05 * P) * NOISE}
+
+
+def test_the_extrapolation_design_of_a_straight_line():
+    """P. G. Hoel, A. Levine, Ann. Math. Stat. 35 (1964): runs at -1 and at 1 are as (z - 1) to (z + 1), for a target z.
+
+    The optimal variance follows from y(z) = ((1 + z) y(1) + (1 - z) y(-1)) / 2.
+    """
+    table = {"p": [1.0, 2.0, 3.0], "time_s": [1.0, 2.1, 2.9]}
+    model = fitted(table, fitter="individual", functions="1,p", weights="equal", prepare="none")
+    # The levels 1 to 3 are -1 to 1, and 5 is z = 3.
+    advice = next_points(model, {"p": 5}, [{"p": 1}, {"p": 2}, {"p": 3}], 300)
+    counts = {level: sum(choice.point["p"] == level for choice in advice.choices) for level in (1, 2, 3)}
+    assert counts[2] <= 1
+    assert counts[3] / 300 == pytest.approx(2 / 3, abs=0.01)
+
+
+@pytest.mark.parametrize("weights", ["equal", "relative"])
+def test_a_refit_with_the_chosen_point_has_the_expected_error(weights):
+    options = {"fitter": "individual", "functions": "1/p,1,p", "weights": weights}
+    model = fitted(ONE_CODE, **options)
+    advice = next_points(model, {"p": 64}, [{"p": 4}, {"p": 32}])
+    choice = advice.choices[0]
+    assert choice.point == {"p": 32}
+    # A new value that the model predicts exactly leaves the sum of squares as it is; one degree of freedom is added.
+    grown = {"p": [*P, 32.0], "time_s": [*ONE_CODE["time_s"], float(model.predict([32.0])[0])]}
+    refit = next_points(fitted(grown, **options), {"p": 64}, [{"p": 4}])
+    assert refit.error**2 * 3 / 2 == pytest.approx(choice.error**2, rel=1e-9)
+    assert choice.gain == pytest.approx(1 - choice.error**2 / advice.error**2)
+    assert choice.cost_s == pytest.approx(float(model.predict([32.0])[0]))
+
+
+def tables():
+    rng = np.random.default_rng(7)
+    grid = [(c, s, p) for c in ("cg", "lu") for s in ("a", "b") for p in P]
+    w, v = {"cg": 3.0, "lu": 8.0}, {"a": 1.0, "b": 0.5}
+    joint = {
+        "code": [c for c, *_ in grid],
+        "system": [s for _, s, _ in grid],
+        "p": [p for *_, p in grid],
+        "time_s": [(w[c] * v[s] / p + 0.3) * (1 + 0.02 * rng.normal()) for c, s, p in grid],
+    }
+    two = [(p, d) for p in (1, 2, 4, 8) for d in (10, 20, 40)]
+    terms = {"compute": lambda p, d: 1e-3 * d**2 / p, "wait": lambda p, d: 0.01 * p, "send": lambda p, d: 0.02 * d}
+    rows = [
+        (p, d, name, law(p, d) * (1 + 0.02 * rng.normal())) for p, d in two for name, law in terms.items()
+    ]  # fmt: skip
+    categories = dict(zip(("p", "D", "category", "time_s"), zip(*rows, strict=True), strict=True))
+    one = pd.DataFrame(categories)[lambda table: table["D"] == 20].drop(columns="D")
+    return {
+        "individual": (ONE_CODE, {"functions": "1/p,1"}, {}),
+        "strohmaier": (joint, {"functions": "1/p,1"}, {"code": "cg", "system": "b"}),
+        "lca": (one, {}, {}),
+        "modgen": (categories, {"parameter": "p,D"}, {"D": 20}),
+    }
+
+
+@pytest.mark.parametrize("fitter", ["individual", "strohmaier", "lca", "modgen"])
+def test_errors_are_those_of_the_prediction_bounds(fitter):
+    """Bounds are t sqrt(error^2 + noise^2) away from the value; their ratio at two points needs no t."""
+    table, options, fixed = tables()[fitter]
+    model = fitted(table, fitter=fitter, **options)
+    found = []
+    for p in (12.0, 24.0):
+        advice = next_points(model, {"p": p, **fixed}, [{"p": 4, **fixed}])
+        bounds = model.predict({name: [level] for name, level in {"p": p, **fixed}.items()}, interval=0.95)[0]
+        assert advice.value == pytest.approx(bounds[0])
+        found.append((bounds[2] - bounds[0], np.hypot(advice.error, advice.noise)))
+        assert 0.0 < advice.choices[0].error < advice.error
+        assert advice.choices[0].cost_s > 0.0
+    (width, size), (other_width, other_size) = found
+    assert width / other_width == pytest.approx(size / other_size, rel=1e-6)
+
+
+def test_one_category_of_several():
+    table, options, _ = tables()["lca"]
+    model = fitted(table, fitter="lca", **options)
+    whole, wait = (next_points(model, {"p": 24, **given}, [{"p": 8}]) for given in ({}, {"category": "wait"}))
+    assert wait.value < whole.value
+    assert wait.choices[0].cost_s == whole.choices[0].cost_s  # a run measures all categories
+
+
+def test_the_measured_levels_are_the_candidates_and_runs_are_counted():
+    repeated = {name: np.repeat(values, 2) for name, values in ONE_CODE.items()}
+    repeated["time_s"] = repeated["time_s"] * np.tile([0.999, 1.001], 5)
+    model = fitted(repeated, fitter="individual", functions="1/p,1")
+    advice = next_points(model, {"p": 64}, count=2)
+    assert {choice.point["p"] for choice in advice.choices} <= {1, 2, 4, 8, 16}
+    assert advice.choices[0].repetitions == 2
+    assert advice.choices[0].in_all == 4
+
+
+def test_gain_per_second_prefers_cheap_points():
+    model = fitted({"p": P, "time_s": 100 / P * NOISE}, fitter="individual", functions="1/p,1")
+    points = [{"p": 1}, {"p": 16}]
+    dear, cheap = (next_points(model, {"p": 1.5}, points, per_second=by) for by in (False, True))
+    assert (dear.choices[0].point["p"], cheap.choices[0].point["p"]) == (1, 16)
+    assert cheap.choices[0].gain_per_s > dear.choices[0].gain_per_s
+
+
+def test_rivals_disagree_where_nothing_was_measured():
+    model = fitted(ONE_CODE, fitter="individual", functions="all", terms="2")
+    advice = next_points(model, {"p": 256}, [{"p": 8}, {"p": 128}])
+    assert advice.rivals
+    assert all(rival.point == {"p": 128} for rival in advice.rivals)
+    for rival in advice.rivals:
+        same = fitted(ONE_CODE, fitter="individual", functions=",".join(rival.name.split(" + ")))
+        assert rival.value == pytest.approx(float(same.predict([256.0])[0]), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("target", "candidates", "error", "message"),
+    [
+        ({"q": 1}, [{"p": 1}], UnknownNameError, "unknown variable of the target 'q': Known: p"),
+        ({}, [{"p": 1}], UnknownNameError, "which the model needs"),
+        ({"p": 1}, [{"q": 1}], UnknownNameError, "which the model needs"),
+        ({"p": 1}, [], OptionError, "a candidate and at least one point"),
+        ({"p": 1}, [{"p": -1}], DataError, "a positive number is expected"),
+    ],
+)
+def test_points_that_are_refused(target, candidates, error, message):
+    model = fitted(ONE_CODE, fitter="individual", functions="1/p,1")
+    with pytest.raises(error, match=message):
+        next_points(model, target, candidates)
+
+
+def test_models_that_cannot_tell():
+    exact = fitted({"p": P[:2], "time_s": [8.0, 4.5]}, fitter="individual", functions="1/p,1")
+    with pytest.raises(DataError, match="as many coefficients as points"):
+        next_points(exact, {"p": 64}, [{"p": 4}])
+    phases = perfcore.fit(perfcore.UtilizationCurve([0, 4, 10], [2, 8]), phases=2, degree=0)
+    with pytest.raises(OptionError, match="does not say how sure its terms are"):
+        next_points(phases, {"t": 3}, [{"t": 4}])
+    amounts = fitted({"p": P, "energy_J": ONE_CODE["time_s"]}, fitter="individual", functions="1/p,1", value="energy_J")
+    assert next_points(amounts, {"p": 64}, [{"p": 4}]).choices[0].cost_s is None
+    with pytest.raises(OptionError, match="the model is not one of time"):
+        next_points(amounts, {"p": 64}, [{"p": 4}], per_second=True)

@@ -1,0 +1,230 @@
+"""Runs of a design: what is kept, what is made again, and what is refused before anything runs."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from perfcore.errors import InputError, OptionError, PerfError, UnknownNameError
+from perfcore.experiments import Design, RunOptions, Store, run_design
+from perfcore.experiments.interference import busy_share
+
+
+def kept(runs):
+    with Store.read(runs.store) as store:
+        return store.runs()
+
+
+def test_every_point_is_run_and_kept(runs):
+    code = "print('t', {n} * {m}, '{w}')"
+    factors = {"n": [2, 3], "m": [0.5], "w": ["a b"]}
+    assert runs(code, factors, values=["t=t ([0-9.]+)"], design={"replications": 2}).succeeded == 4
+    found = {(run.point["n"], run.replication): run for run in kept(runs)}
+    assert sorted(found) == [(2, 1), (2, 2), (3, 1), (3, 2)]
+    assert found[3, 1].values == {"t": 1.5}
+    assert found[3, 1].command[-1] == "print('t', 3 * 0.5, 'a b')"
+    assert found[3, 1].environment["host"] == os.uname().nodename
+    with Store.read(runs.store) as store:
+        assert store.runs(found[3, 2].number)[0].stdout == b"t 1.5 a b\n"
+
+
+def test_the_same_call_goes_on_and_needs_no_command(runs):
+    code = "print('t', {n})"
+    assert runs(code, values=["t=t ([0-9]+)"]).made == 2
+    assert runs(code, values=["t=t ([0-9]+)"]).made == 0
+    grown = runs(None, {"n": [1, 2, 3]}, design={"replications": 2})
+    assert (grown.made, grown.succeeded) == (4, 6)
+    assert all(run.values == {"t": run.point["n"]} for run in kept(runs))
+
+
+def test_failures_are_kept_and_made_again_on_demand(runs, tmp_path):
+    flag = tmp_path / "flag"
+    code = f"import os; assert {{n}} == 1 or os.path.exists({str(flag)!r})"
+    first = runs(code)
+    assert (first.made, first.succeeded, first.failed) == (2, 1, 1)
+    assert runs(code).made == 0
+    flag.touch()
+    again = runs(code, retry_failed=True)
+    assert (again.made, again.succeeded, again.failed) == (1, 2, 0)
+    assert [run.problem for run in kept(runs) if run.point["n"] == 2] == ["exit status 1", None]
+    assert runs(code, retry_failed=True).made == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("print('x')", "value t is found nowhere in the output; once is expected"),
+        ("print('t=1 t=2')", "value t is found 2 times in the output; once is expected"),
+        ("import sys; print('t=1'); sys.exit(2)", "exit status 2"),
+        ("import sys; print('t=1', file=sys.stderr)", None),
+    ],
+)
+def test_values_of_a_run(runs, code, problem):
+    summary = runs(code, {"n": [1]}, values=["t=t=([0-9])"])
+    assert summary.failed == (problem is not None)
+    assert [run.problem for run in kept(runs)] == [problem]
+
+
+def test_a_run_that_hangs(runs):
+    summary = runs("import time; time.sleep(60 if {n} == 1 else 0)", time_limit_s=0.5)
+    assert (summary.succeeded, summary.failed) == (1, 1)
+    assert any("stopped by the time limit" in (run.problem or "") for run in kept(runs))
+
+
+def test_a_results_file(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("out-2.json").write_text('{"time": 99}')  # of an earlier run: it must not count
+    code = 'if {n} != 2: open(\'out-{n}.json\', \'w\').write(\'{{"time": 1.5, "n_steps": {n}, "name": "x"}}\')'
+    summary = runs(code, {"n": [1, 2]}, results="out-{n}.json")
+    assert (summary.succeeded, summary.failed) == (1, 1)
+    found = {run.point["n"]: run for run in kept(runs)}
+    assert found[1].values == {"time": 1.5, "n_steps": 1.0}
+    assert found[2].problem == "the run did not write its results file out-2.json"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "is not JSON"),
+        ("[1]", "is no JSON object with a number in it"),
+        ('{"n": 1}', "has 'n', a name that is taken"),
+        ('{"wall_s": 1}', "has 'wall_s', a name that is taken"),
+    ],
+)
+def test_results_that_are_refused(runs, tmp_path, content, problem):
+    file = tmp_path / "out.json"
+    code = "open(%r, 'w').write(%r)" % (str(file), content)  # noqa: UP031 (braces)
+    runs(code.replace("{", "{{").replace("}", "}}"), {"n": [1]}, results=str(file))
+    assert problem in kept(runs)[0].problem
+
+
+def test_a_results_file_of_text(runs, tmp_path):
+    file = tmp_path / "out.txt"
+    runs(f"open({str(file)!r}, 'w').write('t=7')", {"n": [1]}, results=str(file), values=["t=t=(.)"])
+    assert kept(runs)[0].values == {"t": 7.0}
+
+
+def test_warm_up_runs_are_made_and_not_kept(runs, tmp_path):
+    log = tmp_path / "log"
+    assert runs(f"open({str(log)!r}, 'a').write('x')", warmup=2).made == 2
+    assert log.read_text() == "x" * 6
+
+
+def test_repetition_stops_when_the_median_is_known(runs):
+    steady = runs("print('t=5')", {"n": [1]}, values=["t=t=(.)"], until=0.02, design={"replications": 2})
+    assert (steady.succeeded, steady.wide) == (6, ())
+
+
+def test_repetition_stops_at_the_most(runs, tmp_path):
+    count = tmp_path / "count"
+    code = f"f = {str(count)!r}; open(f, 'a').write('x'); print('t=%d' % 2 ** len(open(f).read()))"
+    wild = runs(code, {"n": [1]}, values=["t=t=([0-9]+)"], until=0.02, most=8)
+    assert (wild.succeeded, wild.wide) == (8, ("n=1",))
+
+
+def test_points_that_fail_are_not_repeated(runs):
+    assert runs("raise SystemExit(1)", {"n": [1]}, until=0.02).made == 1
+
+
+def test_other_work_is_waited_for_and_then_noted(runs, monkeypatch):
+    monkeypatch.setattr("perfcore.experiments.interference.busy_share", lambda: 0.75)
+    start = time.monotonic()
+    assert runs("pass", {"n": [1]}, max_load=0.5, wait_s=0.2).noisy == 1
+    assert time.monotonic() - start >= 0.2
+    assert (kept(runs)[0].busy_before, kept(runs)[0].noisy) == (0.75, True)
+
+
+def test_waiting_that_did_not_help_is_not_repeated_until_it_was_quiet(runs, monkeypatch):
+    looks = iter([0.75, 0.75, 0.75, 0.1, 0.75])
+    waits = []
+    monkeypatch.setattr(
+        "perfcore.experiments.measurement.quiet_or_noisy",
+        lambda most, wait_s: (waits.append(wait_s), (share := next(looks), share > most))[1],
+    )
+    assert runs("pass", {"n": [1, 2, 3, 4, 5]}, max_load=0.5, wait_s=7.0).noisy == 4
+    assert waits == [7.0, 0.0, 0.0, 0.0, 7.0]
+
+
+def test_a_busy_processor_is_seen():
+    pytest.importorskip("psutil")
+    stop = threading.Event()
+
+    def spin():
+        while not stop.is_set():
+            sum(range(1000))
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    try:
+        assert busy_share() >= 0.5 / (os.cpu_count() or 1)
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"command": ["true", "{m}"]}, "unknown factor in '{m}' 'm'"),
+        ({"command": ["no-such-program"]}, "command 'no-such-program': there is no such program here"),
+        ({"command": ["./{n}"]}, "command './1': there is no such program here"),
+        ({"command": []}, "there is no command; write it after --"),
+        ({"command": ["true"], "launcher": "mpirun"}, "unknown factor in '{p}' 'p'"),
+        ({"command": ["true"], "launcher": "no-launcher -x"}, "command 'no-launcher'"),
+        ({"command": ["true"], "values": ["t"]}, "NAME=EXPRESSION is expected"),
+        ({"command": ["true"], "results": "{x}"}, "unknown factor in '{x}' 'x'"),
+    ],
+)
+def test_mistakes_are_said_before_anything_runs(runs, change, message):
+    with pytest.raises(PerfError) as refused:
+        run_design(Design(factors={"n": [1, 2]}), runs.store, RunOptions(**change))
+    assert message in str(refused.value)
+    assert not change["command"] or not runs.store.exists()
+
+
+@pytest.mark.parametrize("options", [{"max_load": 1.5}, {"max_load": -1}, {"until": 0.0}, {"until": 0.02, "most": 5}])
+def test_numbers_out_of_range(options):
+    with pytest.raises(OptionError):
+        RunOptions(["true"], **options)
+
+
+def test_runs_of_different_commands_are_not_mixed(runs):
+    runs("print(1)")
+    with pytest.raises(
+        OptionError, match=r"its runs were made with command .*print\(1\), not .*print\(2\); name another"
+    ):
+        runs("print(2)")
+    with pytest.raises(OptionError, match="its runs were made with factors n, not m"):
+        runs("print(1)", {"m": [1]})
+
+
+def test_after_failures_only_the_command_may_change(runs):
+    runs("raise SystemExit(1)")
+    assert runs("pass", retry_failed=True).succeeded == 2
+
+
+def test_the_unknown_place_names_the_known(runs):
+    with pytest.raises(UnknownNameError, match="Known: n"):
+        runs("print({k})")
+
+
+def test_a_full_disk_loses_only_the_run_in_flight(runs, monkeypatch):
+    original = Store.add
+    made = []
+
+    def add(store, run):
+        if len(made) == 2:  # no page can be added any more: what SQLite meets when the disk is full
+            pages = store._pragma("page_count")
+            store._connection.execute(f"PRAGMA max_page_count = {pages}")
+        made.append(run)
+        return original(store, run)
+
+    monkeypatch.setattr(Store, "add", add)
+    code = "print('x' * 50000)"
+    with pytest.raises(InputError, match=r"the disk is full; free some space; the run n=\d could not be kept"):
+        runs(code, {"n": [1, 2, 3, 4]})
+    monkeypatch.undo()
+    assert len(kept(runs)) == 2
+    assert runs(code, {"n": [1, 2, 3, 4]}).made == 2

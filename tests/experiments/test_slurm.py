@@ -1,0 +1,259 @@
+"""Runs handed to Slurm, with stand-ins for `sbatch` and `sacct` on PATH that behave as their manual pages say."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from perfcore.errors import InputError, OptionError, PerfError
+from perfcore.experiments import Design, RunOptions, Store, hand_over, run_design
+from perfcore.experiments.batch_job import execute
+from perfcore.experiments.slurm import SchedulerError, sbatch_words, states
+
+STAND_IN = Path(__file__).with_name("stand_in_slurm.py")
+
+
+class Slurm:
+    """What the test does in the place of Slurm's daemons."""
+
+    def __init__(self, jobs):
+        self.jobs = jobs
+
+    def read(self, number):
+        return json.loads((self.jobs / number).read_text())
+
+    def numbers(self, state="PENDING"):
+        return sorted(path.name for path in self.jobs.glob("*") if self.read(path.name)["state"] == state)
+
+    def end(self, number, state, code="0:0", elapsed=1, end=None):
+        job = self.read(number) | {"state": state, "code": code, "elapsed": elapsed, "end": end or time.time()}
+        (self.jobs / number).write_text(json.dumps(job))
+
+    def run(self, *numbers):
+        for number in numbers or self.numbers():
+            job = self.read(number)
+            options = dict(word.removeprefix("--").partition("=")[::2] for word in job["options"])
+            output = Path(options["output"].replace("%%", "%"))
+            with output.open("wb") as stream:
+                words = ["/bin/sh", job["script"]]
+                done = subprocess.run(words, stdout=stream, stderr=stream, cwd=options["chdir"], check=False)
+            self.end(number, "FAILED" if done.returncode else "COMPLETED", f"{done.returncode}:0")
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    jobs, programs = tmp_path / "slurm", tmp_path / "bin"
+    jobs.mkdir()
+    programs.mkdir()
+    for name in ("sbatch", "sacct"):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -S {STAND_IN} "$0" "$@"\n')
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("STAND_IN_SLURM", str(jobs))
+    return Slurm(jobs)
+
+
+@pytest.fixture
+def study(tmp_path, slurm):
+    """Hand a piece of Python over; gives the summary."""
+
+    def hand(code="print('t', {n})", *, sbatch=None, collect_only=False, factors=None, **options):
+        given = {"max_load": 1.0, "values": ["t=t ([0-9.]+)"], **options}
+        command = [] if code is None else [sys.executable, "-S", "-c", code]
+        design = Design(factors=factors or {"n": [1, 2]}, replications=1)
+        return hand_over(design, hand.store, RunOptions(command, **given), sbatch, collect_only=collect_only)
+
+    hand.store = tmp_path / "it's a store%j.db"
+    hand.slurm = slurm
+    return hand
+
+
+def kept(study):
+    with Store.read(study.store) as store:
+        return store.runs()
+
+
+def test_runs_are_handed_over_and_collected(study):
+    first = study()
+    assert (first.made, first.handed_over, first.waiting) == (0, 2, 2)
+    study.slurm.run("4000")
+    second = study()
+    assert (second.made, second.handed_over, second.waiting) == (1, 0, 1)
+    study.slurm.run("4001")
+    third = study(None, collect_only=True)
+    assert (third.made, third.succeeded, third.failed, third.waiting) == (1, 2, 0, 0)
+    assert {run.point["n"]: run.values["t"] for run in kept(study)} == {1: 1.0, 2: 2.0}
+    assert all(run.peak_memory_kib > 0 for run in kept(study))
+    with Store.read(study.store) as store:
+        assert store.runs(1)[0].stdout in (b"t 1\n", b"t 2\n")
+    assert not study.store.with_suffix(".jobs").exists()
+    assert study().handed_over == 0
+
+
+def test_each_point_gets_its_own_resources(study):
+    study(sbatch="--ntasks={n} --exclusive", time_limit_s=600, wait_s=0)
+    options = [study.slurm.read(number)["options"] for number in study.slurm.numbers()]
+    assert sorted(word for words in options for word in words if "ntasks" in word) == ["--ntasks=1", "--ntasks=2"]
+    assert all("--time=11" in words and "--no-requeue" in words for words in options)
+
+
+def test_the_options_for_sbatch_are_known_the_next_time(study):
+    study(sbatch="--ntasks={n}", factors={"n": [4]})
+    study.slurm.end("4000", "NODE_FAIL")
+    study(None, factors={"n": [4]}, retry_failed=True)
+    assert "--ntasks=4" in study.slurm.read("4001")["options"]
+    study.slurm.end("4001", "NODE_FAIL")
+    study(None, sbatch="", factors={"n": [4]}, retry_failed=True)
+    assert not any("ntasks" in word for word in study.slurm.read("4002")["options"])
+
+
+@pytest.mark.parametrize("level", ["$(touch evil)", "a b", "'; touch evil; '", '"`touch evil`"', "\\", "{x} % %j"])
+def test_words_of_levels_reach_the_program_unchanged(study, tmp_path, monkeypatch, level):
+    monkeypatch.chdir(tmp_path)
+    code = "import sys; print('t 1'); print(sys.argv[1])"
+    design = Design(factors={"w": [level]}, replications=1)
+    options = RunOptions([sys.executable, "-S", "-c", code, "{w}"], values=["t=t ([0-9]+)"], max_load=1.0)
+    hand_over(design, study.store, options)
+    study.slurm.run()
+    assert hand_over(design, study.store, options).succeeded == 1
+    with Store.read(study.store) as store:
+        assert store.runs(1)[0].stdout.decode() == f"t 1\n{level}\n"
+    assert not Path("evil").exists()
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "problem"),
+    [
+        ("TIMEOUT", "0:0", "Slurm: TIMEOUT (job 4000)"),
+        ("CANCELLED by 1000", "0:15", "Slurm: CANCELLED (job 4000)"),
+        ("OUT_OF_MEMORY", "0:125", "Slurm: OUT_OF_MEMORY (job 4000)"),
+        ("NODE_FAIL", "1:0", "Slurm: NODE_FAIL (job 4000)"),
+        ("FAILED", "127:0", "Slurm: FAILED; it left no record (job 4000)"),
+    ],
+)
+def test_jobs_that_slurm_ended_are_failures(study, state, code, problem):
+    study(factors={"n": [1]})
+    output = study.store.with_suffix(".jobs") / "run-1.out"
+    output.write_text("slurmstepd: error: *** JOB 4000 ENDED ***\n")
+    study.slurm.end("4000", state, code, elapsed=61)
+    assert study(None, factors={"n": [1]}).failed == 1
+    with Store.read(study.store) as store:
+        run = store.runs(1)[0]
+    assert run.problem == problem
+    assert run.wall_ns == 61 * 10**9
+    assert b"JOB 4000 ENDED" in run.stderr
+    again = study(None, factors={"n": [1]}, retry_failed=True)
+    assert (again.handed_over, again.waiting) == (1, 1)
+    study.slurm.run("4001")
+    assert study(None, factors={"n": [1]}).succeeded == 1
+
+
+@pytest.mark.parametrize("state", ["PENDING", "RUNNING", "REQUEUED", "COMPLETING", "SUSPENDED"])
+def test_jobs_that_may_still_end_are_waited_for(study, state):
+    study(factors={"n": [1]})
+    study.slurm.end("4000", state)
+    assert study(None, factors={"n": [1]}).waiting == 1
+
+
+def test_a_record_may_arrive_late_but_not_for_ever(study):
+    study(factors={"n": [1]})
+    study.slurm.end("4000", "COMPLETED", end=time.time() - 5)
+    assert study(None, factors={"n": [1]}).waiting == 1
+    study.slurm.end("4000", "COMPLETED", end=time.time() - 1000)
+    summary = study(None, factors={"n": [1]})
+    assert (summary.waiting, summary.failed) == (0, 1)
+
+
+def test_a_run_that_fails_is_a_failed_run_and_a_failed_job(study):
+    study("raise SystemExit({n} - 1)", values=[])
+    study.slurm.run()
+    assert len(study.slurm.numbers("FAILED")) == 1
+    summary = study(None, values=[])
+    assert (summary.succeeded, summary.failed) == (1, 1)
+    assert {run.problem for run in kept(study)} == {None, "exit status 1"}
+
+
+def test_a_refusal_loses_nothing(study):
+    with pytest.raises(SchedulerError, match="sbatch refuses: sbatch: error: invalid partition specified: closed"):
+        study(sbatch="--partition=closed")
+    assert study(sbatch="").handed_over == 2
+
+
+def test_killed_while_handing_over(study, monkeypatch):
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "name_job", killed)  # after sbatch, before its answer is kept
+        with pytest.raises(KeyboardInterrupt):
+            study(factors={"n": [1]})
+    assert study(None, factors={"n": [1]}).handed_over == 1
+    study.slurm.run("4000", "4001")  # the first finds that its task was withdrawn
+    assert study(None, factors={"n": [1]}).made == 1
+    assert len(kept(study)) == 1
+
+
+def test_a_withdrawn_task_ends_quietly(tmp_path, capsys):
+    assert execute(tmp_path / "run-1.json") == 0
+    assert "withdrawn" in capsys.readouterr().err
+
+
+def test_a_damaged_record_is_named(study):
+    study(factors={"n": [1]})
+    (study.store.with_suffix(".jobs") / "run-1.done").write_text("{")
+    with pytest.raises(InputError, match="record of a run is damaged"):
+        study(None, factors={"n": [1]})
+
+
+def test_several_clusters(study, monkeypatch):
+    monkeypatch.setenv("STAND_IN_CLUSTER", "east")
+    study(factors={"n": [1]})
+    study.slurm.end("4000", "TIMEOUT")
+    assert study(None, factors={"n": [1]}).failed == 1
+    assert kept(study)[0].problem == "Slurm: TIMEOUT (job 4000;east)"
+
+
+def test_local_runs_wait_until_jobs_are_collected(study):
+    study()
+    with pytest.raises(OptionError, match="2 runs were handed to Slurm; collect them first"):
+        run_design(Design(factors={"n": [1, 2]}), study.store, RunOptions())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sbatch": "--array=0-3"}, "--array=0-3 does not go with one job for each run"),
+        ({"sbatch": "-a0-3"}, "-a0-3 does not go with"),
+        ({"sbatch": "-p short"}, "'short' is no option; write values as --option=value"),
+        ({"sbatch": "'"}, "No closing quotation"),
+        ({"sbatch": "--ntasks={m}"}, "unknown factor in '--ntasks={m}' 'm'"),
+        ({"until": 0.1}, "--until looks at results between runs"),
+        ({"code": None}, "there is no command"),
+    ],
+)
+def test_mistakes(study, change, message):
+    with pytest.raises(PerfError) as refused:
+        study(**change)
+    assert message in str(refused.value)
+    assert not study.slurm.numbers()
+
+
+def test_without_slurm(study, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SchedulerError, match="there is no sbatch here; --scheduler slurm needs Slurm's commands"):
+        study()
+
+
+def test_states_of_many_jobs_and_of_unknown_ones(study):
+    study()
+    study.slurm.end("4001", "CANCELLED by 77", "0:9")
+    found = states(["4000", "4001", "9999"])
+    assert sorted(found) == ["4000", "4001"]
+    assert (found["4000"].over, found["4000"].ended) == (False, None)
+    assert (found["4001"].state, found["4001"].signal, found["4001"].over) == ("CANCELLED", 9, True)
+    assert sbatch_words("") == ()

@@ -1,0 +1,183 @@
+"""The store: every run that ended survives, one writer at a time, and nothing foreign or damaged is touched."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from perfcore.errors import InputError
+from perfcore.experiments import Store
+from perfcore.experiments.records import Run
+
+WELL = Run(
+    *({"p": 4, "D": 0.5}, 1, None, "2026-01-02T03:04:05.678+00:00", ("app", "-n", "4"), 2_500_000_001),
+    *(1.5, 0.25, 2048, 0, None, 0.125, True),
+    values={"time": 2.25},
+    stdout=b"\xff out",
+    stderr=b"err",
+    results=b"{}",
+    environment={"host": "node7"},
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "runs.db"
+    with Store.hold(file) as store:
+        store.set_study({"command": ["app"]})
+        store.add(WELL)
+    return file
+
+
+def test_a_run_reads_back(path):
+    with Store.read(path) as store:
+        assert store.study == {"command": ["app"]}
+        assert vars(store.runs(1)[0]) == {**vars(WELL), "number": 1}
+        assert store.runs()[0].stdout == b""
+
+
+def test_one_file_at_rest(path):
+    assert [file.name for file in path.parent.iterdir()] == ["runs.db"]
+
+
+def test_the_disk_has_a_run_before_the_next_starts(path):
+    """What a second process sees is what was committed; a commit waits for the disk."""
+    with Store.hold(path) as store:
+        assert store._pragma("synchronous") == 3
+        assert store._pragma("journal_mode") == "delete"
+        for number in range(2, 5):
+            store.add(WELL)
+            with Store.read(path) as other:
+                assert len(other.runs()) == number
+
+
+def test_one_writer_at_a_time(path):
+    with (
+        Store.hold(path),
+        pytest.raises(InputError, match=rf"another `perf run` \(process {os.getpid()} on "),
+        Store.hold(path),
+    ):
+        pass
+    with Store.hold(path) as store:  # free again
+        assert len(store.runs()) == 1
+
+
+@pytest.mark.parametrize("content", [b"p,time\n1,2\n", b"SQLite", b"SQLite format 3\0" + bytes(50), b"x" * 5000])
+def test_files_that_are_no_store(tmp_path, content):
+    file = tmp_path / "runs.db"
+    file.write_bytes(content)
+    for opened in (Store.read, Store.hold):
+        with pytest.raises(InputError) as refused, opened(file):
+            pass
+        assert len(str(refused.value).splitlines()) == 1
+    assert file.read_bytes() == content
+
+
+def test_an_empty_file_is_a_store_to_be(tmp_path):
+    (tmp_path / "runs.db").touch()
+    with Store.hold(tmp_path / "runs.db") as store:
+        assert store.runs() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("PRAGMA application_id = 7", "is an SQLite file of another program"),
+        ("PRAGMA user_version = 2", "is a store of version 2, and 1 is known here; use the perfcore that wrote it"),
+    ],
+)
+def test_other_programs_and_versions(path, change, message):
+    with sqlite3.connect(path) as connection:
+        connection.execute(change)
+    connection.close()
+    before = path.read_bytes()
+    for opened in (Store.read, Store.hold):
+        with pytest.raises(InputError, match=message), opened(path):
+            pass
+    assert path.read_bytes() == before
+
+
+def test_a_store_cut_short(path):
+    with Store.hold(path) as store:
+        for _ in range(20):
+            store.add(WELL)
+    content = path.read_bytes()
+    for share in (0.001, 0.01, 0.3, 0.6, 0.9, 0.999):
+        cut = content[: int(len(content) * share)]
+        path.write_bytes(cut)
+        for opened in (Store.read, Store.hold):
+            with pytest.raises(InputError, match="the store is damaged or cut short"), opened(path):
+                pass
+        assert path.read_bytes() == cut
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    with pytest.raises(InputError, match="cannot be written"), Store.hold(tmp_path / "none" / "runs.db"):
+        pass
+    with pytest.raises(InputError, match="there is no such store; `perf run` makes one"), Store.read(tmp_path / "x.db"):
+        pass
+    with pytest.raises(InputError, match="cannot be read: Is a directory"), Store.read(tmp_path):
+        pass
+
+
+WRITER = """
+import sys
+from perfcore.experiments import Design, RunOptions, run_design
+design = Design(factors={"n": list(range(1, 401))}, replications=1)
+print("started", flush=True)
+run_design(design, sys.argv[1], RunOptions(["true", "{n}"], max_load=1.0))
+"""
+
+
+def kill_at_random(path, kills, seed):
+    """Kill the program ``kills`` times at random moments; gives the numbers of runs that were kept each time."""
+    moments = random.Random(seed)
+    counts = []
+    for _ in range(kills):
+        with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE) as process:
+            process.stdout.readline()
+            time.sleep(moments.uniform(0.0, 0.5))
+            process.send_signal(signal.SIGKILL)
+        with Store.hold(path) as store:
+            runs = store.runs()
+        assert all(run.succeeded for run in runs)
+        assert len({run.point["n"] for run in runs}) == len(runs)  # what was kept was not made again
+        counts.append(len(runs))
+    return counts
+
+
+def check_kills(tmp_path, kills, seed):
+    counts = kill_at_random(str(tmp_path / "runs.db"), kills, seed)
+    assert counts == sorted(counts)  # nothing that was there is lost
+    assert counts[-1] > 0
+
+
+def test_killed_at_any_moment(tmp_path):
+    check_kills(tmp_path, 4, 1)
+
+
+@pytest.mark.slow
+def test_killed_many_times(tmp_path):
+    check_kills(tmp_path, 60, 2)
+
+
+def test_a_journal_left_by_a_killed_commit_is_undone(path):
+    """A process that dies within a commit leaves a journal; the next reader puts back what it half changed."""
+    code = (
+        "import os, sqlite3, sys\n"
+        "c = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "c.execute('PRAGMA cache_size = 1'); c.execute('BEGIN IMMEDIATE')\n"
+        "for _ in range(50): c.execute('INSERT INTO facts VALUES (hex(randomblob(9)), hex(randomblob(4000)))')\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert Path(f"{path}-journal").exists()
+    with Store.read(path) as store:
+        assert len(store.runs()) == 1
+        assert store._rows("SELECT count(*) FROM facts") == [(2,)]

@@ -1,0 +1,183 @@
+"""Folders and patterns of files as one data set."""
+
+import pytest
+from format_samples import HYPERFINE, NPB, OSU, cube
+from hypothesis import given
+from hypothesis import strategies as st
+
+import perfcore
+from perfcore import progress
+from perfcore.data_sets import NamePattern, named_files
+from perfcore.errors import DataError, InputError, OptionError
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    return tmp_path / "runs"
+
+
+def npb(processes, seconds):
+    return NPB.replace("                        4\n", f"{processes}\n").replace("0.25", str(seconds))
+
+
+def test_files_come_by_the_size_of_their_numbers(folder):
+    for name in ("run10.out", "run2.out", "run1.out", ".hidden.out"):
+        (folder / name).write_text("x")
+    (folder / "run3").mkdir()
+    (folder / "run3" / "b.out").write_text("x")
+    (folder / "run3" / "round").symlink_to(folder)
+    expected = ["runs/run1.out", "runs/run2.out", "runs/run3/b.out", "runs/run10.out"]
+    assert [str(path) for path in named_files("runs")] == expected
+    assert [str(path) for path in named_files("runs/*.out")] == [*expected[:2], expected[3]]
+    assert [str(path) for path in named_files("runs/run?")] == ["runs/run3/b.out"]
+    assert named_files("runs/run1.out") is None
+    assert named_files("-") is None
+    with pytest.raises(InputError, match=r"none/\*: names no file"):
+        named_files("none/*")
+
+
+def test_a_name_that_looks_like_a_pattern_may_be_a_file(folder):
+    (folder / "run[1].out").write_text(npb(4, 2.5))
+    assert len(perfcore.read("runs/run[1].out").table) == 1
+
+
+def test_a_folder_of_runs(folder):
+    for processes in (4, 16, 2):
+        (folder / f"lu_{processes}.out").write_text(npb(processes, 8 / processes))
+    data = perfcore.read("runs")
+    assert data.table[["processes", "time_s", "file"]].to_numpy().tolist() == [
+        [2, 4, "runs/lu_2.out"],
+        [4, 2, "runs/lu_4.out"],
+        [16, 0.5, "runs/lu_16.out"],
+    ]
+    assert data.source == "runs (3 files)"
+    assert (dict(data.roles.parameters), data.roles.unit) == ({"p": "processes"}, "s")
+    assert data.observations().value.tolist() == [4, 2, 0.5]
+
+
+def test_parameters_from_names(folder):
+    latencies = OSU.split("\n\n")[0]
+    for processes in (2, 4, 8):
+        for network in ("ib", "tcp"):
+            (folder / f"osu_p{processes}_{network}_r1.txt").write_text(latencies)
+    data = perfcore.read("runs/*.txt", from_name="osu_p{p:int}_{network}_r{r}.txt")
+    assert dict(data.roles.parameters) == {"p": "p", "bytes": "bytes"}
+    assert data.roles.code == ("network", "test")
+    assert data.table["r"].unique().tolist() == [1]
+    assert len(data.observations()) == 3 * 2 * 2
+
+
+def test_parameters_that_grow_together_are_kept_where_the_user_names_them(folder):
+    for processes in (1, 2, 4):
+        (folder / f"p{processes}_n{100 * processes}.out").write_text(npb(processes, 1))
+    data = perfcore.read("runs", from_name="p{ranks:int}_n{n:int}.out")
+    assert dict(data.roles.parameters) == {"p": "ranks", "n": "n"}  # and not the file's own count of processes
+
+
+def test_names_of_folders(folder):
+    for size in (10, 200):
+        (folder / f"size_{size}").mkdir()
+        (folder / f"size_{size}" / "lu.out").write_text(npb(4, size))
+    data = perfcore.read("runs", from_name="size_{n}/*.out")
+    assert data.table[["n", "time_s"]].to_numpy().tolist() == [[10, 10], [200, 200]]
+    assert dict(data.roles.parameters) == {"p": "n"}
+
+
+def test_one_file_with_a_name(folder):
+    (folder / "lu_n12.out").write_text(npb(4, 2.5))
+    data = perfcore.read("runs/lu_n12.out", from_name="{code}_n{n:int}.out")
+    assert data.table[["code", "n"]].to_numpy().tolist() == [["lu", 12]]
+    assert (data.source, data.line(0)) == ("runs/lu_n12.out", 5)
+
+
+def test_a_series_of_profiles_is_told_by_its_folders(folder):
+    for x in (1, 20):
+        (folder / f"mm.x{x}y3.r1").mkdir()
+        (folder / f"mm.x{x}y3.r1" / "profile.cubex").write_bytes(cube())
+        (folder / f"mm.x{x}y3.r1" / "scorep.cfg").write_text("SCOREP_ENABLE_PROFILING=true\n")
+    data = perfcore.read("runs")
+    assert (dict(data.roles.parameters), data.roles.category) == ({"p": "x"}, ("callpath",))
+    assert data.table["x"].tolist() == [1, 1, 20, 20]
+
+
+class Notes(progress.Sink):
+    def __init__(self):
+        self.texts = []
+
+    def note(self, text):
+        self.texts.append(text)
+
+
+def test_files_of_no_known_format(folder):
+    (folder / "lu.out").write_text(npb(4, 2.5))
+    (folder / "README").write_text("how it was run\n")
+    (folder / "empty.out").write_text("")
+    notes = Notes()
+    with progress.show_with(notes):
+        assert len(perfcore.read("runs").table) == 1
+    assert notes.texts == ["runs: passed over, of no known format: runs/README, runs/empty.out"]
+    with pytest.raises(InputError, match=r"runs/README: not in a format that is known here"):
+        perfcore.read("runs/*")
+    (folder / "lu.out").unlink()
+    with pytest.raises(InputError, match=r"runs: holds no file that is known here \(runs/README, runs/empty.out\)"):
+        perfcore.read("runs")
+
+
+def test_files_of_several_formats_are_refused(folder):
+    (folder / "lu.out").write_text(npb(4, 2.5))
+    (folder / "a.json").write_text(HYPERFINE)
+    (folder / "b.json").write_text(HYPERFINE)
+    kinds = "2 of hyperfine such as runs/a.json, 1 of npb such as runs/lu.out"
+    with pytest.raises(InputError, match=f"runs: holds files of several formats: {kinds}; choose with --reader"):
+        perfcore.read("runs")
+    assert len(perfcore.read("runs", reader="hyperfine").table) == 6
+
+
+def test_files_that_cannot_be_put_together_are_refused(folder):
+    for name in ("a", "b"):
+        (folder / f"{name}.csv").write_text("time_ms,value\n0,1\n2,\n")
+    with pytest.raises(InputError, match=r"runs/a.csv: holds a UtilizationCurve; only measurements"):
+        perfcore.read("runs")
+    (folder / "a.csv").write_text("p,time_s\n1,2\n")
+    (folder / "b.csv").write_text("p,elapsed_ms\n1,2\n")
+    with pytest.raises(DataError, match="has the value 'time_s' and"):
+        perfcore.read("runs/*.csv")
+
+
+def test_names_that_do_not_fit_are_refused(folder):
+    (folder / "lu.out").write_text(npb(4, 2.5))
+    with pytest.raises(InputError, match=r"runs/lu.out: the name does not fit --from-name 'p\{p:int\}.out'"):
+        perfcore.read("runs", from_name="p{p:int}.out")
+    with pytest.raises(OptionError, match="has a column 'processes' already"):
+        perfcore.read("runs", from_name="{processes}.out")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("run.out", "there is no field in it"),
+        ("p{p}_{p}", "the field 'p' is there twice"),
+        ("p{p:long}", "the type 'long' makes no field"),
+        ("p{p", "the brace at 2"),
+        ("p{}", "the brace at 2"),
+        ("{a}{b}", "there is nothing between 'b' and the field before it"),
+    ],
+)
+def test_patterns_that_are_refused(text, message):
+    with pytest.raises(OptionError, match=message):
+        NamePattern(text)
+
+
+@given(
+    p=st.integers(0, 10**9),
+    x=st.floats(0, 1e9).map(lambda x: round(x, 3)),
+    word=st.text(st.characters(categories=["L"]), min_size=1, max_size=9),
+    literal=st.text(st.sampled_from(".+()[]^$|\\ -"), max_size=5),
+)
+def test_what_is_written_into_a_name_is_read_from_it(p, x, word, literal):
+    pattern = NamePattern(f"{literal}p{{p:int}}_{{x:float}}_{{word:str}}.out")
+    name = f"{literal}p{p}_{x}_{word}.out"
+    assert pattern.fields_of(f"/somewhere/{name}.gz") == {"p": p, "x": x, "word": word}
+    assert pattern.fields_of(name + "x") is None

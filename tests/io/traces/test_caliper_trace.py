@@ -1,0 +1,54 @@
+"""Caliper's event traces."""
+
+import pytest
+from trace_samples import CALIPER_TRACE
+
+import perfcore
+from perfcore.errors import InputError
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text=CALIPER_TRACE):
+        path = tmp_path / "trace.cali"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_the_innermost_region_counts(write):
+    trace = perfcore.read(write())
+    assert trace.locations == ("rank 0", "rank 1")
+    assert trace.busy_states == ("main",)
+    curve = trace.utilization()
+    assert curve.edges.tolist() == [1, 1.5, 2, 2.75, 4]
+    assert curve.heights.tolist() == [1, 2, 1, 2]
+
+
+def test_microseconds_of_older_versions(write):
+    older = CALIPER_TRACE.replace("time.offset.ns", "time.offset").replace("=2750=", "=2750.5=")
+    trace = perfcore.read(write(older))
+    assert trace.utilization().edges.tolist() == [1000, 1500, 2000, 2750.5, 4000]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("data=main=1500=1", "data=main=later=1", r":11: time 'later' is not a finite number"),
+        ("data=MPI_Barrier=2000=0", "data=MPI_Barrier=20=0", r":12: the time goes back from 1000 to 20 ns"),
+        ("attr=23=26=27,data=main=1500=1", "attr=24=26=27,data=main=1500=1", ":11: region 'main' ends, and none was"),
+        ("attr=24=26=27,data=main=4000=0", "attr=99=26=27,data=main=4000=0", ":14: no record of Caliper: KeyError"),
+        ("id=20,attr=10,data=276,parent=3", "id=20,attr=10,data=276,parent=20", ":2: node 20 is above itself"),
+    ],
+)
+def test_damage_is_said_with_its_line(write, old, new, problem):
+    assert old in CALIPER_TRACE
+    with pytest.raises(InputError, match=problem):
+        perfcore.read(write(CALIPER_TRACE.replace(old, new)), reader="caliper-trace")
+
+
+@pytest.mark.real_data
+def test_profiles_are_left_to_their_own_reader(real_data):
+    profile = perfcore.read(real_data / "traces" / "caliper" / "example-profile.cali")
+    assert isinstance(profile, perfcore.Measurements)

@@ -1,0 +1,189 @@
+"""Chrome's trace events: times to the nanosecond, streams and threads, names, and what is no such trace."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trace_samples import CHROME, KINETO
+
+import perfcore
+from perfcore.errors import InputError
+
+X = {"ph": "X", "pid": 1, "tid": 1, "name": "run", "cat": "cpu"}
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(document, **options):
+        path = tmp_path / "trace.json"
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return perfcore.read(path, reader="chrome", **options)
+
+    return read
+
+
+def pieces(trace):
+    return sorted(
+        (trace.locations[at], trace.states[state], start, end)
+        for at, state, start, end in zip(
+            trace.location, trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True
+        )
+    )
+
+
+def test_threads_with_nested_regions_and_names(read):
+    trace = read(CHROME)
+    main = "solver 7 / main 8"
+    assert pieces(trace) == [
+        (main, "MPI_Recv", 501, 2501),
+        (main, "step", 0, 501),
+        (main, "step", 2501, 4250),
+        ("solver 7 / thread 9", '},{"ph"', 500, 3500),
+    ]
+    assert set(trace.busy_states) == {"step", '},{"ph"'}
+    assert "times count from the first event, at 10.500 us" in trace.notes
+    assert "1 events of kind i passed over" in trace.notes
+
+
+def test_streams_of_gpus_compute_in_kernels(read):
+    trace = read(KINETO)
+    assert pieces(trace) == [
+        ("process 0 / thread 7", "Memcpy HtoD", 25_000, 30_000),
+        ("process 0 / thread 7", "gemm", 0, 20_000),
+    ]
+    assert trace.busy_states == ("gemm",)
+    assert "the array of events has no end: the tracer was stopped" in trace.notes
+    assert read(KINETO, busy="kernel,gpu_*").busy_states == ("gemm", "Memcpy HtoD")
+    assert read(KINETO, locations="threads").states == ("aten::mm",)
+    assert len(read(KINETO, locations="both").locations) == 2
+
+
+def test_waiting_regions_can_be_named(read):
+    events = [{**X, "ts": 0, "dur": 1}, {**X, "ts": 2, "dur": 1, "name": "My_wait"}]
+    assert read(events).busy_states == ("run", "My_wait")
+    assert read(events, waiting="my_*").busy_states == ("run",)
+
+
+# Decimal digits as tracers print them: microseconds with up to three decimals, from 1970 as well as from the start.
+times = st.integers(0, 2 * 10**18)
+
+
+@given(start=times, more=st.lists(st.integers(0, 10**9), min_size=1, max_size=4))
+def test_times_are_exact_to_the_nanosecond(tmp_path_factory, start, more):
+    path = tmp_path_factory.mktemp("exact") / "t.json"
+    starts = [start + 10**10 * place for place in range(len(more))]
+
+    def us(time):
+        return f"{time // 1000}.{time % 1000:03d}" if time % 1000 else str(time // 1000)
+
+    events = [
+        f'{{"ph":"X","pid":0,"tid":{place},"ts":{us(time)},"dur":{us(duration + 1)}}}'
+        for place, (time, duration) in enumerate(zip(starts, more, strict=True))
+    ]
+    path.write_text("[" + ",\n".join(events) + "]")
+    trace = perfcore.read(path, reader="chrome")
+    assert sorted(trace.start_ns.tolist()) == [time - start for time in starts]
+    assert (trace.end_ns - trace.start_ns).sum() == sum(more) + len(more)
+
+
+def test_begin_and_end_in_any_order_of_the_file(read):
+    rows = [
+        {"ph": "E", "pid": 1, "tid": 1, "ts": 9},
+        {"ph": "B", "pid": 1, "tid": 1, "ts": 5, "name": "inner"},
+        {"ph": "B", "pid": 1, "tid": 2, "ts": 6, "name": "open"},
+        {"ph": "B", "pid": 1, "tid": 1, "ts": 1, "name": "outer"},
+        {"ph": "E", "pid": 1, "tid": 1, "ts": 7},
+        {"ph": "E", "pid": 1, "tid": 3, "ts": 8},
+        {"ph": "E", "pid": 1, "tid": 3, "ts": 8},
+        {"ph": "X", "pid": 1, "tid": 2, "ts": 7, "dur": 1, "name": "whole"},
+    ]
+    trace = read(rows)
+    one = "process 1 / thread 1"
+    assert [row[1:] for row in pieces(trace) if row[0] == one] == [
+        ("inner", 4000, 6000),
+        ("outer", 0, 4000),
+        ("outer", 6000, 8000),
+    ]
+    # Two ends alone, and a beginning alone, which lasts until the last begin or end of its thread.
+    assert "3 begin or end events without the other one" in trace.notes
+
+
+def test_many_names_are_not_kept(read, monkeypatch):
+    monkeypatch.setattr("perf_io.traces.trace_events._MOST_NAMES", 3)
+    rows = [{**X, "name": f"step {place}", "ts": 10 * place, "dur": 5} for place in range(9)]
+    trace = read(rows)
+    assert trace.states == ("step 0", "step 1", "step 2", "(more names)")
+    assert trace.utilization().integral == 45
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ('{"traceEvents": [\n{"ph": "X", "ts": 1, "dur": 1},\n{"ph": "X", "ts": x}]}', r":3: is no JSON: .*invalid"),
+        (
+            '{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", "ts": "1"}]}',
+            r":3: an element is not as expected: expected `int \| float`, got `str` in 'ts'",
+        ),
+        ('{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", ', r":3: the file ends within 'traceEvents'"),
+        ('[{"ph": "X", "dur": 1}]', "no time 'ts'"),
+        ('[{"ph": "X", "ts": 1e300, "dur": 1}]', "beyond 64 bits of nanoseconds"),
+        ('[{"ph": "X", "ts": 3, "dur": -1}]', "a duration is negative"),
+        ('[{"ph": "i", "ts": 3}]', "no events of threads that last"),
+        ('{"a": {"traceEvents": [{"ph": "X"}]}}', "no JSON object that has one called 'traceEvents'"),
+        ('[{"ph": "X", "a": ' + "[" * 100_000 + "]" * 100_000 + "}]", "nested too deeply"),
+        ("[" * 100_000, "an element is not as expected: expected `object`, got `array`"),
+        ("hello", "no JSON array of objects"),
+        ('[{"ph": "X"}]]', "no time 'ts'|is no JSON"),
+        ('{"a": ["' + '\\"traceEvents\\": [' * 200 + '"], "traceEvents": []}', "no events of threads that last"),
+        ('{"a": {' + '"traceEvents": [1], ' * 200, "no JSON object that has one called 'traceEvents'"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(read, document, problem):
+    with pytest.raises(InputError, match=problem):
+        read(document)
+
+
+@pytest.mark.real_data
+def test_pytorch_on_one_gpu(real_data):
+    # An independent parser counted 15,462 changes and a mean of 0.061 of 6 streams. It counts copies and memory sets as
+    # busy, and a stream as two where it ran two things at once, which happens once.
+    path = real_data / "traces" / "chrome" / "rank0.json.gz"
+    work = {"kernel", "gpu_memcpy", "gpu_memset"}
+    events = [row for row in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"] if row.get("cat") in work]
+    first = min(row["ts"] for row in events)
+    moments = np.unique([[row["ts"], row["ts"] + row["dur"]] for row in events])
+    starts, ends = np.sort([[row["ts"], row["ts"] + row["dur"]] for row in events], axis=0).T
+    level = np.searchsorted(starts, moments, "right") - np.searchsorted(ends, moments, "right")
+    assert np.count_nonzero(np.diff(level)) + 1 == 15_462
+    streams = sorted({(row["pid"], row["tid"]) for row in events})
+
+    def busy(categories):
+        """How many streams do something, at each moment."""
+        total = np.zeros(len(moments), int)
+        for stream in streams:
+            mine = [row for row in events if (row["pid"], row["tid"]) == stream and row["cat"] in categories]
+            starts, ends = np.sort(np.reshape([[row["ts"], row["ts"] + row["dur"]] for row in mine], (-1, 2)), axis=0).T
+            total += np.searchsorted(starts, moments, "right") > np.searchsorted(ends, moments, "right")
+        return total
+
+    curve = perfcore.read(path, busy="kernel,gpu_*").utilization()
+    assert len(streams) == 6
+    assert curve.n_steps == np.count_nonzero(np.diff(busy(work))) == 15_459
+    assert curve.mean / 6 == pytest.approx(0.061, abs=5e-4)
+    assert curve.edges[0] == 0
+    assert curve.edges[-1] == moments[-1] - first
+    kernels = perfcore.read(path).utilization()
+    # Where a copy begins before a kernel ends, as it once does, the copy counts, which began last.
+    alone = busy(work) - busy(work - {"kernel"})
+    assert kernels.integral == np.diff(moments) @ alone[:-1]
+
+
+@pytest.mark.real_data
+def test_small_real_traces(real_data):
+    flows = perfcore.read(real_data / "traces" / "chrome" / "perfetto_flow_events_json_v1.json")
+    assert flows.n_intervals == 5
+    streams = perfcore.read(real_data / "traces" / "chrome" / "event_sync_trace.json.gz")
+    assert all("stream" in name for name in streams.locations)

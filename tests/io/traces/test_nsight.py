@@ -1,0 +1,74 @@
+"""Nsight Systems: streams, threads, and databases that are damaged or something else."""
+
+import sqlite3
+
+import pytest
+from trace_samples import nsight
+
+import perfcore
+from perfcore.errors import InputError
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(rows=""):
+        path = tmp_path / "report.sqlite"
+        path.write_bytes(nsight(rows))
+        return path
+
+    return write
+
+
+def test_streams_compute_in_kernels(write):
+    trace = perfcore.read(write())
+    assert trace.locations == ("GPU 0 / stream 7", "GPU 0 / stream 13")
+    assert (trace.states, trace.busy_states) == (("gemm", "copy"), ("gemm",))
+    curve = trace.utilization()
+    assert curve.edges.tolist() == [1, 3, 4, 5, 6.5]
+    assert curve.heights.tolist() == [1, 2, 1, 0]
+
+
+def test_threads_wait_where_they_synchronize(write):
+    trace = perfcore.read(write(), locations="threads")
+    assert trace.locations == ("process 12 / thread 34",)
+    assert set(trace.busy_states) == {"step", "cudaLaunchKernel"}
+    # The range lasts from 0.1 to 7 us, and the wait within it from 0.8 to 6.5 us.
+    assert trace.utilization().integral == pytest.approx(6.9 - 5.7)
+    assert perfcore.read(write(), locations="threads", waiting="none").utilization().integral == pytest.approx(6.9)
+    assert len(perfcore.read(write(), locations="both").locations) == 3
+
+
+def test_a_report_without_gpus_has_its_threads(write):
+    path = write("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;")
+    assert perfcore.read(path).locations == ("process 12 / thread 34",)
+    with pytest.raises(InputError, match="contains no kernels; export the report again with them"):
+        perfcore.read(path, locations="streams")
+
+
+def test_older_exports_without_names(write):
+    path = write("DROP TABLE StringIds;")
+    assert perfcore.read(path).states == ("(unnamed)", "copy")
+
+
+@pytest.mark.parametrize("row", ["9000, 8000", "'x', 9000", "0, 9223372036854775807"])
+def test_rows_without_times_are_refused_with_their_number(write, row):
+    path = write(f"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({row}, 0, 1, 7, 1, 0, 1, 1, NULL);")
+    with pytest.raises(InputError, match=r":3: CUPTI_ACTIVITY_KIND_KERNEL has a row from"):
+        perfcore.read(path)
+
+
+def test_a_view_in_place_of_a_table_is_not_run(tmp_path):
+    path = tmp_path / "trick.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT load_extension('x') AS start")
+    connection.close()
+    with pytest.raises(InputError, match="contains no CUDA calls and NVTX ranges"):
+        perfcore.read(path, reader="nsight")
+
+
+def test_damage_is_one_line(write):
+    path = write()
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    with pytest.raises(InputError, match="is no SQLite database of Nsight Systems, or damaged"):
+        perfcore.read(path)

@@ -1,0 +1,160 @@
+"""OTF2: regions, gaps, archives, what is missing, and writing."""
+
+import re
+
+import numpy as np
+import pytest
+from trace_samples import otf2_files, tarred
+
+otf2 = pytest.importorskip("otf2")
+
+import perfcore  # noqa: E402
+from perf_io.traces.otf2_writing import write_files  # noqa: E402
+from perfcore import Trace  # noqa: E402
+from perfcore.errors import InputError, OptionError  # noqa: E402
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, content in otf2_files().items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return tmp_path / "run"
+
+
+def test_the_innermost_region_counts(folder):
+    trace = perfcore.read(folder / "traces.otf2")
+    assert trace.locations == ("Rank 0", "Rank 1")
+    assert trace.busy_states == ("main",)
+    curve = trace.utilization()
+    assert curve.edges.tolist() == [0, 3, 4, 5, 9]
+    assert curve.heights.tolist() == [2, 1, 0, 2]
+    assert perfcore.read(folder / "traces.otf2", waiting="main").busy_states == ("MPI_Recv",)
+
+
+def test_an_archive_is_the_same(folder, tmp_path):
+    path = tmp_path / "run.tar"
+    path.write_bytes(tarred(otf2_files()))
+    packed, files = perfcore.read(path), perfcore.read(folder / "traces.otf2")
+    assert packed.utilization().edges.tolist() == files.utilization().edges.tolist()
+    assert packed.states == files.states
+
+
+def test_missing_files_are_named(folder):
+    (folder / "traces" / "1.evt").unlink()
+    assert perfcore.read(folder / "traces.otf2").locations == ("Rank 0",)
+    (folder / "traces.def").unlink()
+    with pytest.raises(InputError, match=r"the definitions 'traces\.def' are missing"):
+        perfcore.read(folder / "traces.otf2")
+
+
+def test_damage_is_one_line_and_nothing_is_printed(folder, capfd):
+    """OTF2's library reads whole chunks, and behind a cut goes on in memory that may hold what it read before.
+
+    So in rare cases a cut is not seen, and then nothing is missing.
+    """
+    whole = perfcore.read(folder / "traces.otf2").utilization()
+    events = folder / "traces" / "0.evt"
+    content = events.read_bytes()
+    lengths = range(1, len(content), 7)
+    refused = []
+    for length in lengths:
+        events.write_bytes(content[:length])
+        try:
+            found = perfcore.read(folder / "traces.otf2").utilization()
+        except InputError as error:
+            refused.append(str(error))
+        else:
+            assert found.edges.tolist() == whole.edges.tolist()
+    known = re.compile(r"the library of OTF2 cannot|cannot be opened|of 4 events; its")
+    assert all(known.search(line) for line in refused)
+    assert len(refused) >= len(lengths) - 2
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_leave_without_an_enter_is_refused(tmp_path):
+    with otf2.writer.open(str(tmp_path / "run"), timer_resolution=10) as writer:
+        machine = writer.definitions.system_tree_node("m")
+        region = writer.definitions.region("main")
+        group = writer.definitions.location_group("Rank 0", system_tree_parent=machine)
+        events = writer.event_writer("thread", group=group)
+        events.enter(0, region)
+        events.leave(1, region)
+        events.leave(2, region)
+    with pytest.raises(InputError, match=r":3: 'Rank 0' leaves a region that it has not entered"):
+        perfcore.read(tmp_path / "run" / "traces.otf2")
+
+
+def test_what_is_written_reads_back_with_its_gaps(tmp_path):
+    trace = Trace(
+        [0, 0, 1], [0, 1, 0], [1_000, 5_000, 2_500], [4_001, 6_000, 9_999], ["a", "b"], ["run", "MPI_Wait"],
+        span_ns=(500, 12_000),
+    )  # fmt: skip
+    perfcore.write(trace, tmp_path / "run.otf2.tar")
+    for path in (tmp_path / "run.otf2.tar", write_files(trace, tmp_path / "folder")):
+        again = perfcore.read(path)
+        assert (again.start_ns + 500).tolist() == trace.start_ns.tolist()
+        assert (again.end_ns + 500).tolist() == trace.end_ns.tolist()
+        assert again.states == trace.states
+        assert again.locations == trace.locations
+        assert again.span_ns == (0, 11_500)
+        assert again.utilization(busy=["run"]).heights.tolist() == trace.utilization(busy=["run"]).heights.tolist()
+
+
+def test_one_file_cannot_hold_several(tmp_path):
+    trace = Trace([0], [0], [0], [5], ["a"], ["run"])
+    with pytest.raises(OptionError, match=r"end its name in \.otf2\.tar"):
+        perfcore.write(trace, tmp_path / "run.otf2")
+    with pytest.raises(OptionError, match="OTF2 holds traces"):
+        perfcore.write(trace.utilization(), tmp_path / "run.tar")
+
+
+def changes(path, unit_ns):
+    """Changes of the number of ranks outside of MPI, each until its last call, by the library's merged reader."""
+    found = []
+    with otf2.reader.open(str(path)) as reader:
+        clock = reader.definitions.clock_properties
+        inside, since = {}, {}
+        for location, event in reader.events:
+            if not isinstance(event, (otf2.events.Enter, otf2.events.Leave)):
+                continue
+            ticks = event.time - clock.global_offset
+            time = round(ticks * 1e9 / clock.timer_resolution) if unit_ns else ticks
+            stack = inside.setdefault(location, [])
+            if isinstance(event, otf2.events.Enter):
+                if event.region.name.startswith("MPI_") and location in since:
+                    found += [(since.pop(location), 1), (time, -1)]
+                stack.append(event.region.name)
+                if not event.region.name.startswith("MPI_"):
+                    since.setdefault(location, time)
+            elif stack.pop().startswith("MPI_"):
+                since[location] = time
+    times, steps = np.array(sorted(found)).T
+    moments = np.unique(times)
+    level = np.cumsum(steps)[np.searchsorted(times, moments, "right") - 1]
+    return 1 + np.count_nonzero(np.diff(level))
+
+
+@pytest.mark.real_data
+def test_ten_ranks(real_data):
+    path = real_data / "traces" / "otf2" / "sst-10rank" / "traces.otf2"
+    # An independent parser: 13,990 changes and 0.001 of 10. Its times are ticks of half a nanosecond.
+    assert changes(path, unit_ns=False) == 13_990
+    curve = perfcore.read(path).utilization()
+    # No rank computes when the trace begins and when it ends: one step more than changes.
+    assert curve.n_steps == changes(path, unit_ns=True) + 1
+    assert curve.mean / 10 == pytest.approx(0.001, abs=5e-4)
+
+
+@pytest.mark.real_data
+def test_ping_pong(real_data):
+    path = real_data / "traces" / "otf2" / "ping-pong-otf2" / "traces.otf2"
+    # An independent parser: 80 changes and 0.013 of 2; it counts the time until a rank's last call of MPI.
+    assert changes(path, unit_ns=True) == 80
+    trace = perfcore.read(path)
+    curve = trace.utilization()
+    # Here both ranks also leave MPI_Finalize and then main; and one step more than changes, as above.
+    assert curve.n_steps == 80 + 2 * 2 + 1
+    assert curve.mean / 2 == pytest.approx(0.013, abs=5e-4)
+    assert trace.locations == ("MPI Rank 0", "MPI Rank 1")

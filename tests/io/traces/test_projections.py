@@ -1,0 +1,88 @@
+"""Projections: entry methods, idle times, several logs, and what is missing."""
+
+import gzip
+
+import pytest
+from trace_samples import PROJECTIONS_LOGS, PROJECTIONS_STS
+
+import perfcore
+from perfcore.errors import InputError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "cell.sts").write_text(PROJECTIONS_STS)
+    for processor, log in enumerate(PROJECTIONS_LOGS):
+        (tmp_path / f"cell.{processor}.log").write_text(log)
+    return tmp_path
+
+
+def test_processors_compute_in_entry_methods(folder):
+    trace = perfcore.read(folder / "cell.sts")
+    assert trace.locations == ("PE 0", "PE 1")
+    main, compute = "Main::Main(CkArgMsg* impl_msg)", "Cell::compute(int step, double dt)"
+    assert trace.states == ("scheduler", "idle", main, compute)
+    assert trace.busy_states == (main, compute)
+    curve = trace.utilization()
+    assert curve.edges.tolist() == [100, 110, 130, 150, 170, 200]
+    assert curve.heights.tolist() == [0, 1, 2, 1, 0]
+    assert trace.utilization(busy=["idle"]).integral == 40
+    assert "1 records of type 1 passed over" in trace.notes
+
+
+def test_compressed_logs_and_missing_ones(folder):
+    plain = folder / "cell.0.log"
+    (folder / "cell.0.log.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
+    (folder / "cell.1.log").unlink()
+    trace = perfcore.read(folder / "cell.sts")
+    assert trace.locations == ("PE 0",)
+    assert "logs of 1 of 2 processors are missing" in trace.notes
+    (folder / "cell.0.log.gz").unlink()
+    with pytest.raises(InputError, match=r"there is no log of a processor beside it, such as cell\.0\.log"):
+        perfcore.read(folder / "cell.sts")
+
+
+def test_an_entry_method_that_ends_twice_is_noted(folder):
+    log = folder / "cell.0.log"
+    log.write_text(log.read_text().replace("14 150 0\n", "3 0 0 150 16 0 0\n14 150 0\n"))
+    trace = perfcore.read(folder / "cell.sts")
+    assert "1 ends of type 3 without a begin" in trace.notes
+    assert trace.utilization().heights.tolist() == [0, 1, 2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("2 4 0 110", "2 4 9 110", r"\(cell\.0\.log\):3: entry '9' is not defined in cell\.sts"),
+        ("2 4 0 110 16 0 104", "2 4 0", r":3: record of type 2 has 3 fields; it is cut short"),
+        ("14 150 0", "14 1x0 0", r":6: time '1x0' is not a finite number"),
+        ("14 150 0", "14 90 0", r":6: the time goes back from 150000 to 90000 ns"),
+        ("14 150 0", "idle 150 0", r":6: 'idle' is no type of a record"),
+        ("PROJECTIONS-RECORD", "PROJECTIONS-RECORD DELTA", r":1: does not begin with PROJECTIONS-RECORD"),
+    ],
+)
+def test_damaged_logs_are_refused_with_their_line(folder, old, new, problem):
+    log = folder / "cell.0.log"
+    log.write_text(log.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match=problem):
+        perfcore.read(folder / "cell.sts")
+
+
+def test_definitions_are_checked(folder):
+    sts = folder / "cell.sts"
+    sts.write_text(PROJECTIONS_STS.replace("PROCESSORS 2", "PROCESSORS many"))
+    with pytest.raises(InputError, match=r"cell\.sts:3: 'many' processors"):
+        perfcore.read(sts)
+    with pytest.raises(InputError, match=r"name the \.sts file"):
+        perfcore.read(folder / "cell.0.log", reader="projections")
+
+
+@pytest.mark.real_data
+def test_hello_of_charm(real_data):
+    trace = perfcore.read(real_data / "traces" / "projections" / "charm-hello" / "hello.sts")
+    curve = trace.utilization()
+    # An independent parser: 82 changes, 0.096 of 4; nobody computes when the run begins: one step more than changes.
+    assert curve.n_steps == 82 + 1
+    assert curve.mean / 4 == pytest.approx(0.096, abs=5e-4)
+    assert "Hello::SayHi(int hiNo)" in trace.busy_states

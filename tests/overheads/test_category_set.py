@@ -1,0 +1,172 @@
+"""Files of categories: what is read, and what each mistake is told as."""
+
+import pytest
+
+from perfcore import Trace
+from perfcore.errors import DataError, InputError, OptionError, UnknownNameError
+from perfcore.overheads import read_categories
+from perfcore.overheads.state_classes import NO_STATE, classify
+
+GOOD = """
+[classes]
+computing = ["run"]
+idle = []
+[[category]]
+name = "work"
+of = "computing"
+[[category]]
+name = "rest"
+of = ["idle"]
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def make(text):
+        path = tmp_path / "own.toml"
+        path.write_text(text)
+        return read_categories(path)
+
+    return make
+
+
+def states(*names, busy=None):
+    return Trace([0] * len(names), range(len(names)), range(len(names)), range(1, len(names) + 1), ["a"], names,
+                 busy_states=busy)  # fmt: skip
+
+
+def classes(trace, rules=None, **own):
+    found = classify(trace, rules or read_categories(), own)
+    return {state: found.classes[k] for state, k in zip(found.states, found.class_of, strict=True)}
+
+
+def test_a_set_of_ones_own(read):
+    rules = read(GOOD)
+    assert [category.name for category in rules.categories] == ["work", "rest"]
+    assert rules.needs == ()
+    assert read(GOOD + 'when = "computing > 0"').needs == ("computing",)
+
+
+def test_the_standard_set_has_the_papers_categories():
+    """Crovella and LeBlanc: the five losses and pure computation."""
+    names = {category.name for category in read_categories().categories}
+    assert names >= {
+        *("pure computation", "load imbalance", "insufficient parallelism"),
+        *("synchronization loss", "communication loss", "resource contention"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("state", "name"),
+    [
+        ("Running", "computing"),
+        ("Waiting a message", "waiting"),
+        ("Bloking Send", "communicating"),  # as Extrae spells it
+        ("Wait/WaitAll", "waiting"),
+        ("Scheduling and Fork/Join", "runtime"),
+        ("MPI_Barrier", "synchronizing"),
+        ("MPI_Waitall", "waiting"),
+        ("MPI_Isend", "communicating"),
+        ("MPI_Finalize", "runtime"),
+        ("Sleeping", "idle"),
+        ("PushingOutput", "communicating"),
+        ("lapack_gemqrt", "computing"),
+        ("State 15", "other"),
+    ],
+)
+def test_common_states_have_a_class(state, name):
+    assert classes(states("run", state))[state] == name
+
+
+def test_a_state_of_no_name_is_idle():
+    assert classes(states("run"))[NO_STATE] == "idle"
+
+
+def test_names_go_before_patterns_and_long_patterns_before_short_ones(read):
+    rules = read(GOOD.replace('["run"]', '["MPI_B*", "lock", "run"]').replace("idle = []", 'idle = ["MPI_*", "loc?"]'))
+    found = classes(states("MPI_Barrier", "MPI_Send", "lock", "loco"), rules)
+    assert list(found.values())[:4] == ["computing", "idle", "computing", "idle"]
+
+
+def test_own_classes_go_before_the_set():
+    found = classes(states("run", "lock", "locked"), contending=["lock*"])
+    assert found["lock"] == found["locked"] == "contending"
+    with pytest.raises(UnknownNameError, match=r"unknown class 'contention'"):
+        classes(states("run"), contention=["run"])
+    with pytest.raises(OptionError, match="'lok' matches no state of trace: 'run'"):
+        classes(states("run"), contending=["lok"])
+
+
+def test_states_in_no_class_are_named_with_time_and_first_moment():
+    trace = Trace([0, 0, 1], [0, 1, 1], [10, 30, 20], [30, 90, 25], ["a", "b"], ["run", "mystery"], busy_states=["run"])
+    with pytest.raises(DataError, match=r"1 of its states is in no class: 'mystery' \(65 ns, first at 20 ns\); say wh"):
+        classify(trace, read_categories())
+
+
+def test_a_state_in_two_classes(read):
+    rules = read(GOOD.replace('["run"]', '["lock*", "run"]').replace("idle = []", 'idle = ["*lock"]'))
+    with pytest.raises(DataError, match="state 'locklock' is in two classes, computing and idle"):
+        classes(states("run", "locklock"), rules)
+
+
+def test_what_a_trace_must_have():
+    with pytest.raises(DataError, match=r"no state of the trace is in 'computing', which .* --class computing=STATE"):
+        classes(states("idle", "lock"))
+
+
+def test_counts_that_count_nothing(read):
+    text = GOOD + 'when = "locks > 0"\n[counts]\nlocks = ["spin"]'
+    with pytest.raises(DataError, match=r"in 'locks', .*correct counts\.locks in .*own\.toml"):
+        classes(states("run"), read(text))
+    assert classes(states("run"), read("needs = []" + text))["run"] == "computing"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("[classes]", "[clases]"), "own.toml: object missing required field `classes`|unknown field `clases`"),
+        (('name = "work"', ""), r"category\[0\]|category"),
+        (('of = "computing"', 'of = "computng"'), r"category\[0\]\.of: unknown class 'computng': did you mean 'comput"),
+        (('name = "work"', 'name = "rest"'), "category: two are named 'rest'"),
+        (("idle = []", 'idle = []\n"two words" = ["x"]'), "classes.two words: a name of letters, digits and _"),
+        (("idle = []", "idle = []\nready = []"), "classes.ready: the name has a meaning already"),
+        (("idle = []", 'idle = []\n[counts]\nidle = ["x"]'), "counts.idle: the name has a meaning already"),
+        (("idle = []", "idle = 3"), "classes"),
+        (("[classes]", 'without_state = "none"\n[classes]'), "without_state: unknown class 'none'"),
+        (("[classes]", 'needs = ["locks"]\n[classes]'), "needs: unknown class or count 'locks'"),
+        (("[classes]", "[classes"), "own.toml: not TOML"),
+        (('of = "computing"', 'of = "computing"\nwhen = "computing >"'), r"category\[0\]\.when: formula 'computing >'"),
+        (
+            ('of = "computing"', "of = \"computing\"\nwhen = \"__import__('os').system('true')\""),
+            r"category\[0\]\.when: formula",
+        ),
+        (('of = "computing"', 'of = "computing"\nwhen = "lambda: 1"'), r"category\[0\]\.when: formula"),
+    ],
+)
+def test_mistakes_name_file_and_key(read, change, message):
+    assert change[0] in GOOD
+    with pytest.raises(InputError, match=message) as error:
+        read(GOOD.replace(*change))
+    assert "own.toml: " in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_no_categories_and_too_many(read):
+    with pytest.raises(InputError, match="there is none"):
+        read("category = []\n[classes]\nidle = []")
+    many = "".join(f'[[category]]\nname = "c{k}"\nof = "idle"\n' for k in range(63))
+    with pytest.raises(InputError, match="63 are defined; at most 62"):
+        read(f"[classes]\nidle = []\n{many}")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="there is no such file; `perf overheads --print-categories`"):
+        read_categories(tmp_path / "none.toml")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_categories(tmp_path)
+
+
+def test_work_exists_needs_a_class_of_computing_states(read):
+    rules = read('[classes]\nidle = ["run"]\n[[category]]\nname = "rest"\nof = "idle"\nwhen = "work_exists"\n')
+    with pytest.raises(DataError, match="work_exists needs a class 'computing'"):
+        classes(states("run"), rules)

@@ -1,0 +1,179 @@
+"""What is made of cycles: efficiencies, tables, plain data, pictures, and tables of several runs."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perfcore import Trace
+from perfcore.errors import DataError, OptionError
+from perfcore.overheads import efficiencies, phase_edges, profile_overheads, read_categories, stacked
+
+
+@pytest.fixture
+def profile():
+    """Two locations for 100 ns; the first computes 60 and sends 10, the second computes 80 and sends 20."""
+    trace = Trace(
+        [0, 0, 0, 1, 1],
+        [0, 1, 2, 0, 1],
+        [0, 60, 70, 0, 80],
+        [60, 70, 100, 80, 100],
+        ["rank 0", "rank 1"],
+        ["Running", "Immediate Send", "Waiting a message"],
+        source="run.prv",
+    )
+    return profile_overheads(trace, phase_edges_ns=[0, 50, 100])
+
+
+def test_efficiencies_by_their_definitions(profile):
+    """POP: load balance 70/80; communication 80/100; without transfers 90 by the first and 80 by the second."""
+    found = profile.efficiencies()
+    assert found.load_balance == pytest.approx([70 / 80])
+    assert found.communication == pytest.approx([80 / 100])
+    assert found.parallel == pytest.approx([70 / 100])
+    assert found.transfer == pytest.approx([90 / 100])
+    assert found.serialisation == pytest.approx([80 / 90])
+    assert found.serialisation * found.transfer == pytest.approx(found.communication)
+
+
+def test_efficiencies_of_phases(profile):
+    found = profile.efficiencies(by_phase=True)
+    assert found.load_balance == pytest.approx([1.0, 20 / 30])
+    assert found.communication == pytest.approx([1.0, 30 / 50])
+    assert found.transfer == pytest.approx([1.0, 40 / 50])
+
+
+def test_efficiencies_stay_within_their_bounds():
+    """Also where computation and transfers fill the time of every location."""
+    rng = np.random.default_rng(4)
+    elapsed = 1000
+    computing = rng.integers(1, elapsed, (7, 50))
+    sending = rng.integers(0, elapsed - computing + 1)
+    found = efficiencies(computing, sending, np.full(50, elapsed))
+    for values in (found.load_balance, found.communication, found.serialisation, found.transfer, found.parallel):
+        assert ((values > 0) & (values <= 1)).all()
+    assert found.parallel == pytest.approx(computing.mean(axis=0) / elapsed)
+
+
+def test_efficiencies_where_they_are_not_defined():
+    idle = np.zeros((2, 1), dtype=np.int64)
+    assert np.isnan(efficiencies(idle, None, [5]).load_balance).all()
+    with pytest.raises(DataError, match="has no duration"):
+        efficiencies(idle, None, [0])
+
+
+def test_transfers_that_the_trace_does_not_tell():
+    """A state of that class that never lasts tells nothing."""
+    trace = Trace([0, 0, 0], [0, 1, 2], [0, 5, 5], [5, 5, 9], ["0"], ["computing", "send", "recv"])
+    profile = profile_overheads(trace)
+    assert profile.efficiencies().transfer is None
+    title, _, rows = profile.tables()[-1]
+    assert "no state of the trace tells transfers of data from waiting" in title
+    assert rows[0][-2:] == ["-", "-"]
+
+
+def test_a_set_without_computing_states_has_no_efficiencies(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('computing_states = "all"\nwithout_state = "all"\n[classes]\nall = []\n'
+                   '[[category]]\nname = "everything"\nof = "all"\n')  # fmt: skip
+    profile = profile_overheads(Trace([0], [0], [0], [9], ["0"], ["f"]), read_categories(own))
+    assert profile.efficiencies() is None
+    assert len(profile.tables()) == 1
+    assert profile.to_dict()["efficiencies"] == {"run": None, "phases": None}
+
+
+def test_tables_leave_out_what_is_never_lost(profile):
+    by_category, by_location, _ = profile.tables("location")
+    assert [row[0] for row in by_category[2]][-1] == "sum"
+    assert by_category[2][-1][1] == "200 ns"
+    assert len(by_category[2]) == len(profile.categories) + 1
+    assert by_location[1] == ["location", "pure computation", "communication loss"]
+    assert by_location[2] == [["rank 0", "60.00%", "40.00%"], ["rank 1", "80.00%", "20.00%"]]
+    by_phase = profile.tables("phase")[1]
+    assert by_phase[2][1] == ["2", "50 ns", "50 ns", "40.00%", "60.00%"]
+
+
+def test_plain_data_keeps_every_nanosecond(profile):
+    content = json.loads(json.dumps(profile.to_dict()))
+    cycles = [np.sum(entry["by_location_by_phase_ns"]) for entry in content["categories"]]
+    assert sum(cycles) == 2 * content["elapsed_ns"] == 200
+    assert content["classes"]["waiting"] == ["Waiting a message"]
+    assert content["efficiencies"]["run"][0]["parallel"] == pytest.approx(0.7)
+
+
+def test_runs_stack_into_measurements(profile):
+    one = profile_overheads(Trace([0], [0], [0], [400], ["0"], ["run"], source="one.prv"))
+    table = stacked([one, profile], {"n": [512]})
+    whole = table.groupby("p")["all_locations_ns"].sum()
+    assert whole.to_dict() == {1: 400, 2: 200}
+    # The mean over locations sums to the elapsed time.
+    assert table.groupby("p")["time_s"].sum().to_dict() == pytest.approx({1: 400e-9, 2: 100e-9})
+    assert (table["n"] == 512).all()
+    assert table.columns.tolist() == ["p", "n", "phase", "category", "time_s", "all_locations_ns"]
+    assert "phase" not in stacked([one])
+    data = perfcore.Measurements(table, ["p", "n", "phase"])
+    assert (data.roles.value, data.roles.unit) == ("time_s", "s")
+
+
+def test_settings_of_runs(profile):
+    assert stacked([profile, profile], {"p": [4, 8]})["p"].unique().tolist() == [4, 8]
+    with pytest.raises(OptionError, match="--set p: 3 values for 2 traces"):
+        stacked([profile, profile], {"p": [1, 2, 3]})
+    with pytest.raises(OptionError, match="--set category: the table has a column of this name"):
+        stacked([profile], {"category": [1]})
+
+
+def test_runs_of_different_sets_do_not_stack(profile, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[classes]\nidle = ["*"]\n[[category]]\nname = "everything"\nof = "idle"\n')
+    other = profile_overheads(Trace([0], [0], [0], [9], ["0"], ["f"], source="f.prv"), read_categories(own))
+    with pytest.raises(DataError, match=r"f\.prv has other categories than run\.prv"):
+        stacked([profile, other])
+
+
+def test_phases_of_a_trace_are_whole_nanoseconds():
+    """Levels 1, 2 and 1 change at 10.001 and 20.002 us."""
+    trace = Trace([0, 1], [0, 0], [0, 10_001], [30_000, 20_002], ["a", "b"], ["run"], time_unit="us")
+    assert phase_edges(trace, 3, degree="0") == [0, 10_001, 20_002, 30_000]
+    # By the states that are asked for: `b` alone.
+    trace = Trace([0, 1], [0, 1], [0, 10_001], [30_000, 20_002], ["a", "b"], ["run", "spin"], time_unit="us")
+    edges = phase_edges(trace, 2, degree="0", busy=["run", "spin"])
+    assert edges[0] == 0
+    assert edges[-1] == 30_000
+
+
+@pytest.mark.parametrize("n_locations", [1, 40, 300])
+def test_pictures_cover_all_locations(n_locations):
+    """Areas reach the number of locations at every time, and bars one hundred per cent."""
+    from matplotlib.figure import Figure
+
+    location = np.repeat(np.arange(n_locations), 2)
+    state = np.tile([0, 1], n_locations)
+    start = np.tile([0, 70], n_locations) + np.where(state == 1, location % 20, 0)
+    end = np.where(state == 0, 70 + location % 20, 100)
+    profile = profile_overheads(
+        Trace(location, state, start, end, [f"cpu{k}" for k in range(n_locations)], ["run", "lock"], span_ns=(0, 120)),
+        phase_edges_ns=[0, 60, 120],
+    )
+    figure = Figure(layout="constrained")
+    profile.draw(figure)
+    over_time, by_location = figure.axes
+    tops = [patch.get_data().values for patch in over_time.patches]
+    assert tops[-1] == pytest.approx(np.full(120, n_locations))
+    for lower, upper in itertools.pairwise(tops):
+        assert (upper >= lower - 1e-9).all()
+    ends: dict[float, float] = {}
+    for bar in by_location.patches:
+        middle = bar.get_y() + bar.get_height() / 2
+        ends[middle] = max(ends.get(middle, 0.0), bar.get_x() + bar.get_width())
+    assert len(ends) == min(n_locations, 64)
+    assert list(ends.values()) == pytest.approx([100.0] * len(ends))
+
+
+def test_measurements_of_runs_can_be_read_back(profile, tmp_path):
+    path = tmp_path / "lost.csv"
+    stacked([profile]).to_csv(path, index=False)
+    pd.testing.assert_frame_equal(pd.read_csv(path), stacked([profile]))

@@ -1,0 +1,150 @@
+"""Small traces of the formats of tracing tools, by the reader that they are for: file name and content."""
+
+import io
+import sqlite3
+import tarfile
+import tempfile
+from pathlib import Path
+
+CHROME = """\
+{"displayTimeUnit": "ns", "otherData": {"traceEvents": [1]}, "traceEvents": [
+  {"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "solver"}},
+  {"ph": "M", "name": "thread_name", "pid": 7, "tid": 8, "args": {"name": "main"}},
+  {"ph": "X", "name": "step", "cat": "cpu", "pid": 7, "tid": 8, "ts": 10.5, "dur": 4.25, "args": {"at": [{}, {}]}},
+  {"ph": "X", "name": "MPI_Recv", "cat": "cpu", "pid": 7, "tid": 8, "ts": 11.001, "dur": 2},
+  {"ph": "i", "name": "mark", "pid": 7, "tid": 8, "ts": 12, "s": "t"},
+  {"ph": "B", "name": "},{\\"ph\\"", "pid": 7, "tid": "9", "ts": 11},
+  {"ph": "E", "pid": 7, "tid": "9", "ts": 14}
+], "traceName": "run"}
+"""
+KINETO = """\
+[{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1683564901549715, "dur": 20,
+  "args": {"stream": 7, "grid": [1, 2, 3]}},
+{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 1683564901549740, "dur": 5},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 3, "tid": 3, "ts": 1683564901549700, "dur": 30},
+"""
+
+PROJECTIONS_STS = """\
+VERSION 9.0
+MACHINE net-linux
+PROCESSORS 2
+TOTAL_CHARES 2
+TOTAL_EPS 2
+CHARE 0 "Main" 0
+CHARE 1 "Cell" 3
+ENTRY CHARE 0 "Main(CkArgMsg* impl_msg)" 0 0
+ENTRY CHARE 1 "compute(int step, double dt)" 1 1
+END
+"""
+PROJECTIONS_LOGS = (
+    "PROJECTIONS-RECORD\n6 100\n2 4 0 110 16 0 104\n1 3 1 120 0 0 112\n3 0 0 150 16 0 0\n14 150 0\n15 190 0\n7 200\n",
+    "PROJECTIONS-RECORD\n6 100\n2 4 1 130 16 0 104\n2 4 0 140 16 0 104\n3 0 0 145 16 0 0\n3 0 1 170 16 0 0\n7 200\n",
+)
+
+CALIPER_TRACE = """\
+__rec=node,id=12,attr=10,data=64,parent=3
+__rec=node,id=20,attr=10,data=276,parent=3
+__rec=node,id=21,attr=8,data=function,parent=20
+__rec=node,id=22,attr=10,data=85,parent=3
+__rec=node,id=23,attr=8,data=event.begin#function,parent=22
+__rec=node,id=24,attr=8,data=event.end#function,parent=22
+__rec=node,id=25,attr=10,data=65,parent=1
+__rec=node,id=26,attr=8,data=time.offset.ns,parent=25
+__rec=node,id=27,attr=8,data=mpi.rank,parent=25
+__rec=ctx,attr=23=26=27,data=main=1000=0
+__rec=ctx,attr=23=26=27,data=main=1500=1
+__rec=ctx,attr=23=26=27,data=MPI_Barrier=2000=0
+__rec=ctx,attr=24=26=27,data=MPI_Barrier=2750=0
+__rec=ctx,attr=24=26=27,data=main=4000=0
+__rec=ctx,attr=24=26=27,data=main=4000=1
+"""
+
+NSIGHT_SCHEMA = """
+CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+    contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER,
+    demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL, mangledName INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,
+    contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, bytes INTEGER NOT NULL, copyKind INTEGER NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL,
+    globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL);
+CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER,
+    color INTEGER, text TEXT, globalTid INTEGER, textId INTEGER);
+"""
+# globalTid: process 12 and thread 34 in 24 bits each, as the schema reference says.
+NSIGHT_THREAD = 12 << 24 | 34
+
+
+def nsight(rows: str = "") -> bytes:
+    """An export with kernels on two streams, a copy, calls of the runtime and ranges."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.sqlite"
+        connection = sqlite3.connect(path)
+        connection.executescript(
+            NSIGHT_SCHEMA
+            + f"""
+            INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel'), (3, 'cudaDeviceSynchronize');
+            INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 4000, 0, 1, 7, 1, 0, 1, 1, NULL),
+                (3000, 5000, 0, 1, 13, 2, 0, 1, 1, NULL);
+            INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (5000, 6500, 0, 1, 7, 64, 1);
+            INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (500, 700, 0, {NSIGHT_THREAD}, 1, 2, 0),
+                (800, 6500, 0, {NSIGHT_THREAD}, 0, 3, 0);
+            INSERT INTO NVTX_EVENTS VALUES (100, 7000, 59, NULL, NULL, 'step', {NSIGHT_THREAD}, NULL),
+                (200, NULL, 34, NULL, NULL, 'mark', {NSIGHT_THREAD}, NULL);
+            {rows}
+            """
+        )
+        connection.close()
+        return path.read_bytes()
+
+
+def tarred(files: dict[str, bytes]) -> bytes:
+    """A tar archive."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def otf2_files() -> dict[str, bytes]:
+    """Files of a trace of two threads with MPI within a region; the anchor file's first bytes where OTF2 is missing."""
+    try:
+        import otf2
+    except ImportError:
+        return {"traces.otf2": b"\x03BOTF2"}
+    with tempfile.TemporaryDirectory() as folder:
+        with otf2.writer.open(f"{folder}/run", timer_resolution=1_000_000) as writer:
+            machine = writer.definitions.system_tree_node("machine")
+            main, wait = (writer.definitions.region(name) for name in ("main", "MPI_Recv"))
+            for rank in range(2):
+                group = writer.definitions.location_group(f"Rank {rank}", system_tree_parent=machine)
+                events = writer.event_writer("thread", group=group)
+                events.enter(0, main)
+                events.enter(3 + rank, wait)
+                events.leave(5, wait)
+                events.leave(9, main)
+        root = Path(folder)
+        return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+TRACE_SAMPLES: dict[str, list[tuple[str, str | bytes]]] = {
+    "chrome": [("threads.json", CHROME), ("kineto.json", KINETO)],
+    "otf2": [("run.otf2.tar", tarred(otf2_files()))],
+    "projections": [
+        (
+            "run.tar",
+            tarred(
+                {
+                    "run/cell.sts": PROJECTIONS_STS.encode(),
+                    **{f"run/cell.{pe}.log": log.encode() for pe, log in enumerate(PROJECTIONS_LOGS)},
+                    "run/cell.sum.sts": b"VERSION 9.0\n",
+                }
+            ),
+        )
+    ],
+    "nsight": [("report.sqlite", nsight())],
+    "caliper-trace": [("trace.cali", CALIPER_TRACE)],
+}
