@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -71,20 +71,20 @@ class Source:
     def _locate(self) -> Path:
         """The file to read: the named one, or a copy of what can be read only once."""
         if self.is_stdin:
-            return self._spool(sys.stdin.buffer)
+            return self._spool(lambda: contextlib.nullcontext(sys.stdin.buffer))
         if not self._named.exists():
             raise InputError(self.name, "there is no such file")
         if self._named.is_dir():
             raise InputError(self.name, "is a folder; name a file in it")
         if self._named.is_file():
             return self._named
-        with self._named.open("rb") as pipe:
-            return self._spool(pipe)
+        return self._spool(lambda: self._named.open("rb"))
 
-    def _spool(self, stream: BinaryIO) -> Path:
+    def _spool(self, opened: Callable[[], contextlib.AbstractContextManager[BinaryIO]]) -> Path:
+        # The copy comes first: a pipe may wait for its writer, and who interrupts that wait finds nothing half made.
         handle, name = tempfile.mkstemp(prefix="perfcore-stdin-")
         self._spooled = Path(name)
-        with os.fdopen(handle, "wb") as spool:
+        with os.fdopen(handle, "wb") as spool, opened() as stream:
             shutil.copyfileobj(stream, spool)
         return self._spooled
 

@@ -28,7 +28,8 @@ def test_a_budget_by_runs(perf):
     perf("run", "d.toml", "--max-load", "1", "--", sys.executable, "-S", "-c", sleep)
     lines = perf("design", "-f", "n=1,2,50", "--runs", "d.db", "--budget", "6s", "-o", "d.toml").lines
     assert lines[0] == "d.toml: 2 points of n, 2 replications: 4 runs"
-    assert lines[1].startswith("about 1.")
+    assert lines[1].startswith("about ")
+    assert 1.2 <= float(lines[1].split()[1]) < 6.0  # a busy machine starts programs slowly
     assert lines[2].startswith("left out: n=50, ")
     assert read_design("d.toml").left_out == [{"n": 50}]
 
