@@ -6,14 +6,14 @@ import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import click
 
 from perfcore import progress
 from perfcore.registry import registry
 
-__all__ = ["print_json", "print_table", "reporting"]
+__all__ = ["print_findings", "print_json", "print_table", "reporting"]
 
 # Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
 _NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
@@ -33,6 +33,30 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
         click.echo("  ".join(cells).rstrip())
+
+
+class Findings(Protocol):
+    """What a command found: a model, a prediction, a comparison."""
+
+    def summary(self) -> list[str]:
+        """What is said first."""
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Title (or none), header and rows of each table."""
+
+
+def print_findings(found: Findings, **files: str | None) -> None:
+    """Summary and tables, and by what they are the files that were written."""
+    for line in found.summary():
+        click.echo(line)
+    for title, header, rows in found.tables():
+        click.echo()
+        if title:
+            click.echo(title)
+        print_table(header, rows)
+    for what, path in files.items():
+        if path is not None:
+            click.echo(f"{what}: {click.format_filename(path)}")
 
 
 def print_json(content: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfcore.cli._output import print_json, print_table
+from perfcore.cli._output import print_findings, print_json
 
 if TYPE_CHECKING:
     from perfcore.structural import Choice, Decomposition, Prediction
@@ -80,10 +80,4 @@ def report(subject: Prediction | Choice | Decomposition, as_json: bool, picture:
     if as_json:
         print_json(subject.to_dict())
         return
-    for line in subject.summary():
-        click.echo(line)
-    for _, header, rows in subject.tables():
-        click.echo()
-        print_table(header, rows)
-    if picture is not None:
-        click.echo(f"picture: {click.format_filename(picture)}")
+    print_findings(subject, picture=picture)

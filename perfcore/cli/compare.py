@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfcore.cli._dynamic import FitterCommand, fitter_option
-from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.cli._output import print_findings, print_json, reporting
 from perfcore.cli._reading import read_file, reader_options
 from perfcore.ranges import parse_values
 
@@ -66,15 +66,7 @@ def command(
     if as_json:
         print_json(found.to_dict())
         return
-    for line in found.summary():
-        click.echo(line)
-    for title, header, rows in found.tables():
-        click.echo()
-        if title:
-            click.echo(title)
-        print_table(header, rows)
-    if picture is not None:
-        click.echo(f"picture: {click.format_filename(picture)}")
+    print_findings(found, picture=picture)
 
 
 def _model(path: str, fitter: str, options: dict[str, Any], reader: str | None, pairs: Sequence[str]) -> Model:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from perfcore.cli._dynamic import FitterCommand, fitter_option
-from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.cli._output import print_findings, print_json, reporting
 from perfcore.cli._reading import read_file, reader_options
 
 __all__ = ["command"]
@@ -65,13 +65,4 @@ def command(
         parameters = [msgspec.structs.asdict(parameter) for parameter in model.parameters]
         print_json({**model.to_dict(), "statistics": model.statistics, "parameters": parameters})
         return
-    for line in model.summary():
-        click.echo(line)
-    for title, header, rows in model.tables():
-        click.echo()
-        if title:
-            click.echo(title)
-        print_table(header, rows)
-    for what, path in (("model", output), ("picture", picture)):
-        if path is not None:
-            click.echo(f"{what}: {click.format_filename(path)}")
+    print_findings(model, model=output, picture=picture)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.cli._output import print_findings, print_json, reporting
 
 __all__ = ["command"]
 
@@ -42,11 +42,4 @@ def command(
     if as_json:
         print_json(found.to_dict())
         return
-    for line in found.summary():
-        click.echo(line)
-    for title, header, rows in found.tables():
-        click.echo()
-        click.echo(title)
-        print_table(header, rows)
-    if picture is not None:
-        click.echo(f"picture: {click.format_filename(picture)}")
+    print_findings(found, picture=picture)

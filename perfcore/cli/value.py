@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from perfcore.cli._dynamic import RepresentationCommand, representation_option
-from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.cli._output import print_findings, print_json, reporting
 from perfcore.cli._reading import read_file, reader_options
 
 __all__ = ["command"]
@@ -76,11 +76,4 @@ def command(
     if as_json:
         print_json(found.to_dict())
         return
-    for line in found.summary():
-        click.echo(line)
-    for _, header, rows in found.tables():
-        click.echo()
-        print_table(header, rows)
-    for what, path in (("value", output), ("picture", picture)):
-        if path is not None:
-            click.echo(f"{what}: {click.format_filename(path)}")
+    print_findings(found, value=output, picture=picture)
