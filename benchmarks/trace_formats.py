@@ -3,9 +3,10 @@
 python benchmarks/trace_formats.py              # 256 MiB each
 python benchmarks/trace_formats.py --size 1024  # a gigabyte each
 
-The last column, with --whole, is what Pipit's readers of such files do, by the standard library and pandas: load the
-whole document, make a table of it, and sort the beginnings and ends. (Pipit itself is not on PyPI; the package of that
-name there is another.) Both must give the same curve.
+The bare pass is a parser alone: msgspec, which makes the events of each piece of the array and drops them; for Paraver
+the file is read and its line ends are counted. The last column, with --whole, is what Pipit's readers of such files do,
+by the standard library and pandas: load the whole document, make a table, and sort the beginnings and ends. (Pipit
+itself is not on PyPI; the package of that name there is another.) Both must give the same curve.
 """
 
 from __future__ import annotations
@@ -24,23 +25,41 @@ READ = """
 import json, sys, time
 from pathlib import Path
 import perfcore
+
+def peak():
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 2**20
+
 perfcore.read(sys.argv[2])  # compiles and imports
 started, worked = time.perf_counter(), time.process_time()
 trace = perfcore.read(sys.argv[1])
-read, worked = time.perf_counter() - started, time.process_time() - worked
+read, worked, read_peak = time.perf_counter() - started, time.process_time() - worked, peak()
 curve = trace.utilization()
-peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 2**20
-print(json.dumps([read, time.perf_counter() - started, worked, peak, curve.n_steps, curve.integral]))
+summed = time.perf_counter() - started
+print(json.dumps([read, summed, worked, read_peak, peak(), curve.n_steps, curve.integral]))
+"""
+
+BARE = """
+import json, sys, time
+import msgspec
+from perf_io.traces.json_array import ArrayPieces
+from perf_io.traces.trace_events import TraceEvent
+started = time.perf_counter()
+with open(sys.argv[1], "rb") as stream:
+    if sys.argv[1].endswith(".json"):
+        array = ArrayPieces(stream, sys.argv[1], "traceEvents")
+        n_records = sum(len(events) for events, _ in array.decoded(msgspec.json.Decoder(list[TraceEvent])))
+    else:
+        n_records = sum(block.count(b"\\n") for block in iter(lambda: stream.read(1 << 18), b""))
+print(json.dumps([time.perf_counter() - started, n_records]))
 """
 
 WHOLE = """
 import json, sys, time
 from pathlib import Path
 import numpy as np, pandas as pd
-started, worked = time.perf_counter(), time.process_time()
+started = time.perf_counter()
 with open(sys.argv[1]) as stream:
     table = pd.DataFrame(json.load(stream)["traceEvents"])
-read, worked = time.perf_counter() - started, time.process_time() - worked
 table = table[table["cat"] == "kernel"]
 starts = np.rint(table["ts"].to_numpy() * 1000).astype(np.int64)
 ends = starts + np.rint(table["dur"].to_numpy() * 1000).astype(np.int64)
@@ -50,7 +69,7 @@ level = np.cumsum(change)
 peak = int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 2**20
 steps = 1 + int(np.count_nonzero(np.diff(level[:-1])))
 integral = float(level[:-1] @ np.diff(moments)) / 1000
-print(json.dumps([read, time.perf_counter() - started, worked, peak, steps, integral]))
+print(json.dumps([time.perf_counter() - started, peak, steps, integral]))
 """
 
 LOCATIONS = 64
@@ -106,7 +125,7 @@ def write(path: Path, size: int, form: str) -> None:
 
 
 def measure(program: str, path: Path, small: Path) -> list[float]:
-    """Seconds to the trace and to the curve, of the processors until the trace, peak GiB, steps, integral."""
+    """What one of the programs prints."""
     done = subprocess.run(
         [sys.executable, "-c", program, str(path), str(small)], capture_output=True, text=True, check=True
     )
@@ -121,23 +140,26 @@ def main() -> None:
         "--whole", action="store_true", help="also load Chrome JSON whole: 10 bytes for each of the file"
     )
     arguments = parser.parse_args()
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start\n")
-    print("| file | MB | MB/s to the trace | per CPU second | to the curve | peak (GiB) | steps | whole: MB/s, GiB |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start; MB/s, and GiB of memory\n")
+    speeds = "bare pass | to the trace | per CPU second | to the curve"
+    print(f"| file | MB | records | {speeds} | peak | peak with the curve | steps | whole: MB/s, GiB |")
+    print("|---|" + "--:|" * 10)
     for form, ending in (("Chrome, Kineto", ".json"), ("Chrome, compact", ".json"), ("Paraver", ".prv")):
         with tempfile.TemporaryDirectory() as folder:
             path, small = Path(folder) / f"large{ending}", Path(folder) / f"small{ending}"
             write(path, arguments.size << 20, form)
-            write(small, 1 << 16, form)
-            read, curve, worked, peak, steps, integral = measure(READ, path, small)
+            write(small, 1 << 20, form)  # large enough to be compiled for
+            bare, n_records = measure(BARE, path, small)
+            read, curve, worked, read_peak, peak, steps, integral = measure(READ, path, small)
             size = path.stat().st_size / 1e6
             other = ""
             if arguments.whole and form != "Paraver":
-                _, whole, _, whole_peak, whole_steps, whole_integral = measure(WHOLE, path, small)
+                whole, whole_peak, whole_steps, whole_integral = measure(WHOLE, path, small)
                 assert (whole_steps, round(whole_integral, 3)) == (steps, round(integral, 3)), "the curves differ"
                 other = f"{size / whole:.0f}, {whole_peak:.2f}"
-        speeds = " | ".join(f"{size / seconds:.0f}" for seconds in (read, worked, curve))
-        print(f"| {form} | {size:.0f} | {speeds} | {peak:.2f} | {steps:,.0f} | {other} |", flush=True)
+        speeds = " | ".join(f"{size / seconds:.0f}" for seconds in (bare, read, worked, curve))
+        peaks = f"{read_peak:.2f} | {peak:.2f}"
+        print(f"| {form} | {size:.0f} | {n_records:,} | {speeds} | {peaks} | {steps:,} | {other} |", flush=True)
     print(f"\nload {os.getloadavg()[0]:.1f} at the end")
 
 

@@ -1,50 +1,47 @@
-"""Two models of the same parameters beside each other: where they cross, and which category makes the difference."""
+"""Two models of the same parameters beside each other: ratios and how sure they are, crossings, and what differs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.default_models import plain_name
+from perfcore.comparison_growth import GrowthChange, growth_changes
+from perfcore.crossings import Crossing, crossings_between, crossings_of
 from perfcore.errors import DataError, OptionError
 from perfcore.model import Model
+from perfcore.part_draws import CATEGORY, Drawn, PartDraws, sum_of_parts
+from perfcore.ratios import probability_above, ratio_bounds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Comparison", "Crossing", "compare"]
+__all__ = ["Comparison", "RatioDraws", "compare"]
 
 Floats = npt.NDArray[np.float64]
-
-CATEGORY = "category"  # the variable of models by category; their first level is the total
-_SCAN = 256  # places between the ends of a line at which the models are compared in search of crossings
-_SAME = 1e-9  # models that differ by less do not cross there, they agree
+Booleans = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Crossing:
-    """Where one model overtakes the other along a parameter.
+class RatioDraws(NamedTuple):
+    """Draws of both models of K things at one point (K, N) and (K, M), each ascending; NaN where there are none."""
 
-    Parameters
-    ----------
-    at : float
-        Value of the parameter.
-    value : float
-        Of both models there.
-    below : int
-        The model that is smaller before it: 0 or 1.
-    held : mapping of str to float or str
-        The other variables.
-    """
+    first: Floats
+    second: Floats
 
-    at: float
-    value: float
-    below: int
-    held: Mapping[str, float | str]
+    def rows(self, chosen: Sequence[int]) -> RatioDraws:
+        """Of some of them."""
+        return RatioDraws(self.first[chosen], self.second[chosen])
+
+    def bounds(self, coverage: float = 0.95) -> Floats:
+        """Of the second over the first (K, 2)."""
+        return ratio_bounds(self.first, self.second, coverage)
+
+    def above(self, factor: float) -> Floats:
+        """Probability that the second is above a factor times the first (K,)."""
+        return probability_above(self.first, self.second, factor)
 
 
 @dataclass(frozen=True)
@@ -58,36 +55,82 @@ class Comparison:
     along : str
         Parameter along which crossings were looked for: the first that varies, empty where none does.
     points : mapping of str to (n,) float or str
-    totals : (n, 2) float
-    categories : tuple of str
-        Of either model; empty where one has none.
-    of_category : (n, C, 2) float
-        0 for a category that a model does not have.
+    totals : Drawn
+        Values (2, n), draws (2, n, M).
+    what : str
+        What a part is, such as ``"category"``; empty where the models have no parts to compare.
+    parts : tuple of str
+        Of either model (K).
+    of_part : Drawn
+        Values (2, K, n), 0 for a part that a model does not have; draws (2, K, n, N), NaN for such a part.
+    has : (2, K) bool
+        Which model has which part.
     crossings : tuple of Crossing
+    growth : mapping of int to GrowthChange
+        At the last point, of the parts that both have, by number; empty where the models do not say.
+    left_out : pair of mappings of str to str
+        Parts that could not be fitted, and why. They, and what the other model says of them, are not in the totals.
+    single_runs : bool
+        The bounds of a model are of single runs and not of means, and so those of ratios are too wide.
     """
 
     names: tuple[str, str]
     unit: str | None
     along: str
     points: Mapping[str, npt.NDArray[Any]]
-    totals: Floats
-    categories: tuple[str, ...]
-    of_category: Floats
+    totals: Drawn
+    what: str
+    parts: tuple[str, ...]
+    of_part: Drawn
+    has: Booleans
     crossings: tuple[Crossing, ...]
+    growth: Mapping[int, GrowthChange]
+    left_out: tuple[Mapping[str, str], Mapping[str, str]]
+    single_runs: bool
+
+    def __len__(self) -> int:
+        """How many points."""
+        return int(self.totals.values.shape[1])
 
     @property
     def ratio(self) -> Floats:
         """The second model over the first (n,)."""
-        return self.totals[:, 1] / self.totals[:, 0]
+        return np.asarray(self.totals.values[1] / self.totals.values[0])
+
+    @property
+    def both(self) -> Booleans:
+        """The parts that both models have (K,)."""
+        return np.asarray(self.has.all(axis=0))
+
+    def part_ratio(self, place: int) -> Floats:
+        """The second model over the first, part by part (K,); NaN where one does not have it."""
+        first, second = self.of_part.values[:, :, place]
+        return np.asarray(np.divide(second, first, out=np.full(len(first), np.nan), where=self.both & (first > 0.0)))
+
+    def difference(self, place: int) -> Floats:
+        """The second model less the first, part by part (K,)."""
+        return np.asarray(np.diff(self.of_part.values[:, :, place], axis=0)[0])
+
+    def total_draws(self) -> RatioDraws:
+        """Draws of the totals, at all points."""
+        return RatioDraws(*self.totals.draws)
+
+    def part_draws(self, place: int) -> RatioDraws:
+        """Draws of the parts at one point."""
+        return RatioDraws(*self.of_part.draws[:, :, place])
+
+    def share(self, place: int) -> Floats:
+        """Part of the total that each part has at a point (K,): the larger of both."""
+        return np.asarray((self.of_part.values[:, :, place] / self.totals.values[:, place, None]).max(axis=0))
 
     def largest(self, place: int) -> tuple[str, float] | None:
-        """The category that makes most of the difference at a point, and its part of it, second less first."""
-        if not self.categories:
+        """The part that makes most of the difference at a point, and its part of it, second less first."""
+        if not self.parts:
             return None
-        difference = np.diff(self.of_category[place])[:, 0]
-        towards = difference * np.sign(self.totals[place, 1] - self.totals[place, 0])
+        difference = self.difference(place)
+        towards = difference * np.sign(self.totals.values[1, place] - self.totals.values[0, place])
         which = int(towards.argmax())
-        return self.categories[which], float(difference[which])
+        return self.parts[which], float(difference[which])
 
     @property
     def title(self) -> str:
@@ -100,75 +143,25 @@ class Comparison:
         return ""
 
     def summary(self) -> list[str]:
-        """The crossings, or which model is smaller throughout."""
-        lines = [self.title]
-        for crossing in self.crossings:
-            held = ", ".join(f"{name}={_text(value)}" for name, value in crossing.held.items())
-            first, second = self.names[crossing.below], self.names[1 - crossing.below]
-            lines.append(
-                f"they cross at {self.along}={crossing.at:.4g}{f' ({held})' if held else ''}, {crossing.value:.4g}"
-                f"{f' {self.unit}' if self.unit else ''}: {first} is smaller before, {second} after"
-            )
-        if not self.crossings and np.allclose(self.ratio, 1.0, rtol=_SAME, atol=0.0):
-            lines.append(f"{self.names[0]} and {self.names[1]} agree at these points")
-        elif not self.crossings:
-            less = self.totals[:, 0] < self.totals[:, 1]
-            if less.all() or not less.any():
-                lines.append(f"{self.names[0 if less.all() else 1]} is nowhere larger; they do not cross")
-            else:
-                lines.append("which is smaller depends on the point; along one parameter they do not cross")
-        return lines
+        """The crossings, or which model is smaller throughout, and what could not be compared."""
+        from perfcore.comparison_tables import comparison_summary
+
+        return comparison_summary(self)
 
     def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Both models at the points, and their categories at the last of them."""
-        rows = []
-        for place in range(len(self.totals)):
-            cells = [_text(values[place]) for values in self.points.values()]
-            cells += [f"{value:.6g}" for value in self.totals[place]] + [f"{self.ratio[place]:.3f}"]
-            if (most := self.largest(place)) is not None:
-                cells += [most[0], f"{most[1]:+.4g}"]
-            rows.append(cells)
-        added = ["most of the difference", "of it"] if self.categories else []
-        found = [("", [*self.points, *self.names, "ratio", *added], rows)]
-        if self.categories:
-            last = self.of_category[-1]
-            order = np.argsort(-np.abs(last[:, 1] - last[:, 0]), kind="stable").tolist()
-            where = ", ".join(f"{name}={_text(values[-1])}" for name, values in self.points.items())
-            found.append(
-                (
-                    f"Categories at {where}",
-                    ["category", *self.names, "difference"],
-                    [
-                        [self.categories[k], *(f"{v:.6g}" for v in last[k]), f"{last[k, 1] - last[k, 0]:+.4g}"]
-                        for k in order[:40]
-                    ],
-                )
-            )
-        return found
+        """Both models at the points, and their parts at the last of them."""
+        from perfcore.comparison_tables import comparison_tables
+
+        return comparison_tables(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, JSON-ready."""
-        columns = {name: values.tolist() for name, values in self.points.items()}
-        points = []
-        for place, row in enumerate(zip(*columns.values(), strict=True)):
-            entry = {**dict(zip(columns, row, strict=True)), "values": self.totals[place].tolist()}
-            entry["ratio"] = float(self.ratio[place])
-            if self.categories:
-                entry["categories"] = dict(zip(self.categories, self.of_category[place].tolist(), strict=True))
-            points.append(entry)
-        return {
-            "models": self.names,
-            "unit": self.unit,
-            "along": self.along,
-            "crossings": [
-                {"at": c.at, "value": c.value, "smaller_before": self.names[c.below], "held": dict(c.held)}
-                for c in self.crossings
-            ],
-            "points": points,
-        }
+        from perfcore.comparison_tables import comparison_dict
+
+        return comparison_dict(self)
 
     def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw both models along the parameter, and the difference by category."""
+        """Draw both models along the parameter, and what differs."""
         from perfcore.comparison_picture import draw_comparison
 
         draw_comparison(self, figure)
@@ -180,45 +173,107 @@ def compare(one: Model, other: Model, points: Mapping[str, Any], names: tuple[st
     Parameters
     ----------
     one, other : Model
-        Of the same parameters.
+        Of the same parameters, fitted to data that do not depend on each other.
     points : mapping of str to (n,) float or str
-        Parameters, and code or system where the models have several; not the category.
+        Parameters, and code or system where the models have several; not what names a part.
     names : pair of str
 
     Raises
     ------
     OptionError
-        The models have different parameters, or a category is given.
+        The models have different parameters, or a part is given.
     DataError
-        The units differ.
+        The units differ, a model has no value at a point, or they have no part in common.
+
+    Examples
+    --------
+    >>> import pandas as pd, perfcore
+    >>> p = [1, 2, 4, 8, 16]
+    >>> tables = (pd.DataFrame({"p": p, "time_s": [work / n + 1 for n in p]}) for work in (8, 16))
+    >>> old, new = (perfcore.fit(table, fitter="individual", functions="1/p,1") for table in tables)
+    >>> [round(float(ratio), 3) for ratio in compare(old, new, {"p": [1, 16]}).ratio]
+    [1.889, 1.333]
     """
     numeric = [{s for s in model.variables if s not in model.levels} for model in (one, other)]
     if numeric[0] != numeric[1]:
         lists = [", ".join(sorted(symbols)) for symbols in numeric]
         raise OptionError(f"{names[0]} is a model of {lists[0]}, {names[1]} of {lists[1]}; the same are needed")
-    if CATEGORY in points:
-        raise OptionError("every category is compared; leave out --at category")
     units = [getattr(model, "unit", None) for model in (one, other)]
     if units[0] != units[1]:
         raise DataError(f"{names[0]} is in {units[0]}, {names[1]} in {units[1]}; convert the values and fit again")
     given = {name: np.atleast_1d(np.asarray(values)) for name, values in points.items()}
-    arrays = np.broadcast_arrays(*given.values())
-    columns: dict[str, npt.NDArray[Any]] = dict(zip(given, arrays, strict=True))
-    totals = np.stack([_total(model, columns) for model in (one, other)], axis=1)
-    if not np.isfinite(totals).all():
+    columns: dict[str, npt.NDArray[Any]] = dict(zip(given, np.broadcast_arrays(*given.values()), strict=True))
+    drawn = (one.part_draws(columns), other.part_draws(columns))
+    for part in drawn:
+        if part.what in columns:
+            raise OptionError(f"every {part.what} is compared; leave out --at {part.what}")
+    totals = _totals(drawn)
+    if not np.isfinite(totals.values).all():
         raise DataError("a model has no value at one of the points; see `perf predict`")
-    categories, of_category = _categories((one, other), columns)
+    what, parts, numbers = _matched(drawn)
     along = next((s for s in one.variables if s in numeric[0] and np.ptp(columns[s]) > 0.0), "")
+    crossings: tuple[Crossing, ...] = ()
+    if along and all(part.total is not None for part in drawn):
+        crossings = crossings_of(lambda at: np.stack([_total(model, at) for model in (one, other)]), columns, along)
+    elif along:  # sums of thousands of parts take too long for a search
+        crossings = crossings_between(totals.values, columns, along)
+    last = {name: values[-1] for name, values in columns.items()}
     return Comparison(
         names=names,
         unit=units[0],
         along=along,
         points=columns,
         totals=totals,
-        categories=categories,
-        of_category=of_category,
-        crossings=_crossings((one, other), columns, along) if along else (),
+        what=what,
+        parts=parts,
+        of_part=_by_part(drawn, numbers),
+        has=numbers >= 0,
+        crossings=crossings,
+        growth=growth_changes((one.growth_draws(last), other.growth_draws(last)), numbers) if parts else {},
+        left_out=(drawn[0].left_out, drawn[1].left_out),
+        single_runs=any(part.single_runs for part in drawn),
     )
+
+
+def _totals(drawn: tuple[PartDraws, PartDraws]) -> Drawn:
+    """Totals of both models (2, n), of parts that neither had to leave out."""
+    found = []
+    for which, own in enumerate(drawn):
+        if own.total is not None:
+            found.append(own.total)
+            continue
+        unknown = drawn[1 - which].left_out
+        chosen = np.array([key not in unknown for key in own.keys])
+        if not chosen.any():
+            raise DataError("the models have nothing in common: what one has, the other could not fit")
+        # Different seeds: what is left open about one model does not depend on the other.
+        found.append(sum_of_parts(own.parts, chosen, seed=which))
+    width = max(total.draws.shape[1] for total in found)
+    draws = [np.repeat(total.draws, width // total.draws.shape[1], axis=1) for total in found]
+    return Drawn(np.stack([total.values for total in found]), np.stack(draws))
+
+
+def _matched(drawn: tuple[PartDraws, PartDraws]) -> tuple[str, tuple[str, ...], npt.NDArray[np.int64]]:
+    """What the parts of both are, their names, and the number of each in both models (2, K), -1 where it has none."""
+    if drawn[0].what != drawn[1].what or not drawn[0].what:
+        return "", (), np.empty((2, 0), dtype=np.int64)
+    shown: dict[str, str] = {}
+    for own in drawn:
+        for key, name in zip(own.keys, own.names, strict=True):
+            shown.setdefault(key, name)
+    orders = [{key: number for number, key in enumerate(own.keys)} for own in drawn]
+    numbers = np.array([[order.get(key, -1) for key in shown] for order in orders], dtype=np.int64)
+    return drawn[0].what, tuple(shown.values()), numbers
+
+
+def _by_part(drawn: tuple[PartDraws, PartDraws], numbers: npt.NDArray[np.int64]) -> Drawn:
+    n, n_draws = (drawn[0].parts.draws if drawn[0].names else drawn[1].parts.draws).shape[1:]
+    values = np.zeros((*numbers.shape, n))
+    draws = np.full((*numbers.shape, n, n_draws), np.nan)
+    for which, (own, number) in enumerate(zip(drawn, numbers, strict=True)):
+        values[which, number >= 0] = own.parts.values[number[number >= 0]]
+        draws[which, number >= 0] = own.parts.draws[number[number >= 0]]
+    return Drawn(values, draws)
 
 
 def _total(model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Floats:
@@ -229,53 +284,3 @@ def _total(model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Floats:
     if CATEGORY in model.levels:
         here[CATEGORY] = np.full(len(next(iter(columns.values()))), model.levels[CATEGORY][0])
     return model.predict(here)
-
-
-def _categories(models: Sequence[Model], columns: Mapping[str, npt.NDArray[Any]]) -> tuple[tuple[str, ...], Floats]:
-    """Categories of either model by their plain names, and their values (n, C, 2)."""
-    n = len(next(iter(columns.values())))
-    if not all(CATEGORY in model.levels for model in models):
-        return (), np.empty((n, 0, 2))
-    shown: dict[str, str] = {}
-    for model in models:
-        for name in model.levels[CATEGORY][1:]:
-            shown.setdefault(plain_name(name), name)
-    place = {name: number for number, name in enumerate(shown)}
-    values = np.zeros((n, len(shown), 2))
-    for which, model in enumerate(models):
-        here = {name: column for name, column in columns.items() if name in model.variables}
-        for name in model.levels[CATEGORY][1:]:
-            values[:, place[plain_name(name)], which] = model.predict({**here, CATEGORY: np.full(n, name)})
-    return tuple(shown.values()), values
-
-
-def _crossings(
-    models: tuple[Model, Model], columns: Mapping[str, npt.NDArray[Any]], along: str
-) -> tuple[Crossing, ...]:
-    """Changes of sign of the difference along one parameter, for each combination of the others."""
-    from scipy.optimize import brentq
-
-    held = [name for name in columns if name != along]
-    low, high = float(columns[along].min()), float(columns[along].max())
-    scan = np.geomspace(low, high, _SCAN) if low > 0.0 else np.linspace(low, high, _SCAN)
-    found = []
-    for kept in dict.fromkeys(zip(*(columns[name].tolist() for name in held), strict=True)) if held else [()]:
-        fixed = dict(zip(held, kept, strict=True))
-
-        def both(x: npt.ArrayLike, fixed: Mapping[str, Any] = fixed) -> Floats:
-            at = np.atleast_1d(np.asarray(x, dtype=np.float64))
-            here = {along: at, **{name: np.full(len(at), value) for name, value in fixed.items()}}
-            return np.stack([_total(model, here) for model in models])
-
-        first, second = both(scan)
-        difference = np.where(np.abs(first - second) > _SAME * np.maximum(first, second), first - second, 0.0)
-        differ = np.flatnonzero(difference)
-        signs = np.sign(difference[differ])
-        for k in np.flatnonzero(signs[:-1] != signs[1:]).tolist():
-            at = float(brentq(lambda x: float(np.subtract(*both(x))[0]), scan[differ[k]], scan[differ[k + 1]]))
-            found.append(Crossing(at, float(both(at)[0, 0]), 0 if signs[k] < 0 else 1, fixed))
-    return tuple(found)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:g}"

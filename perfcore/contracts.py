@@ -47,11 +47,14 @@ class NoOptions:
 class Reader(ABC):
     """Turns one format into data.
 
-    A reader that can also write sets `writes` and overrides `write`.
+    A reader that can also write sets `writes` and overrides `write`. One whose format is several files names the
+    endings of those that are read with the one the user names in `parts`: beside ``hello.sts``, in a folder or a
+    pattern, ``hello.0.log`` and what lies in ``hello/`` are then no data of their own.
     """
 
     Options: ClassVar[type] = NoOptions
     writes: ClassVar[bool] = False
+    parts: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:

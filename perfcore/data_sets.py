@@ -9,12 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore.errors import DataError, InputError, OptionError
+from perfcore.errors import DataError, InputError, OptionError, PerfError
 from perfcore.measurement_roles import guess_roles
 from perfcore.measurements import Measurements
+from perfcore.registry import registry
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from perfcore.contracts import Reader
+    from perfcore.registry import Entry
 
 __all__ = ["NamePattern", "join", "named_files", "varied_columns"]
 
@@ -99,8 +103,9 @@ def _form(type_: str | None) -> str:
 def named_files(name: str) -> list[Path] | None:
     """The files that a folder or a pattern with ``*``, ``?`` or ``[...]`` names; None for the name of one input.
 
-    Folders are searched through, links to folders are not followed, and names that begin with a dot are passed over.
-    Numbers in names are ordered by size: ``run2`` comes before ``run10``.
+    Folders are searched through. Links to folders, names that begin with a dot, and files that are read with another
+    one, such as the logs of a trace, are passed over. Numbers in names are ordered by size: ``run2`` comes before
+    ``run10``.
 
     Raises
     ------
@@ -122,7 +127,42 @@ def named_files(name: str) -> list[Path] | None:
             return None
     if not found:
         raise InputError(name, "names no file")
-    return sorted(set(found), key=lambda one: _natural(str(one)))
+    return sorted(_without_parts(set(found)), key=lambda one: _natural(str(one)))
+
+
+def _without_parts(found: set[Path]) -> set[Path]:
+    """The files less those that are read with another one of them, such as the logs of a trace."""
+    parts: set[Path] = set()
+    endings_of = {path: _plain(path).suffix.lower() for path in found}
+    for entry in registry().entries("readers").values():
+        anchors = [path for path, ending in endings_of.items() if ending in entry.suffixes]
+        endings = _endings_of_parts(entry) if anchors else ()
+        for path in found if endings else ():
+            if path.name.endswith(endings) and any(_belongs(path, anchor) for anchor in anchors):
+                parts.add(path)
+    return found - parts
+
+
+def _endings_of_parts(entry: Entry) -> tuple[str, ...]:
+    try:
+        reader: type[Reader] = entry.load()
+    except PerfError:  # one that lacks its library says so when its file is read
+        return ()
+    return reader.parts
+
+
+def _belongs(path: Path, anchor: Path) -> bool:
+    """Whether a file is called ``NAME.*``, or lies in the folder ``NAME``, beside ``NAME.sts`` or ``NAME.sts.gz``."""
+    if path == anchor or anchor.parent not in path.parents:
+        return False
+    name = path.relative_to(anchor.parent).as_posix()
+    stem = _plain(anchor).stem
+    return name.startswith((f"{stem}.", f"{stem}/"))
+
+
+def _plain(path: Path) -> Path:
+    """A name without the ending of compression."""
+    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
 def _below(folder: Path, name: str) -> list[Path]:

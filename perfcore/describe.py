@@ -123,13 +123,9 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["never measured"] = f"{len(absent)} of {len(seen.codes) * len(seen.systems)} pairs: {listing(absent, 6)}"
     if seen.notes:
         facts["rows to know about"] = list(seen.notes)
-    joint = len(seen.systems) > 1
-    return facts | {
-        "next": [
-            f"perf rank {name} --terms 2{flags}",
-            f"perf fit {name} --fitter {'strohmaier' if joint else 'individual'}{flags} --plot model.png",
-        ]
-    }
+    fitter = "strohmaier" if len(seen.systems) > 1 else "scaling" if len(seen.codes) > 1 else "individual"
+    ranked = [f"perf rank {name} --terms 2{flags}"] * (fitter != "scaling")  # it makes one model and has none to rank
+    return facts | {"next": [*ranked, f"perf fit {name} --fitter {fitter}{flags} --plot model.png"]}
 
 
 def _more_files(data: Measurements, name: str) -> str | None:
@@ -151,7 +147,7 @@ def _categories(data: Measurements, name: str) -> dict[str, Any]:
         if data.table[column].nunique() > 1
     ]
     flags = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
-    following = [f"perf fit {name} --fitter {fitter}{flags}" for fitter in ("lca", "modgen")]
+    following = [f"perf fit {name} --fitter {fitter}{flags}" for fitter in ("lca", "modgen", "scaling")]
     try:
         table = by_category(data.where(conditions) if conditions else data)
     except PerfError as error:

@@ -16,8 +16,12 @@ from perfcore import progress
 __all__ = ["announce_compilation", "kernel"]
 
 # Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity keep
-# their meaning.
-_FASTMATH = {"reassoc", "contract", "nsz"}
+# their meaning. Kernels touch arrays alone, so that threads may run them side by side.
+_OPTIONS: dict[str, Any] = {
+    "fastmath": {"reassoc", "contract", "nsz"},
+    "error_model": "numpy",
+    "nogil": True,
+}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -29,9 +33,9 @@ def kernel(function: Callable[..., Any]) -> Any:
     import numba
 
     try:
-        return numba.njit(cache=True, fastmath=_FASTMATH, error_model="numpy")(function)
+        return numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:
-        return numba.njit(fastmath=_FASTMATH, error_model="numpy")(function)
+        return numba.njit(**_OPTIONS)(function)
 
 
 @functools.cache

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perfcore.design_rows import DesignRows, Rival
+    from perfcore.part_draws import GrowthDraws, PartDraws
     from perfcore.view.contents import Viewable
 
 __all__ = ["SCHEMA", "Model", "Origin", "Parameter", "Points", "load"]
@@ -112,6 +113,27 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Models near this one in the ranking that it was chosen from; none where there was no ranking."""
         return ()
 
+    def part_draws(self, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
+        """What the data leave open at points, part by part, for `perfcore.comparison`; by default from `predict`.
+
+        Parameters
+        ----------
+        points : mapping of str to (n,) float or str
+            By symbol, without the variable that names the parts.
+        """
+        from perfcore.part_draws import draws_by_interval
+
+        return draws_by_interval(self, points)
+
+    def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws | None:
+        """Law and growth of each part of `part_draws` around a point; None where the model does not say."""
+        return None
+
+    @property
+    def unfitted(self) -> Mapping[str, str]:
+        """Parts of the data that nothing could be fitted to, and why; `perf fit` then ends with status 3."""
+        return {}
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every number of the model, with its standard error where one is defined."""
@@ -139,6 +161,14 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
         """Title, header and rows of each table that the command line prints."""
         raise NotImplementedError
+
+    def plain_tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Tables for other programs, as CSV; by default those for people. Rows are not limited and cells not joined."""
+        return self.tables()
+
+    def details(self) -> dict[str, Any]:
+        """What the tables say beyond the model file, its statistics and parameters, as JSON-ready values."""
+        return {}
 
     def draw(self, figure: Figure, data: Any = None) -> None:
         """Draw the model, over its data where given, into an empty matplotlib figure."""

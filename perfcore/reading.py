@@ -13,6 +13,7 @@ from perfcore import options as option_tools
 from perfcore import progress
 from perfcore.errors import InputError, OptionError, PerfError, listing
 from perfcore.files import atomic_path
+from perfcore.model import SCHEMA
 from perfcore.registry import registry
 from perfcore.source import Source
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from perfcore.registry import Entry
 
 __all__ = ["Reading", "read", "read_named", "recognise", "write", "writer"]
+
+_MODEL_BEGINS = 64  # bytes, in which a model file says what it is
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,10 @@ def recognise(source: Source) -> tuple[str, Reader]:
         if sureness > 0 and (best is None or sureness > best[0]):
             best = (sureness, name, reader)
     if best is None:
+        if f'"{SCHEMA}"'.encode() in source.head[:_MODEL_BEGINS]:
+            raise InputError(
+                source.name, "is a model, no data; `perf predict`, `perf compare` and `perf report` read it"
+            )
         raise InputError(
             source.name,
             "; ".join(

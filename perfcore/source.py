@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import os
 import shutil
 import sys
@@ -11,14 +12,21 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from perfcore.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 __all__ = ["Source"]
 
 HEAD_BYTES = 1 << 16  # enough for every header that a format is told by
 _GZIP_MAGIC = b"\x1f\x8b"
+_LONGEST_LINE = 1 << 20
+# Measurements and traces shrink to a tenth or a fiftieth. What grows this much, and is large, was made to fill a disk;
+# the format itself allows a growth of 1,030 times.
+_LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 28
 
 
 class Source:
@@ -90,13 +98,41 @@ class Source:
 
     @contextlib.contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """The decompressed bytes as a stream; damage to the compression is the user's error."""
+        """The decompressed bytes as a stream; damage to the compression is the user's error.
+
+        Raises
+        ------
+        InputError
+            The compressed file is damaged, or decompresses to more than 256 MiB and 300 times its size.
+        """
         with self.path.open("rb") as raw:
-            stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw)) if self.is_gzip else raw
+            stream = io.BufferedReader(_Decompressed(raw, self.name), 1 << 17) if self.is_gzip else raw
             try:
                 yield stream
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 raise InputError(self.name, f"the gzip file is cut short or damaged: {error}") from error
+
+    def lines(self, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+        """Number, from 1, and bytes of each line with its end.
+
+        Parameters
+        ----------
+        longest : int, bytes
+            A longer line is no line of a text, and would be held in memory whole.
+
+        Raises
+        ------
+        InputError
+            A line is longer, or the compressed file is damaged.
+        """
+        with self.open() as stream:
+            number = 0
+            while line := stream.readline(longest + 1):
+                number += 1
+                if len(line) > longest:
+                    problem = f"the line is longer than {longest >> 10} KiB; the file is damaged or no text"
+                    raise InputError(self.name, problem, line=number)
+                yield number, line
 
     @contextlib.contextmanager
     def plain_file(self) -> Iterator[Path]:
@@ -121,3 +157,26 @@ class Source:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class _Decompressed(io.RawIOBase):
+    """What a gzip file holds, as long as that is not out of all proportion to the file."""
+
+    def __init__(self, packed: BinaryIO, name: str) -> None:
+        self._stream = gzip.GzipFile(fileobj=packed)
+        self._name = name
+        self._left = max(_GROWTH_FROM_BYTES, os.fstat(packed.fileno()).st_size * _LARGEST_GROWTH)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        count = self._stream.readinto(buffer)
+        self._left -= count
+        if self._left < 0:
+            raise InputError(
+                self._name,
+                f"decompresses to more than {_LARGEST_GROWTH} times its size, as files do that are made to fill disks; "
+                "if you trust it, unpack it with gunzip first",
+            )
+        return count

@@ -12,7 +12,7 @@ from perfcore.curve import UtilizationCurve
 from perfcore.errors import DataError, OptionError, UnknownNameError
 from perfcore.units import nanoseconds_per
 
-__all__ = ["IDLE_STATES", "Trace", "busy_mask", "curve_from_changes"]
+__all__ = ["IDLE_STATES", "Trace", "busy_mask", "curve_from_changes", "curve_from_intervals"]
 
 # States in which a processor does not compute the user's work, by their names in lower case: the words that
 # tracers commonly use, MPI waiting, and StarPU's runtime states (StarPU handbook, "Offline performance tools").
@@ -130,13 +130,8 @@ class Trace:
             A state that the trace does not have.
         """
         chosen = busy_mask(self.states, self.busy_states, busy, idle)[self.state]
-        starts, ends = self.start_ns[chosen], self.end_ns[chosen]
-        times = np.concatenate([starts, ends])
-        changes = np.concatenate([np.ones(len(starts), np.int64), np.full(len(ends), -1, np.int64)])
-        order = np.argsort(times, kind="stable")
-        return curve_from_changes(
-            times[order],
-            changes[order],
+        return curve_from_intervals(
+            np.concatenate([self.start_ns[chosen], self.end_ns[chosen]]),
             self.span_ns,
             self.time_unit,
             n_locations=len(self.locations),
@@ -174,13 +169,45 @@ def busy_mask(
     if idle is not None:
         mask = ~mask
     if not mask.any():
-        raise OptionError(f"no state counts as computing; say which with busy. States: {', '.join(states)}")
+        known = ", ".join(states)
+        raise OptionError(f"no state counts as computing; say which do with the option busy. States: {known}")
     return mask
+
+
+def curve_from_intervals(
+    times_ns: npt.NDArray[np.int64], span_ns: tuple[int, int], time_unit: str, **facts: Any
+) -> UtilizationCurve:
+    """How many intervals there are at each time.
+
+    Parameters
+    ----------
+    times_ns : (2 n,) int64, nanoseconds
+        All starts, then all ends, each in any order. They are overwritten.
+    span_ns, time_unit, **facts
+        As for `curve_from_changes`.
+    """
+    n_intervals = len(times_ns) // 2
+    first, last = (int(times_ns.min()), int(times_ns.max())) if n_intervals else (0, 0)
+    if last - first >= 1 << 62:
+        changes = np.repeat(np.array([1, -1], np.int8), n_intervals)
+        order = np.argsort(times_ns)
+        return curve_from_changes(times_ns[order], changes[order], span_ns, time_unit, **facts)
+    # A time and whether it is a start, in one number: sorts several times as fast as an order of times, in place.
+    times_ns -= first
+    times_ns <<= 1
+    times_ns[:n_intervals] |= 1
+    times_ns.sort(kind="stable")  # starts and ends are nearly in order, of which that makes use
+    changes = (times_ns & 1).astype(np.int8)
+    changes <<= 1
+    changes -= 1
+    times_ns >>= 1
+    times_ns += first
+    return curve_from_changes(times_ns, changes, span_ns, time_unit, **facts)
 
 
 def curve_from_changes(
     times_ns: npt.NDArray[np.int64],
-    changes: npt.NDArray[np.int64],
+    changes: npt.NDArray[np.integer[Any]],
     span_ns: tuple[int, int],
     time_unit: str,
     **facts: Any,
@@ -190,7 +217,7 @@ def curve_from_changes(
     Parameters
     ----------
     times_ns : (n,) int64, nanoseconds, sorted
-    changes : (n,) int64
+    changes : (n,) int
         Change at each time; several at one time add.
     span_ns : (int, int)
         Start and end of the curve.
@@ -257,6 +284,10 @@ def first_overlap(
     location: npt.NDArray[np.int32], start_ns: npt.NDArray[np.int64], end_ns: npt.NDArray[np.int64]
 ) -> tuple[int, int] | None:
     """Indices of two overlapping intervals of one location, or None."""
+    following = location[1:] == location[:-1]
+    following &= start_ns[1:] < end_ns[:-1]
+    if not following.any() and not (location[1:] < location[:-1]).any():
+        return None  # by location and time, as readers often hand them over
     # Intervals without duration overlap nothing: they may lie anywhere.
     lasting = np.flatnonzero(end_ns > start_ns)
     order = lasting[np.lexsort((start_ns[lasting], location[lasting]))]

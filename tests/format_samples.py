@@ -160,6 +160,18 @@ PROMETHEUS = """\
    "values": [[1435781445.5, "+Inf"], [1435781460.5, "3"]]}
 ]}}
 """
+DSTAT = """\
+"Dstat 0.7.2 CSV output"
+"Author:","Dag Wieers <dag@wieers.com>",,,,"URL:","http://dag.wieers.com/home-made/dstat/"
+"Host:","node7",,,,"User:","root"
+"Cmdline:","dstat -Tcd --top-cpu --output load.csv 2",,,,"Date:","28 Feb 2018 17:39:48 UTC"
+
+"epoch","total cpu usage",,,,,,"dsk/total",,"most expensive"
+"epoch","usr","sys","idl","wai","hiq","siq","read","writ","cpu process"
+1519839588.5,0.173,0.123,99.670,0.009,0.0,0.026,22395.765,51954.426,init / 0%
+1519839590.5,8.794,1.131,77.010,13.065,0.0,0.0,0.0,272334848.0,solver / 9%
+1519839592.5,9.217,1.641,75.758,13.384,0.0,0.0,0.0,276201472.0,
+"""
 
 EXTRAP_TEXT = """\
 # two regions, one metric
@@ -305,6 +317,28 @@ OSU = """\
 # Size      Bandwidth (MB/s)
 1                       3.45
 """
+# Tables without sizes, with pairs, with a heading that is no comment, and no table at all.
+OSU_OTHERS = """\
+# OSU MPI Init Test v5.6.2
+nprocs: 4, min: 67 ms, max: 69 ms, avg: 68 ms
+
+# OSU MPI Barrier Latency Test v5.8
+# Avg Latency(us)
+             8.63
+
+real\t0m7.832s
+# OSU MPI Multiple Bandwidth / Message Rate Test v7.5.2
+# [ pairs: 4 ] [ window size: 64 ]
+# Datatype: MPI_CHAR.
+# Size                  MB/s        Messages/s
+1                       8.36        8361985.11
+
+# OSU MPI Non-blocking Barrier Latency Test v5.6.3
+# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
+
+       Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)
+              11.09              6.10              5.18              3.46
+"""
 IOR = """\
 {"Version": "3.3.0", "Began": "Thu Jan  1 00:00:00 2026", "Command line": "ior -O summaryFormat=JSON",
  "Machine": "Linux node7", "tests": [{"TestID": 0, "StartTime": "x", "Options": {"api": "POSIX",
@@ -315,6 +349,41 @@ IOR = """\
    {"access": "read", "bwMiB": 1024, "blockKiB": 1024, "xferKiB": 256, "openTime": 0.1, "wrRdTime": 0.75,
     "closeTime": 0.01, "totalTime": 0.86}]]}}],
  "summary": [], "Finished": "x"}
+"""
+IOR_TEXT = """\
+IOR-3.3.0: MPI Coordinated Test of Parallel I/O
+Command line        : ior -i 2
+TestID              : 0
+
+Options:
+api                 : POSIX
+test filename       : testFile
+access              : single-shared-file
+segments            : 1
+nodes               : 2
+tasks               : 8
+clients per node    : 4
+repetitions         : 2
+
+Results:
+
+access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
+Commencing write performance test: Thu Jan  1 00:00:00 2026
+write     512.50     2050       0.001000    1024.00    256.00     0.100000   1.50       0.010000   1.61       0
+read      1024       4096       0.000500    1024.00    256.00     0.100000   0.750000   0.010000   0.860000   0
+remove    -          -          -           -          -          -          -          -          0.000564   0
+write     500.00     2000       0.001000    1024.00    256.00     0.100000   1.60       0.010000   1.71       1
+Max Write: 512.50 MiB/sec (537.40 MB/sec)
+
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  Mean(OPs)     StdDev    Mean(s) Test#
+write         512.50     500.00     506.25       6.25    2050.00    2000.00    2025.00      25.00    1.66000     0
+"""
+IOR_CSV = """\
+access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),iter
+write,436.5474,228841.8502,0.0000,2048.0000,2.0000,0.0001,0.0045,0.0000,0.0046,0
+read,2367.9204,1220176.2821,0.0000,2048.0000,2.0000,0.0000,0.0008,0.0000,0.0008,0
 """
 FIO = """\
 {"fio version": "fio-3.33", "global options": {"bs": "64k", "numjobs": "4"}, "jobs": [
@@ -420,6 +489,7 @@ SAMPLES = {
     "mpstat": [("cpu.json", MPSTAT)],
     "sadf": [("cpu.json", SADF_JSON), ("cpu.csv", SADF_TABLE)],
     "prometheus": [("load.json", PROMETHEUS)],
+    "dstat": [("load.csv", DSTAT)],
     "experiments": [("runs.db", experiments())],
     "extrap": [("regions.extrap", EXTRAP_TEXT)],
     "extrap-lines": [("lines.jsonl", EXTRAP_LINES)],
@@ -433,8 +503,8 @@ SAMPLES = {
     "sacct": [("jobs.txt", SACCT), ("jobs.log", SACCT_XDMOD), ("jobs.json", SACCT_JSON)],
     "npb": [("lu.out", NPB)],
     "imb": [("imb.out", IMB)],
-    "osu": [("osu.txt", OSU)],
-    "ior": [("ior.json", IOR)],
+    "osu": [("osu.txt", OSU), ("others.out", OSU_OTHERS)],
+    "ior": [("ior.json", IOR), ("ior.out", IOR_TEXT), ("ior.csv", IOR_CSV)],
     "fio": [("fio.json", FIO)],
     "extrap-json": [("now.json", EXTRAP_JSON), ("older.json", EXTRAP_JSON_OLDER)],
     "talpas": [("talpas.txt", TALPAS)],

@@ -13,7 +13,10 @@ import click
 from perfcore import progress
 from perfcore.registry import registry
 
-__all__ = ["print_findings", "print_json", "print_table", "reporting"]
+__all__ = ["print_findings", "print_json", "print_plainly", "print_table", "reporting", "table_option"]
+
+Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title or none, header, rows
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 # Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
 _NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
@@ -23,16 +26,83 @@ _AMOUNTS = re.compile(rf"-|{_NUMBER}(?: \.\. {_NUMBER})?")
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns aligned: text to the left, numbers to the right."""
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
-    numeric = [
-        all(_AMOUNTS.fullmatch(cell) for cell in column if cell) and any(column)
-        for column in (zip(*rows, strict=True) if rows else [()] * len(header))
-    ]
+    numeric = [_is_numeric(column) for column in (zip(*rows, strict=True) if rows else [()] * len(header))]
     for row in (header, *rows):
         cells = (
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
         click.echo("  ".join(cells).rstrip())
+
+
+def _is_numeric(column: Sequence[str]) -> bool:
+    """Whether all cells but empty ones are amounts, and there are any."""
+    return all(_AMOUNTS.fullmatch(cell) for cell in column if cell) and any(column)
+
+
+def table_option() -> Decorator:
+    """The option ``--table``, which prints tables and nothing else for another program."""
+    return click.option(
+        "--table",
+        "table_format",
+        type=click.Choice(("csv", "latex")),
+        help="Print the tables only: CSV, with all rows, or LaTeX with the rules of booktabs.",
+    )
+
+
+def print_plainly(table_format: str, tables: Sequence[Table]) -> None:
+    """Tables as CSV or LaTeX; several are parted by a blank line, and a title is a comment or the caption."""
+    for number, (title, header, rows) in enumerate(tables):
+        if number:
+            click.echo()
+        lines = _csv_lines if table_format == "csv" else _latex_lines
+        for line in lines(title, header, rows):
+            click.echo(line)
+
+
+def _csv_lines(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """RFC 4180 but for the ends of lines, which are the system's; the title, where there is one, after ``#``."""
+    import csv
+    import io
+
+    if title:
+        yield f"# {title}"
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    yield text.getvalue().removesuffix("\n")
+
+
+# What TeX reads as a command, and what its usual fonts show as something else.
+_TEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "±": r"\(\pm\)", "µ": r"\(\mu\)"},
+}
+
+
+def _tex(text: str) -> str:
+    """A text as TeX prints it letter for letter; two hyphens stay two, which would be a dash."""
+    escaped = "".join(_TEX.get(sign, sign) for sign in " ".join(text.split()))
+    return re.sub("-(?=-)", "-{}", escaped)
+
+
+def _latex_lines(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    columns = list(zip(header, *rows, strict=True))
+    yield r"\begin{table}"
+    yield r"  \centering"
+    if title:
+        yield rf"  \caption{{{_tex(title)}}}"
+    yield rf"  \begin{{tabular}}{{{''.join('r' if _is_numeric(column[1:]) else 'l' for column in columns)}}}"
+    yield r"    \toprule"
+    yield f"    {' & '.join(map(_tex, header))} \\\\"
+    yield r"    \midrule"
+    for row in rows:
+        line = " & ".join(map(_tex, row))
+        # After the end of a row, a bracket or star would be its argument.
+        yield f"    {'{}' if line.startswith(('[', '*')) else ''}{line} \\\\"
+    yield r"    \bottomrule"
+    yield r"  \end{tabular}"
+    yield r"\end{table}"
 
 
 class Findings(Protocol):
@@ -47,9 +117,10 @@ class Findings(Protocol):
 
 def print_findings(found: Findings, **files: str | None) -> None:
     """Summary and tables, and by what they are the files that were written."""
-    for line in found.summary():
+    summary, tables = found.summary(), found.tables()  # what is wrong is said before anything is printed
+    for line in summary:
         click.echo(line)
-    for title, header, rows in found.tables():
+    for title, header, rows in tables:
         click.echo()
         if title:
             click.echo(title)

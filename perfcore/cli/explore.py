@@ -39,6 +39,7 @@ def command(
     perf explore predictions.json runs.csv --column time_s
     """
     with reporting():
+        from perfcore.view.journal import Journal, state_folder
         from perfcore.view.opening import Opening, open_subjects
         from perfcore.view.server import Page, listen, require_libraries, serve
         from perfcore.view.session import Session
@@ -46,14 +47,19 @@ def command(
         require_libraries()
         with listen(port or 0) as listener:
             how = Opening(lambda path, wanted: read_file(path, reader, read_pairs, wanted), column, at)
-            page = Page(Session(open_subjects(files, how)), listener.getsockname()[1])
-            click.echo(f"open {page.address} (Ctrl-C ends it)")
-            if not no_browser:
-                import webbrowser
-
-                # Where there is no browser, as on a login node, the address has been printed.
-                webbrowser.open(page.address)
+            journal = Journal(state_folder(), files)
+            journal.mend()  # before the files are read
+            session = Session(open_subjects(files, how), journal, lambda: open_subjects(files, how))
+            page = Page(session, listener.getsockname()[1])
             try:
+                click.echo(f"open {page.address} (Ctrl-C ends it)")
+                if not no_browser:
+                    import webbrowser
+
+                    # Where there is no browser, as on a login node, the address has been printed.
+                    webbrowser.open(page.address)
                 serve(page, listener)
             except KeyboardInterrupt:
                 click.echo("stopped; everything that was kept is in its files")
+                if session.unsaved:
+                    click.echo(f"not saved: {'; '.join(session.unsaved)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.cli._output import print_json, print_plainly, print_table, reporting, table_option
 from perfcore.cli._structural import evaluation_options, given_quantities, report, with_option
 from perfcore.ranges import parse_values
 
@@ -32,6 +32,7 @@ __all__ = ["command"]
 @evaluation_options
 @click.option("--plot", "picture", type=click.Path(), help="Draw the distribution: .png, .svg, .pdf or .html.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@table_option()
 def command(
     model: str,
     places: Sequence[str],
@@ -39,6 +40,7 @@ def command(
     words: Sequence[str],
     picture: str | None,
     as_json: bool,
+    table_format: str | None,
     **options: str | int | None,
 ) -> None:
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
@@ -51,22 +53,29 @@ def command(
     perf predict model.json --at p=64..4096*2 --at code=SP --at system=T3D
     perf predict sor.toml --with iterations=200 --plot sor.png
     """
+    if as_json and table_format is not None:
+        raise click.UsageError("--json and --table do not go together")
     chosen = {name: value for name, value in options.items() if value is not None}
     if model.lower().endswith(".toml"):
         if places or interval is not None:
             raise click.UsageError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
-        _predict_structural(model, words, chosen, picture, as_json)
+        _predict_structural(model, words, chosen, picture, as_json, table_format)
         return
     if words or chosen or picture is not None:
         used = next(iter(chosen), "plot" if picture is not None else "with")
         raise click.UsageError(f"--{used} is for structural models (.toml); {model} takes --at and --interval")
     if not places:
         raise click.UsageError("Missing option '--at'")
-    _predict_fitted(model, places, interval, as_json)
+    _predict_fitted(model, places, interval, as_json, table_format)
 
 
 def _predict_structural(
-    path: str, words: Sequence[str], options: dict[str, Any], picture: str | None, as_json: bool
+    path: str,
+    words: Sequence[str],
+    options: dict[str, Any],
+    picture: str | None,
+    as_json: bool,
+    table_format: str | None,
 ) -> None:
     with reporting():
         from perfcore.picture import check_ending
@@ -77,10 +86,15 @@ def _predict_structural(
         prediction = StructuralModel.read(path).with_inputs(given_quantities(words)).predict(**options)
         if picture is not None:
             plot_distributions(prediction, picture)
+    if table_format is not None:
+        print_plainly(table_format, prediction.tables())
+        return
     report(prediction, as_json, picture)
 
 
-def _predict_fitted(model: str, places: Sequence[str], interval: float | None, as_json: bool) -> None:
+def _predict_fitted(
+    model: str, places: Sequence[str], interval: float | None, as_json: bool, table_format: str | None
+) -> None:
     with reporting():
         import perfcore
 
@@ -105,17 +119,19 @@ def _predict_fitted(model: str, places: Sequence[str], interval: float | None, a
             ]
         )
         return
-    print_table(
-        [*columns, *names, *(["remark"] if any(remarks) else [])],
+    header = [*columns, *names, *(["remark"] if any(remarks) else [])]
+    lines = [
         [
-            [
-                *(part if isinstance(part, str) else f"{part:g}" for part in cell),
-                *(f"{value:.6g}" for value in row),
-                *([remarks[number]] if any(remarks) else []),
-            ]
-            for number, (cell, row) in enumerate(zip(cells, rows, strict=True))
-        ],
-    )
+            *(part if isinstance(part, str) else f"{part:g}" for part in cell),
+            *(f"{value:.6g}" for value in row),
+            *([remarks[number]] if any(remarks) else []),
+        ]
+        for number, (cell, row) in enumerate(zip(cells, rows, strict=True))
+    ]
+    if table_format is not None:
+        print_plainly(table_format, [("", header, lines)])
+        return
+    print_table(header, lines)
 
 
 def _named(place: str) -> tuple[str, str]:

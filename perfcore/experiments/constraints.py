@@ -33,10 +33,8 @@ def meeting(points: Sequence[Point], constraints: Sequence[str]) -> tuple[list[P
     ------
     FormulaError
         A text is no formula.
-    UnknownNameError
-        It has a variable that is no factor.
     OptionError
-        It computes with a factor of words.
+        It has a variable that is no factor, or computes with a factor of words.
 
     Examples
     --------
@@ -51,7 +49,7 @@ def meeting(points: Sequence[Point], constraints: Sequence[str]) -> tuple[list[P
         known = points[0]
         for name in formula.names:
             if name != "cores" and name not in known:
-                raise UnknownNameError(f"factor in the constraint {text!r}", name, [*known, "cores"])
+                raise OptionError(f"constraint {text!r}: {UnknownNameError('factor', name, [*known, 'cores'])}")
             if name != "cores" and not is_number(known[name]):
                 raise OptionError(f"constraint {text!r}: the levels of {name} are words, which no formula takes")
         values = {name: [point[name] for point in kept] for name in formula.names if name != "cores"}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfcore.picture import time_axis
+from perfcore.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +20,8 @@ __all__ = ["draw_profile"]
 # Okabe and Ito's colours, which people with any colour vision tell apart; the first is for computation, which most
 # sets name first and which should step back.
 _COLOURS = ("0.85", "#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#cc79a7", "#009e73", "0.45")
+_MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
+_MOST_IN_TITLE = 90
 _MOST_BARS = 64  # locations that can be told apart; more are drawn as neighbours' means
 
 
@@ -38,6 +41,7 @@ def draw_profile(profile: OverheadProfile, figure: Figure) -> None:
     _draw_time(profile, over_time, shown, colours)
     _draw_locations(profile, by_location, shown, colours)
     handles, labels = over_time.get_legend_handles_labels()
+    labels = [shortened(label, _MOST_LETTERS) for label in labels]
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
 
 
@@ -57,7 +61,7 @@ def _draw_time(profile: OverheadProfile, axes: Axes, shown: Any, colours: list[s
     axes.set_ylim(0.0, len(profile.locations))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("locations")
-    axes.set_title(profile.title, fontsize=10, loc="left")
+    axes.set_title(shortened(profile.title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
 
 
 def _draw_locations(profile: OverheadProfile, axes: Axes, shown: Any, colours: list[str]) -> None:
@@ -71,7 +75,8 @@ def _draw_locations(profile: OverheadProfile, axes: Axes, shown: Any, colours: l
         axes.barh(rows, 100.0 * shares[at], left=left, color=colour, height=0.9 if len(first) < 20 else 1.0)
         left += 100.0 * shares[at]
     few = rows if len(rows) <= 16 else rows[:: -(-len(rows) // 16)]
-    axes.set_yticks(few, [profile.locations[first[at]] for at in few], fontsize=7)
+    names = [shortened(profile.locations[first[at]], _MOST_LETTERS) for at in few]
+    axes.set_yticks(few, names, fontsize=7, parse_math=False)
     axes.set_ylim(len(first) - 0.5, -0.5)
     axes.set_xlim(0.0, 100.0)
     axes.set_xlabel("share of time (%)")

@@ -126,6 +126,24 @@ class FitterSuite:
             with pytest.raises(PerfError):
                 model.predict(points, interval=coverage)
 
+    def test_draws_part_by_part(self) -> None:
+        """One key for each name; draws at each point ascend around values, or are NaN for lack of bounds."""
+        model, points = self.fit(), self.points()
+        named = points if isinstance(points, Mapping) else {next(iter(model.variables)): points}
+        found = model.part_draws({name: np.asarray(levels) for name, levels in named.items()})
+        assert len(found.keys) == len(set(found.keys)) == len(found.names)
+        assert bool(found.what) == bool(found.names)
+        for drawn, n_parts in ((found.parts, (len(found.names),)), (found.total, ())):
+            if drawn is None:
+                continue
+            assert drawn.values.shape == (*n_parts, _length(points))
+            assert drawn.draws.shape[:-1] == drawn.values.shape
+            assert drawn.draws.shape[-1] % 64 == 0
+            assert not (np.diff(drawn.draws) < 0.0).any()
+            assert np.isnan(drawn.draws).all(axis=-1).sum() == np.isnan(drawn.draws).any(axis=-1).sum()
+            assert not (drawn.values < drawn.draws[..., 0]).any()
+            assert not (drawn.values > drawn.draws[..., -1]).any()
+
     def test_parameters(self) -> None:
         """Finite numbers under different names; a standard error is a number or None."""
         parameters = self.fit().parameters

@@ -17,7 +17,7 @@ from perfcore.view.contents import (
     Viewable,
     ViewPath,
 )
-from perfcore.view.edits import Change, Editable, FileEdit
+from perfcore.view.edits import Change, Check, Checkable, Editable, FileEdit, Fitting, Storable
 
 __all__ = [
     "Action",
@@ -25,14 +25,18 @@ __all__ = [
     "Cell",
     "Change",
     "Chart",
+    "Check",
+    "Checkable",
     "Editable",
     "Field",
     "FileEdit",
+    "Fitting",
     "Form",
     "Link",
     "NoViewError",
     "Notice",
     "Query",
+    "Storable",
     "Table",
     "Text",
     "View",

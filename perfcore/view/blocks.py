@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from itertools import count
 
+from perfcore.short_names import shortened_apart
 from perfcore.view.contents import (
     Action,
     Block,
@@ -31,7 +32,10 @@ __all__ = ["Writer"]
 # What stands to the right in a table: numbers, also with a unit, per cent, bounds or an error.
 _AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}|± .*|\.\. .*))?|-|nan|inf|")
 _MOST_IN_ROW = 3
-_LONG = 60  # letters of a cell that is broken into lines; shorter ones never are
+_LONG = 60  # letters of a cell that is broken into lines, and of a label that its field stands below
+_LONGEST_LABEL = 120  # letters; a line of the page has about as many
+_MOST_LINES = 12  # of a cell
+_FARTHEST = 60  # steps to the right; recursions are deeper, and their names are to stay within reach
 _TALL = 1000  # letters of a text that scrolls by itself, such as the names of a thousand states
 
 
@@ -129,10 +133,16 @@ class Writer:
     def _cell(self, given: Cell | str, tag: str, scope: str, right: bool) -> str:
         cell = Cell(given) if isinstance(given, str) else given
         inside = escape(cell.text) if cell.link is None else self.link(cell.link, cell.text)
+        inside = _scrolling(inside.replace("\n", "<br>"), cell.text)
+        if cell.indent:
+            # Before the link, so that only its text is underlined.
+            inside = f'<span style="padding-left:{min(cell.indent, _FARTHEST)}em"></span>{inside}'
+        if cell.bar is not None:
+            inside += f'<span class="bar" style="--part:{min(max(cell.bar, 0.0), 1.0):.4g}"></span>'
         kind = 'class="n"' if right else 'class="long"' if len(cell.text) > _LONG else ""
         style = "" if cell.shade is None else f'style="{shade_style(cell.shade)}"'
         opening = " ".join(filter(None, (tag, scope, kind, style)))
-        return f"<{opening}>{_scrolling(inside, cell.text)}</{tag}>"
+        return f"<{opening}>{inside}</{tag}>"
 
     def _chart(self, chart: Chart) -> str:
         drawing = chart_svg(chart, f"{self.name}{next(self._numbers)}")
@@ -144,21 +154,23 @@ class Writer:
         return f"<figure>{drawing}</figure>{tables}"
 
     def _form(self, block: Form | Action) -> str:
-        fields = "".join(self._field(item) for item in block.fields)
+        labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)
+        fields = "".join(map(self._field, block.fields, labels))
         address = escape(self.address(block.path, {}) or "")
         # A few fields without explanations stand in one row.
         seen = [item for item in block.fields if item.kind != "hidden"]
         row = ' class="row"' if len(seen) <= _MOST_IN_ROW and not any(i.help or i.kind == "lines" for i in seen) else ""
         if isinstance(block, Action):
             extra = "".join(_hidden(name, value) for name, value in self.hidden.items())
-            opening = f'<form method="post" action="{address}"{row}>{extra}'
+            check = " data-check" if any(item.is_checked for item in block.fields) else ""
+            opening = f'<form method="post" action="{address}"{row}{check}>{extra}'
         else:
             # A slider that is moved shows the new state at once where scripts run; the button does so everywhere.
             live = " data-live" if any(item.kind == "range" for item in block.fields) else ""
             opening = f'<form method="get" action="{address}"{row}{live}>'
         return f"{opening}{fields}<p><button>{escape(block.submit)}</button></p></form>"
 
-    def _field(self, item: Field) -> str:
+    def _field(self, item: Field, label: str) -> str:
         if item.kind == "hidden":
             return _hidden(item.name, item.value)
         name = f"{self.name}{next(self._numbers)}-{item.name}"
@@ -190,12 +202,17 @@ class Writer:
             step = "" if item.step or item.kind == "text" else ' step="any"'
             control = f'<input type="{kind}" {common}{described} value="{value}"{limits}{step}>'
         hint = f'<span class="hint" id="{help_name}">{escape(item.help)}</span>' if item.help else ""
-        return f'<p class="field"><label for="{escape(name)}">{escape(item.label)}</label> {control} {hint}</p>'
+        # Empty until a script asks; it is read aloud when the reader has finished what it says.
+        said = f'<output class="said" for="{escape(name)}" aria-live="polite"></output>' if item.is_checked else ""
+        full = "" if label == item.label else f' title="{escape(item.label)}"'
+        kind = "field below" if len(label) > _LONG else "field"
+        return f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}{said}</p>'
 
 
 def _scrolling(inside: str, text: str) -> str:
     """A very long text in a box of its own, which scrolls also by keyboard."""
-    return f'<span class="tall" tabindex="0">{inside}</span>' if len(text) > _TALL else inside
+    is_tall = len(text) > _TALL or text.count("\n") > _MOST_LINES
+    return f'<span class="tall" tabindex="0">{inside}</span>' if is_tall else inside
 
 
 def _hidden(name: str, value: str) -> str:

@@ -78,11 +78,17 @@ class Cell:
         Where a click on it leads; its own text is not shown.
     shade : float, 0 to 1, optional
         Colour behind the text, dark for 0 and bright for 1, on a scale that colour-blind people read too.
+    indent : int
+        How many steps the text stands to the right, as what is below another row does.
+    bar : float, 0 to 1, optional
+        Length of a bar beside the text, which says the same as a number.
     """
 
     text: str
     link: Link | None = None
     shade: float | None = None
+    indent: int = 0
+    bar: float | None = None
 
 
 @dataclass(frozen=True)
@@ -186,6 +192,9 @@ class Field:
         Of a ``number`` or ``range``; empty for none.
     help : str
         In one sentence.
+    is_checked : bool
+        Whether the page says while it is typed what is right and what is not; at most one field of an action. The
+        subject answers, see `perfcore.view.edits.Checkable`.
     """
 
     name: str
@@ -197,6 +206,7 @@ class Field:
     maximum: str = ""
     step: str = ""
     help: str = ""
+    is_checked: bool = False
 
 
 @dataclass(frozen=True)

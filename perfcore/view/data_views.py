@@ -14,16 +14,19 @@ from perfcore.curve import UtilizationCurve
 from perfcore.describe import describe
 from perfcore.errors import OptionError, PerfError
 from perfcore.measurements import Measurements
+from perfcore.model import Model
 from perfcore.picture import draw_measurements
 from perfcore.registry import registry
 from perfcore.series import Series
+from perfcore.short_names import shortened
 from perfcore.trace import Trace
 from perfcore.view.contents import Block, Cell, Chart, Link, Notice, NoViewError, Query, Table, View, Viewable, ViewPath
 from perfcore.view.curve_blocks import Zoom, zoom_blocks
 from perfcore.view.curve_summary import CurveSummary
-from perfcore.view.edits import Change, Editable
-from perfcore.view.option_form import as_query, given_options, option_form
+from perfcore.view.edits import Change, Check, Checkable, Editable, Storable
+from perfcore.view.option_form import as_query, given_options, option_form, shown_options
 from perfcore.view.overhead_views import overhead_view
+from perfcore.view.saving import SAVE_AS, save_action, saving
 from perfcore.view.series_views import column_view, series_blocks
 
 __all__ = ["DataViews"]
@@ -31,6 +34,7 @@ __all__ = ["DataViews"]
 FIT, OVERHEADS, COLUMN = "fit", "overheads", "column"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
 _MOST_ROWS = 40
+_LONGEST = 200  # letters of a fact, such as why there is no curve; `perf info` prints all of it
 _PHASES = "worley"  # the fitter that a curve's report is made with
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -48,8 +52,9 @@ class DataViews:
 
     def __init__(self, data: Any, name: str) -> None:
         self._data, self._name = data, name
-        self._fits: OrderedDict[_Key, Viewable] = OrderedDict()
+        self._fits: OrderedDict[_Key, tuple[Model, Viewable]] = OrderedDict()
         self._changed: dict[_Key, Viewable] = {}  # no file may hold them, and fitting again would not bring them back
+        self._saved: frozenset[_Key] = frozenset()
         self._summary: CurveSummary | None = None
 
     @property
@@ -65,7 +70,7 @@ class DataViews:
         if path[0] == FIT and len(path) > 1 and path[1] in self._fitters():
             return self._fit_view(path[1], path[2:], query)
         if path == (OVERHEADS,) and isinstance(self._data, Trace):
-            return overhead_view(self._data, path, trail)
+            return overhead_view(self._data, path, trail, query=query)
         if path[0] == COLUMN and len(path) == 2 and isinstance(self._data, Series) and path[1] in self._data.columns:
             return column_view(self._data, path[1], path, query, trail)
         raise NoViewError(path)
@@ -86,12 +91,15 @@ class DataViews:
         if len(path) < 2 or path[0] != FIT:
             raise OptionError("there is nothing to change here")
         options, own = given_options(form)
+        if len(path) == 2 and SAVE_AS in own:
+            return self._save(path[1], options, own)
         subject = self._fitted(path[1], options)
         if not isinstance(subject, Editable):
             raise OptionError(f"a fit of {path[1]} has nothing to change")
         change = subject.act(path[2:], own)
-        following = copy(self)  # what is remembered of the data and of other fits holds for both
-        following._changed = {**self._changed, self._key(path[1], options): change.subject}
+        following, key = copy(self), self._key(path[1], options)  # what is remembered of other fits holds for both
+        following._changed = {**self._changed, key: change.subject}
+        following._saved = self._saved - {key}
         return replace(
             change,
             subject=following,
@@ -99,11 +107,43 @@ class DataViews:
             query={**as_query(options), **change.query},
         )
 
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """Pass what was typed on to the fit that it belongs to; see `Checkable.check`."""
+        if len(path) < 2 or path[0] != FIT:
+            return ()
+        options, own = given_options(form)
+        subject = self._fitted(path[1], options)
+        return subject.check(path[2:], own) if isinstance(subject, Checkable) else ()
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """Fits that were made here and that no file holds."""
+        made = dict.fromkeys([*self._fits, *self._changed])
+        return tuple(_fit_name(*key, key in self._changed) for key in made if key not in self._saved)
+
+    def _save(self, fitter: str, options: Mapping[str, str], own: Query) -> Change:
+        """Write the fit that is shown to a model file."""
+        asked, shown = (self._key(fitter, each) for each in (options, shown_options(fitter, options, own)))
+        key = asked if asked in self._changed else shown
+        subject = self._fitted(fitter, dict(key[1]))
+        if key not in self._changed:
+            model = self._fits[key][0]
+        elif isinstance(subject, Storable):
+            model = subject.model
+        else:
+            raise OptionError(f"a fit of {fitter} that was changed cannot be saved")
+        blocks, edit = saving(model, own[SAVE_AS])
+        following = copy(self)
+        following._saved = self._saved | {asked, key}
+        state = {name: text for name, text in own.items() if name != SAVE_AS}
+        summary = f"save {fitter} as {edit.path}"
+        return Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
+
     def _overview(self, query: Query) -> tuple[Block, ...]:
         facts = describe(self._data, self._name)
         facts.pop("next", None)  # what to do next are the links below
         rows = [
-            (str(name), ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+            (str(name), "\n".join(map(str, value)) if isinstance(value, list) else shortened(str(value), _LONGEST))
             for name, value in facts.items()
         ]
         blocks: list[Block] = list(self._pictures(query))
@@ -119,7 +159,10 @@ class DataViews:
     def _pictures(self, query: Query) -> tuple[Block, ...]:
         if isinstance(self._data, (Trace, UtilizationCurve)):
             if self._summary is None:
-                curve = self._data.utilization() if isinstance(self._data, Trace) else self._data
+                try:
+                    curve = self._data.utilization() if isinstance(self._data, Trace) else self._data
+                except PerfError as error:  # no state is known to compute; the overheads' page asks what each one is
+                    return (Notice(f"no picture: {shortened(str(error), _LONGEST)}", "warning"),)
                 self._summary = CurveSummary(curve)
             return zoom_blocks(self._summary, Zoom.of(self._summary, query), (), {})
         if isinstance(self._data, Series):
@@ -152,22 +195,30 @@ class DataViews:
         view = inner.mounted(prefix, as_query(options), trail)
         if path:
             return view
-        return replace(view, blocks=(*view.blocks, option_form(fitter, options, prefix, is_folded=True)))
+        form = option_form(fitter, options, prefix, is_folded=True)
+        return replace(view, blocks=(*view.blocks, form, save_action(self._name, fitter, prefix, query)))
 
     def _fitted(self, fitter: str, options: Mapping[str, str]) -> Viewable:
         key = self._key(fitter, options)
         if key in self._changed:
             return self._changed[key]
         if key not in self._fits:
-            self._fits[key] = perfcore.fit(self._data, fitter=fitter, **options).views(self._data)
+            model = perfcore.fit(self._data, fitter=fitter, **options)
+            self._fits[key] = model, model.views(self._data)
             if len(self._fits) > _MOST_FITS:
                 self._fits.popitem(last=False)
         self._fits.move_to_end(key)
-        return self._fits[key]
+        return self._fits[key][1]
 
     @staticmethod
     def _key(fitter: str, options: Mapping[str, str]) -> _Key:
         return fitter, tuple(sorted(options.items()))
+
+
+def _fit_name(fitter: str, options: tuple[tuple[str, str], ...], is_changed: bool) -> str:
+    """A fit as the user chose it."""
+    facts = [f"{name}={text}" for name, text in options] + ["with changed formulas"] * is_changed
+    return f"{fitter} ({', '.join(facts)})" if facts else fitter
 
 
 def _measurement_blocks(data: Measurements) -> tuple[Block, ...]:

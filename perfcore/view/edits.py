@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from perfcore.view.contents import Block, Query, Viewable, ViewPath
 
-__all__ = ["Change", "Editable", "FileEdit"]
+if TYPE_CHECKING:
+    from perfcore.model import Model
+
+__all__ = ["Change", "Check", "Checkable", "Editable", "FileEdit", "Fitting", "Storable", "unsaved_of"]
 
 
 @dataclass(frozen=True)
@@ -69,3 +72,50 @@ class Editable(Viewable, Protocol):
         PerfError
             The fields are not accepted, or a refit fails; the page shows the message and keeps what was typed.
         """
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is said of a field while it is typed.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    is_fine : bool
+        False for a mistake.
+    """
+
+    text: str
+    is_fine: bool = True
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """A viewable that checks an action's fields while they are typed; see `Field.is_checked`."""
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """What is right and what is not; it comes after every pause in typing, and should take some 10 ms."""
+
+
+@runtime_checkable
+class Storable(Protocol):
+    """A viewable of one model, which can be saved."""
+
+    @property
+    def model(self) -> Model:
+        """The model that is shown."""
+
+
+@runtime_checkable
+class Fitting(Protocol):
+    """A viewable on which models are fitted."""
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """Models that were made on the page and stand in no file, each in a few words."""
+
+
+def unsaved_of(subject: Viewable) -> tuple[str, ...]:
+    """What stands in no file; nothing where a subject makes no models."""
+    return subject.unsaved if isinstance(subject, Fitting) else ()

@@ -10,7 +10,7 @@ from perfcore.options import OptionField
 from perfcore.registry import registry
 from perfcore.view.contents import Field, Form, Query, ViewPath
 
-__all__ = ["as_query", "given_options", "option_form"]
+__all__ = ["as_query", "given_options", "option_form", "shown_options"]
 
 # Options stand in the address with this before their names, so that views of the fit have all other names.
 _PREFIX = "fit."
@@ -31,6 +31,27 @@ def given_options(query: Query) -> tuple[dict[str, str], dict[str, str]]:
 def as_query(options: Mapping[str, str]) -> dict[str, str]:
     """Options as an address has them."""
     return {_PREFIX + name: text for name, text in options.items()}
+
+
+def shown_options(fitter: str, given: Mapping[str, str], state: Query) -> dict[str, str]:
+    """The options of the fit that a view shows: where its own state has an option's name, as a slider, that counts.
+
+    Parameters
+    ----------
+    fitter : str
+    given : mapping of str to str
+        Options of the fit that was asked for.
+    state : mapping of str to str
+        Of the view.
+
+    Examples
+    --------
+    >>> shown_options("worley", {"degree": "0"}, {"phases": "3", "from": "10"})
+    {'degree': '0', 'phases': '3'}
+    """
+    groups = option_fields(registry().load("fitters", fitter), given)
+    names = {item.name for options in groups.values() for item in options}
+    return {**given, **{name: text for name, text in state.items() if name in names and text}}
 
 
 def option_form(fitter: str, given: Mapping[str, str], path: ViewPath, is_folded: bool = False) -> Form:

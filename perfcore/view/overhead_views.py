@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from perfcore.errors import PerfError
-from perfcore.overheads import profile_overheads
+from perfcore.overheads import OverheadProfile, profile_overheads
 from perfcore.trace import Trace
-from perfcore.view.contents import Block, Cell, Link, Notice, Table, Text, View, ViewPath
+from perfcore.view.class_form import class_form, file_form, given_classes
+from perfcore.view.contents import Block, Cell, Link, Notice, Query, Table, Text, View, ViewPath
 from perfcore.view.drawable_views import drawing_of
 
 __all__ = ["overhead_view"]
 
+_TITLE = "Where the cycles go"
+
 
 def overhead_view(
-    trace: Trace, path: ViewPath, trail: tuple[Link, ...], phase_edges_ns: Sequence[int] | None = None
+    trace: Trace,
+    path: ViewPath,
+    trail: tuple[Link, ...],
+    phase_edges_ns: Sequence[int] | None = None,
+    query: Query | None = None,
+    state: Mapping[str, str] | None = None,
 ) -> View:
-    """Cycles by category, by location and, where there are phases, by phase.
+    """Cycles by category, by location and, where there are phases, by phase; with a form for the classes of states.
 
     Parameters
     ----------
@@ -25,18 +33,40 @@ def overhead_view(
     trail : tuple of Link
     phase_edges_ns : sequence of int, optional
         Where phases begin and end, on the clock of the trace.
+    query : mapping of str to str, optional
+        The address's choice of classes and of the file of categories; without it there is no form to choose them.
+    state : mapping of str to str, optional
+        What of the address says which phases; the form keeps it.
     """
+    kept = state or {}
     try:
-        profile = profile_overheads(trace, phase_edges_ns=phase_edges_ns)
+        classes = given_classes(trace, query or {})
     except PerfError as error:
-        return View("Where the cycles go", (Notice(str(error), "error"),), path, trail)
+        return View(_TITLE, (Notice(str(error), "error"), file_form(query or {}, path, kept)), path, trail)
+    form = () if query is None else (class_form(trace, classes, path, kept),)
+    missing = classes.without(trace)
+    if missing:
+        count = f"{len(missing)} of {len(trace.states)} states of the trace"
+        text = f"No pattern of {classes.rules.source} names {count}, so it is not known what is lost in them"
+        where = "; choose what each of them is." if form else ". The view of the whole run lets you choose."
+        return View(_TITLE, (Notice(text + where, "warning"), *form), path, trail)
+    try:
+        profile = profile_overheads(trace, classes.rules, classes=classes.own, phase_edges_ns=phase_edges_ns)
+    except PerfError as error:
+        return View(_TITLE, (Notice(str(error), "error"), *form), path, trail)
     tables = profile.tables("category" if phase_edges_ns is None else "phase") + profile.tables("location")[1:2]
     shown = [
         Table.of(title, header, map(_shaded, rows) if title.startswith("Share") else rows)
         for title, header, rows in tables
     ]
-    blocks: list[Block] = [Text(tuple(profile.summary())), drawing_of(profile), *shown]
+    blocks: list[Block] = [Text(tuple(profile.summary())), drawing_of(profile), *shown, _class_table(profile), *form]
     return View(profile.title, tuple(blocks), path, trail)
+
+
+def _class_table(profile: OverheadProfile) -> Table:
+    """The states of each class, one on a line."""
+    rows = [(name, "\n".join(states)) for name, states in profile.states.items() if states]
+    return Table.of("States by class", ("class", "states"), rows)
 
 
 def _shaded(row: Sequence[str]) -> list[Cell | str]:

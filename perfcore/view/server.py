@@ -15,6 +15,8 @@ from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+import msgspec
+
 from perfcore.errors import InputError, MissingDependencyError, PerfError
 from perfcore.view.contents import Notice, NoViewError, Query, ViewPath
 from perfcore.view.page import (
@@ -43,11 +45,11 @@ __all__ = ["HOST", "Page", "listen", "require_libraries", "serve"]
 HOST = "127.0.0.1"
 _MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
 
-# Nothing is fetched from anywhere; styles stand in the page, since drawings and shaded cells have their own.
+# Nothing is fetched from elsewhere; styles stand in the page, since drawings and shaded cells have their own.
 _HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; img-src data:; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "Cache-Control": "no-store",
     "Referrer-Policy": "same-origin",
@@ -99,10 +101,7 @@ class Page:
                 break
         else:
             status, text, headers = await run_in_threadpool(self._respond, request, raw, body)
-        response = HTMLResponse(text, status, {**_HEADERS, **headers})
-        if raw == SCRIPT and status == 200:
-            response.headers["Content-Type"] = "text/javascript; charset=utf-8"
-        return response
+        return HTMLResponse(text, status, {**_HEADERS, **headers})
 
     def _respond(self, request: Request, raw: str, body: bytes) -> tuple[int, str, dict[str, str]]:
         """Status, text and headers of one answer."""
@@ -117,7 +116,7 @@ class Page:
         if not self._is_secret(request.cookies.get(self._cookie, "")):
             return 403, _plain("Refused", "Open the address that `perf explore` printed; it has the secret in it."), {}
         if raw == SCRIPT:
-            return 200, asset("page.js"), {}
+            return 200, asset("page.js"), {"Content-Type": "text/javascript; charset=utf-8"}
         path = path_of(raw)
         with self._lock:
             if request.method == "GET":
@@ -134,7 +133,8 @@ class Page:
 
     def _shown(self, path: ViewPath, query: Query) -> tuple[int, str, dict[str, str]]:
         try:
-            return 200, self._frame.view(self.session.view(path, query), query), {}
+            notices = [] if path else [Notice(text, "warning") for text in self.session.remarks]
+            return 200, self._frame.view(self.session.view(path, query), query, notices), {}
         except NoViewError as error:
             return 404, self._frame.failed("Not here", str(error)), {}
         except PerfError as error:
@@ -144,6 +144,9 @@ class Page:
         version, step, given = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
         place = place_of(given) if given else (path, {})
         try:
+            if step == "check":
+                said = msgspec.json.encode(self.session.check(path, form)).decode()
+                return 200, said, {"Content-Type": "application/json"}
             if raw == UNDO:
                 return 303, "", {"Location": address(*self.session.undo(version))}
             if step == "leave":

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from perfcore.errors import DataError, InputError, OptionError, PerfError
-from perfcore.files import write_bytes
+from perfcore.errors import DataError, OptionError, PerfError
 from perfcore.view.contents import Query, View, Viewable, ViewPath
-from perfcore.view.edits import Change, Editable, FileEdit
+from perfcore.view.edits import Change, Check, Checkable, Editable, FileEdit, unsaved_of
+from perfcore.view.journal import Journal
+from perfcore.view.kept_changes import KeptChange, KeptFile, content, digest, put
 
 __all__ = ["Place", "Session", "StaleEditError"]
 
@@ -39,12 +40,10 @@ class StaleEditError(PerfError):
 
 @dataclass(frozen=True)
 class _Step:
-    """What was kept, and what it took the place of."""
+    """What was kept, and what it took the place of; None where an earlier run of the program kept it."""
 
-    summary: str
-    before: Viewable
-    files: tuple[FileEdit, ...]
-    place: Place
+    kept: KeptChange
+    before: Viewable | None
 
 
 class Session:
@@ -55,6 +54,11 @@ class Session:
     Parameters
     ----------
     subject : Viewable
+    journal : Journal, optional
+        Of what was kept, so that it can be undone after a restart; by default undo ends with the session.
+    reopen : callable, optional
+        Gives the subject as its files have it. It goes with a journal: what an earlier run changed is taken back in
+        the files, and then looked at anew.
 
     Examples
     --------
@@ -66,10 +70,14 @@ class Session:
     ('2 phases of curve', '0', None)
     """
 
-    def __init__(self, subject: Viewable) -> None:
-        self._subject = subject
+    def __init__(
+        self, subject: Viewable, journal: Journal | None = None, reopen: Callable[[], Viewable] | None = None
+    ) -> None:
+        self._subject, self._journal, self._reopen = subject, journal, reopen
         self._log: list[str] = []  # what was kept or undone, in order: one line for each version
         self._steps: list[_Step] = []
+        if journal is not None and reopen is not None:
+            self._steps = [_Step(kept, None) for kept in journal.changes()]
         self._previews: OrderedDict[tuple[str, ViewPath, tuple[tuple[str, str], ...]], Change] = OrderedDict()
 
     @property
@@ -85,11 +93,25 @@ class Session:
     @property
     def undoable(self) -> str | None:
         """What undo would take back; None where there is nothing."""
-        return self._steps[-1].summary if self._steps else None
+        return self._steps[-1].kept.summary if self._steps else None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the user must know of the files, such as that one was mended."""
+        return () if self._journal is None else tuple(self._journal.remarks)
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """What was made on the page and stands in no file."""
+        return unsaved_of(self._subject)
 
     def view(self, path: ViewPath, query: Query) -> View:
         """A view of the present subject; see `Viewable.view`."""
         return self._subject.view(path, query)
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """What is to be said of an action while it is typed; nothing where the subject does not check."""
+        return self._subject.check(path, form) if isinstance(self._subject, Checkable) else ()
 
     def preview(self, path: ViewPath, form: Query, version: str) -> Change:
         """What an action would change.
@@ -132,8 +154,12 @@ class Session:
             A file cannot be written; then none is changed.
         """
         change = self.preview(path, form, version)
-        _write(change.files)
-        self._steps.append(_Step(change.summary, self._subject, change.files, place or (path, {})))
+        at, query = place or (path, {})
+        files = [KeptFile(str(edit.path.resolve()), edit.before, digest(edit.after)) for edit in change.files]
+        kept = KeptChange(change.summary, at, dict(query), tuple(files))
+        with contextlib.nullcontext() if self._journal is None or not files else self._journal.keeping(kept):
+            _write(change.files)
+        self._steps.append(_Step(kept, self._subject))
         self._advance(change.subject, change.summary)
         return change
 
@@ -150,11 +176,24 @@ class Session:
         self._check(version)
         if not self._steps:
             raise OptionError("there is nothing to undo")
-        step = self._steps[-1]
-        _write([replace(edit, before=edit.after, after=edit.before) for edit in step.files])
+        kept, before = self._steps[-1].kept, self._steps[-1].before
+        with contextlib.nullcontext() if self._journal is None or not kept.files else self._journal.undoing(kept):
+            edits = [_taking_back(file) for file in kept.files]
+            _write(edits)
+            if before is None:
+                before = self._reopened(edits)
         self._steps.pop()
-        self._advance(step.before, f"undo: {step.summary}")
-        return step.place
+        self._advance(before, f"undo: {kept.summary}")
+        return kept.path, kept.query
+
+    def _reopened(self, edits: Sequence[FileEdit]) -> Viewable:
+        """The subject as its files have it now; where they cannot be read so, they are as they were."""
+        assert self._reopen is not None, "steps of an earlier run come with a way to reopen"
+        try:
+            return self._reopen()
+        except PerfError:
+            _write([FileEdit(edit.path, edit.after, edit.before) for edit in edits])
+            raise
 
     def _check(self, version: str) -> None:
         if version != self.version:
@@ -167,37 +206,40 @@ class Session:
         self._previews.clear()
 
 
+def _taking_back(file: KeptFile) -> FileEdit:
+    """The edit that gives a file what it held before a change.
+
+    Raises
+    ------
+    DataError
+        It holds something else than the change wrote.
+    """
+    path = Path(file.path)
+    now = content(path)
+    if digest(now) != file.after:
+        raise DataError(_changed_by_others(path))
+    return FileEdit(path, now, file.before)
+
+
 def _write(edits: Sequence[FileEdit]) -> None:
     """Write all files or none."""
     for edit in edits:
-        if _content(edit.path) != edit.before:
-            raise DataError(
-                f"{edit.path}: the file was changed by someone else since it was read; nothing was written. Save what "
-                "you typed elsewhere, and open the page again"
-            )
+        if content(edit.path) != edit.before:
+            raise DataError(_changed_by_others(edit.path))
     done: list[FileEdit] = []
     try:
         for edit in edits:
-            _put(edit.path, edit.after)
+            put(edit.path, edit.after)
             done.append(edit)
     except PerfError:
         for edit in done:
             with contextlib.suppress(PerfError):  # the first error is the one to report
-                _put(edit.path, edit.before)
+                put(edit.path, edit.before)
         raise
 
 
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
-
-
-def _put(path: Path, content: bytes | None) -> None:
-    if content is None:
-        path.unlink(missing_ok=True)
-    else:
-        write_bytes(path, content)
+def _changed_by_others(path: Path) -> str:
+    return (
+        f"{path}: the file was changed by someone else since it was read; nothing was written. Save what you typed "
+        "elsewhere, and open the page again"
+    )

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from perfcore.errors import OptionError
 from perfcore.view.contents import Cell, Link, NoViewError, Query, Table, View, Viewable, ViewPath
-from perfcore.view.edits import Change, Editable
+from perfcore.view.edits import Change, Check, Checkable, Editable, unsaved_of
 
 __all__ = ["Shelf"]
 
@@ -58,3 +58,13 @@ class Shelf:
         change = subject.act(path[1:], form)
         changed = Shelf({**self._subjects, path[0]: change.subject})
         return replace(change, subject=changed, path=(path[0], *change.path))
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """Pass what was typed on to its subject; see `Checkable.check`."""
+        subject = self._subjects.get(path[0]) if path else None
+        return subject.check(path[1:], form) if isinstance(subject, Checkable) else ()
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """What stands in no file, of all subjects."""
+        return tuple(f"{name}: {text}" for name, subject in self._subjects.items() for text in unsaved_of(subject))

@@ -40,8 +40,8 @@ def test_options_of_the_fitter_and_of_the_selected_part(complete):
 
 
 def test_names_of_registered_things(complete):
-    assert bash(complete("perf fit x.csv --fitter ")) >= {"individual", "strohmaier", "worley"}
-    assert bash(complete("perf rank x.csv --fitter s")) == {"strohmaier"}
+    assert bash(complete("perf fit x.csv --fitter ")) >= {"individual", "scaling", "strohmaier", "worley"}
+    assert bash(complete("perf rank x.csv --fitter s")) == {"scaling", "strohmaier"}
     assert bash(complete("perf fit x.csv --segmenter ")) >= {"minimax", "greedy", "hill-climb", "least-squares"}
     assert bash(complete("perf fit x.csv --segmenter hill-climb --start g")) == {"greedy"}
     assert bash(complete("perf fit x.csv --reader par")) == {"paraver", "parquet"}

@@ -10,6 +10,12 @@ from pathlib import Path
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def state_home(tmp_path, monkeypatch):
+    """What earlier runs of the user left is no part of a test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -42,7 +48,8 @@ def test_it_serves_until_it_is_interrupted(folder):
         ).groups()  # fmt: skip
         connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
         statuses = []
-        for path, headers in ((f"/?key={key}", {}), ("/", {}), ("/", {"Cookie": f"perf-{port}={key}"})):
+        cookie = {"Cookie": f"perf-{port}={key}"}
+        for path, headers in ((f"/?key={key}", {}), ("/", {}), ("/fit/worley?fit.phases=2", cookie), ("/", cookie)):
             connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
             statuses.append(answer.status)
@@ -50,6 +57,17 @@ def test_it_serves_until_it_is_interrupted(folder):
         connection.close()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-    assert statuses == [200, 403, 200]
+    assert statuses == [200, 403, 200, 200]
     assert "curve.csv" in text
-    assert (out, err, process.returncode) == ("stopped; everything that was kept is in its files\n", "", 0)
+    said = "stopped; everything that was kept is in its files\nnot saved: worley (phases=2)\n"
+    assert (out, err, process.returncode) == (said, "", 0)
+
+
+def test_where_nothing_was_kept_nothing_is_left_in_the_home(folder, tmp_path):
+    program = Path(sys.executable).with_name("perf")
+    with subprocess.Popen([program, "explore", "curve.csv", "--no-browser"], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        out = process.communicate(timeout=20)[0]
+    assert out == b"stopped; everything that was kept is in its files\n"
+    assert not (tmp_path / "state").exists()

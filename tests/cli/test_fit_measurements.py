@@ -291,7 +291,7 @@ def test_a_table_that_does_not_say_what_was_varied(refused, folder):
 
 @pytest.mark.usefixtures("runs")
 def test_measurements_are_not_phases(refused):
-    fitters = "individual or lca or modgen or strohmaier"
+    fitters = "individual or lca or modgen or scaling or strohmaier"
     expected = f"runs.csv holds Measurements, which worley does not fit; use --fitter {fitters}"
     assert refused("fit", "runs.csv") == expected
 

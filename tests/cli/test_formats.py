@@ -1,9 +1,15 @@
 """The list of formats, and what `perf info` says of a data set."""
 
 import json
+import shlex
+import sys
 
-from format_samples import NPB
+import pytest
+from format_samples import NPB, SAMPLES, TRACE
+from trace_samples import PROJECTIONS_LOGS, PROJECTIONS_STS, otf2_files
 
+import perfcore
+from perfcore.__main__ import main
 from perfcore.registry import registry
 
 
@@ -22,6 +28,34 @@ def test_the_list_as_a_table(perf):
     assert ".out .log .txt" in npb
     assert "measurements" in npb
     assert npb.endswith("perf info run.out")
+
+
+# Formats of several files, as the example names them.
+SEVERAL_FILES = {
+    "projections": {"run.sts": PROJECTIONS_STS.encode()}
+    | {f"run.{processor}.log": log.encode() for processor, log in enumerate(PROJECTIONS_LOGS)},
+    "otf2": {name.removeprefix("run/").replace("traces", "run"): content for name, content in otf2_files().items()},
+}
+
+
+@pytest.mark.parametrize("name", [*SAMPLES, "parquet"])
+def test_each_example_runs_as_it_is_printed(perf, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    (example,) = (fact["example"] for fact in json.loads(perf("formats", "--json").out) if fact["name"] == name)
+    file = shlex.split(example)[2]
+    if name == "parquet":
+        (tmp_path / "t.csv").write_text(TRACE)
+        perfcore.write(perfcore.read("t.csv"), file)
+    else:
+        first = SAMPLES[name][0][1]
+        content = first if isinstance(first, bytes) else first.encode()
+        for path, part in SEVERAL_FILES.get(name, {file: content}).items():
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_bytes(part)
+    monkeypatch.setattr(sys, "argv", shlex.split(example))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0, capsys.readouterr().err
 
 
 def test_what_was_found_and_how_to_read_it_again(perf, tmp_path, monkeypatch):

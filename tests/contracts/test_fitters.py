@@ -49,6 +49,20 @@ CATEGORIES = Measurements(
     ),
     source="profile.csv",
 )
+# A path that changes its law at a node's 16 processors, one that does not, and one with too few points.
+BROKEN = Measurements(
+    pd.DataFrame(
+        [
+            (p, path, time * (1 + 0.01 * np.sin(50 * p + run)))
+            for p in (1, 2, 4, 8, 16, 32, 64, 128)
+            for path, time in (("halo", 1.0 if p <= 16 else 0.2 * p), ("solve", 2 + 64 / p), ("io", 5.0))
+            for run in range(3)
+            if path != "io" or p > 32
+        ],
+        columns=["p", "callpath", "time_s"],
+    ),
+    source="paths.csv",
+)
 LOAD = Series(np.arange(40), {"cpu": 0.5 + 0.3 * np.sin(np.arange(40.0)), "disk": np.zeros(40)}, "s", source="load.csv")
 
 CASES = {
@@ -85,6 +99,20 @@ CASES = {
         {"p": [1, 3, 64]},
     ),
     "generated": ("modgen", CATEGORIES, {}, {"p": [1, 3, 64], "category": ["compute", "total", "wait"]}),
+    "law of one series": ("scaling", ONE_SERIES, {}, np.array([1.0, 3.0, 64.0])),
+    "laws of several paths": (
+        "scaling",
+        TIMES,
+        {"exponents": "-1,0,1", "breaks": False},
+        {"p": [1, 64], "path": ["lu old", "cg new"]},
+    ),
+    "law of two parameters": ("scaling", TWO_PARAMETERS, {"at": "p=64,n=80"}, {"p": [2, 8], "n": [10, 80]}),
+    "laws with breaks": (
+        "scaling",
+        BROKEN,
+        {"show": "halo"},
+        {"p": [3, 256, 256], "path": ["halo", "halo", "solve"]},
+    ),
     "forecast": ("forecast", LOAD, {"column": "cpu", "criterion": "mae", "horizon": 4}, np.array([1, 2, 4])),
 }
 

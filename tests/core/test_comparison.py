@@ -8,6 +8,7 @@ import pytest
 
 import perfcore
 from perfcore.comparison import compare
+from perfcore.crossings import crossings_between
 from perfcore.errors import DataError, OptionError
 
 
@@ -45,7 +46,7 @@ def test_ratio_and_the_category_that_makes_the_difference(pair):
     assert found.ratio == pytest.approx([50.2 / 31.0, (100 / 64 + 6.4) / (60 / 64 + 32.0)], rel=1e-8)
     assert found.largest(0) == ("work", pytest.approx(20.0))
     assert found.largest(1) == ("start", pytest.approx(-25.6))
-    np.testing.assert_allclose(found.of_category.sum(axis=1), found.totals)
+    np.testing.assert_allclose(found.of_part.values.sum(axis=1), found.totals.values)
 
 
 def test_swapping_the_models_swaps_the_outcome(pair):
@@ -59,14 +60,14 @@ def test_swapping_the_models_swaps_the_outcome(pair):
 def test_equal_models_do_not_cross(pair):
     found = compare(pair[0], pair[0], {"p": [2.0, 64.0], "D": 20.0})
     assert found.crossings == ()
-    assert found.summary()[1:] == ["A and B agree at these points"]
+    assert "A and B agree at these points" in found.summary()
 
 
 def test_categories_are_matched_by_plain_names_and_missing_ones_are_nothing(pair):
     other = model(3.0, 0.5, names=("WORK", "wait"))
     found = compare(pair[0], other, {"p": 4.0, "D": 20.0})
-    assert found.categories == ("work", "start", "wait")
-    assert found.of_category[0].tolist() == [
+    assert found.parts == ("work", "start", "wait")
+    assert found.of_part.values[:, :, 0].T.tolist() == [
         pytest.approx([15.0, 15.0]), pytest.approx([2.0, 0.0]), pytest.approx([0.0, 2.0])
     ]  # fmt: skip
 
@@ -79,7 +80,7 @@ def test_models_without_categories(tmp_path):
     )
     found = compare(one, other, {"p": [1.0, 16.0]})
     assert [crossing.at for crossing in found.crossings] == pytest.approx([4.0], rel=1e-8)
-    assert found.categories == ()
+    assert found.parts == ()
     perfcore.plot(found, None, tmp_path / "compared.svg")
 
 
@@ -102,3 +103,50 @@ def test_refusals(pair):
         compare(pair[0], other, {"p": 2.0, "D": 20.0})
     with pytest.raises(DataError, match="A is in s, B in ms"):
         compare(pair[0], model(3.0, 0.5, unit="time_ms"), {"p": 2.0, "D": 20.0})
+
+
+def test_crossings_between_points():
+    """Of powers they are exact: 1 p^2 and 8 p^0.5 meet at p = 4, at 16."""
+    p = np.array([1.0, 2.0, 16.0, 1.0, 16.0])
+    n = np.array([1.0, 1.0, 1.0, 2.0, 2.0])
+    values = np.stack([p**2.0, np.where(n == 1.0, 8.0 * p**0.5, 0.5 * p**2.0)])
+    (crossing,) = crossings_between(values, {"p": p, "n": n}, "p")
+    assert (crossing.at, crossing.value) == (pytest.approx(4.0), pytest.approx(16.0))
+    assert (crossing.below, crossing.held) == (0, {"n": 1.0})
+
+
+def test_draws_of_a_model_with_bounds_are_its_bounds():
+    """The central 95 % of the draws are the interval of `predict`, and their median is the value."""
+    rng = np.random.default_rng(3)
+    data = profile(3.0, 0.5)
+    data["time_s"] *= rng.normal(1.0, 0.05, len(data))
+    fitted = perfcore.fit(data, fitter="modgen", parameter="P,D")
+    points = {"p": np.array([4.0, 16.0]), "D": np.array([20.0, 20.0])}
+    drawn = fitted.part_draws(points)
+    assert drawn.names == ("work", "start")
+    bounds = fitted.predict({**points, "category": np.array(["total", "total"])}, interval=0.95)
+    np.testing.assert_allclose(drawn.total.values, bounds[:, 0])
+    np.testing.assert_allclose(np.quantile(drawn.total.draws, [0.025, 0.975], axis=1).T, bounds[:, 1:], rtol=0.01)
+    assert (np.diff(drawn.parts.draws, axis=2) >= 0.0).all()
+
+
+def test_without_bounds_there_is_a_ratio_alone(monkeypatch, pair):
+    def refuse(self, points, interval=None):
+        if interval is not None:
+            raise OptionError("no bounds")
+        return predict(self, points)
+
+    predict = type(pair[0]).predict
+    monkeypatch.setattr(type(pair[0]), "predict", refuse)
+    found = compare(*pair, {"p": [2.0, 64.0], "D": 20.0})
+    assert found.ratio[0] == pytest.approx(50.2 / 31.0)
+    assert found.tables()[0][2][0][5:7] == ["", ""]
+
+
+def test_a_part_that_one_lacks_has_no_ratio(pair):
+    found = compare(pair[0], model(3.0, 0.5, names=("WORK", "wait")), {"p": 4.0, "D": 20.0}, ("old", "new"))
+    assert found.part_ratio(0) == pytest.approx([1.0, np.nan, np.nan], nan_ok=True)
+    assert {"only in old: start", "only in new: wait"} <= set(found.summary())
+    rows = {row[0]: row for row in found.tables()[1][2]}
+    assert rows["start"][2] == "-"
+    assert rows["start"][4:] == ["", "", ""]

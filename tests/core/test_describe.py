@@ -55,6 +55,12 @@ def test_measurements():
     ]
 
 
+def test_codes_on_one_system_want_a_law_each():
+    runs = pd.DataFrame({"code": ["a", "a", "b", "b"], "p": [1, 2, 1, 2], "seconds": [8.0, 4.1, 1.0, 2.0]})
+    facts = describe(Measurements(runs), "runs.csv")
+    assert facts["next"] == ["perf fit runs.csv --fitter scaling --plot model.png"]
+
+
 def test_measurements_of_codes_on_systems():
     """Two runs on 4 processors of one pair, one time missing, one pair never measured, and rows that are copies."""
     runs = pd.DataFrame(

@@ -60,6 +60,33 @@ def test_compression_is_told_from_the_content(tmp_path, name, spool):
     assert list(spool.iterdir()) == []
 
 
+def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatch, spool):
+    """Zeros shrink to a thousandth, the most that the format allows; text of measurements to a fiftieth."""
+    monkeypatch.setattr("perfcore.source._GROWTH_FROM_BYTES", 1 << 20)
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(bytes(4 << 20)))
+    with Source(path) as source:
+        with source.open() as stream, pytest.raises(InputError, match=r"bomb\.csv\.gz: decompresses to more than 300"):
+            stream.read()
+        with pytest.raises(InputError, match="unpack it with gunzip first"), source.plain_file():
+            pass
+    assert list(spool.iterdir()) == []
+    path.write_bytes(gzip.compress(TEXT * 4))  # also beyond the size from which it counts
+    monkeypatch.setattr("perfcore.source._GROWTH_FROM_BYTES", 1 << 10)
+    with Source(path) as source, source.open() as stream:
+        assert len(stream.read(1 << 16)) == 1 << 16
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_lines_have_numbers_and_a_limit(tmp_path, pack):
+    path = tmp_path / "lines"
+    path.write_bytes(pack(b"a\n\nbcd\r\n" + b"e" * 9))
+    with Source(path) as source:
+        assert list(source.lines()) == [(1, b"a\n"), (2, b"\n"), (3, b"bcd\r\n"), (4, b"e" * 9)]
+        with pytest.raises(InputError, match=r"lines:4: the line is longer than 0 KiB"):
+            list(source.lines(longest=8))
+
+
 def test_standard_input_is_spooled_and_cleaned_up(stdin, spool):
     stdin(gzip.compress(TEXT))
     with Source("-") as source:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from perfcore import Trace
 from perfcore.errors import DataError, OptionError, UnknownNameError
-from perfcore.trace import busy_mask, default_busy
+from perfcore.trace import busy_mask, curve_from_intervals, default_busy, first_overlap
 
 STATES = ("run", "wait", "sort")
 
@@ -139,3 +139,36 @@ def test_busy_states_must_leave_something():
         busy_mask(STATES, STATES, None, STATES)
     with pytest.raises(OptionError, match="no state counts"):
         busy_mask(STATES, STATES, [], None)
+
+
+def _counted(starts, ends, span):
+    """Intervals that cover each moment, counted one by one."""
+    return [sum(a <= t < b for a, b in zip(starts, ends, strict=True)) for t in range(*span)]
+
+
+@pytest.mark.parametrize("far", [0, 1 << 62])
+def test_a_curve_counts_the_intervals_at_each_moment_whatever_their_order(far):
+    rng = np.random.default_rng(8)
+    starts = rng.integers(0, 40, 60)
+    ends = starts + rng.integers(0, 9, 60)
+    span = (0, 50 + far)  # so long a span that a time and a bit do not fit into 64 bits
+    late = [far + 49, far + 50] if far else []
+    times = np.array([*starts, *late[:1], *ends, *late[1:]], dtype=np.int64)
+    curve = curve_from_intervals(times, span, "ns", n_locations=60, source="demo")
+    steps = np.searchsorted(curve.edges, np.arange(50), side="right") - 1
+    assert curve.heights[steps].tolist() == _counted(starts, ends, (0, 50))
+
+
+def test_an_overlap_is_found_in_sorted_and_in_shuffled_columns():
+    location = np.repeat(np.arange(3, dtype=np.int32), 20)
+    start = np.tile(np.arange(20, dtype=np.int64) * 10, 3)
+    end = start + 10
+    rng = np.random.default_rng(3)
+    for order in (np.arange(60), rng.permutation(60)):
+        assert first_overlap(location[order], start[order], end[order]) is None
+        longer = end + (np.arange(60) == 25)
+        pair = first_overlap(location[order], start[order], longer[order])
+        assert pair is not None
+        assert sorted(order[list(pair)].tolist()) == [25, 26]
+    nothing = np.array([5, 5, 0], dtype=np.int64), np.array([5, 5, 10], dtype=np.int64)
+    assert first_overlap(np.zeros(3, dtype=np.int32), *nothing) is None

@@ -109,7 +109,7 @@ def test_the_file_is_toml_with_comments():
         ('replications = "3"\n[factors]\np = [1]', "replications"),
         ("replications = 0\n[factors]\np = [1]", "replications of at least 1"),
         ('constraints = ["p <"]\n[factors]\np = [1]', "formula 'p <': column 3"),
-        ('constraints = ["q < 2"]\n[factors]\np = [1]', "unknown factor in the constraint 'q < 2' 'q'"),
+        ('constraints = ["q < 2"]\n[factors]\np = [1]', "constraint 'q < 2': unknown factor 'q': Known: cores, p"),
         ('constraints = ["s < 2"]\n[factors]\ns = ["a"]', "the levels of s are words"),
         ('constraints = ["p < 0"]\n[factors]\np = [1]', "no point is left to measure: p < 0 refuses 1"),
         ('kind = "points"\npoints = [{p = 3}]\n[factors]\np = [1]', "points: p=3: p has the levels 1; add it there"),

@@ -43,6 +43,20 @@ def test_codes_are_call_paths(tmp_path):
         perfcore.write(data, tmp_path / "runs.extrap")
 
 
+def test_categories_are_call_paths_too(tmp_path):
+    data = measured({"p": [1, 2] * 2, "function": ["sort"] * 2 + ["scan"] * 2, "time_s": [1.0, 2.0, 3.0, 4.0]})
+    perfcore.write(data, tmp_path / "runs.jsonl")
+    back = perfcore.read(tmp_path / "runs.jsonl")
+    assert back.table["callpath"].tolist() == ["sort", "sort", "scan", "scan"]
+
+
+@pytest.mark.parametrize("values", ["1 nan", "nan 1", "1 inf 2", "2 1e999"])
+def test_a_value_that_is_no_finite_number_is_refused(tmp_path, values):
+    (tmp_path / "runs.extrap").write_text(f"PARAMETER p\nPOINTS (1)\nREGION f\nDATA {values}\n")
+    with pytest.raises(InputError, match=r"runs\.extrap:4: .* is no finite number"):
+        perfcore.read(tmp_path / "runs.extrap")
+
+
 def test_several_metrics(tmp_path):
     file = tmp_path / "runs.txt"
     file.write_text("PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC t\nDATA 1\nDATA 2\nMETRIC f\nDATA 3\nDATA 4\n")

@@ -83,3 +83,17 @@ def test_a_series_without_samples_is_left_out(read):
 def test_what_is_refused(read, text, problem):
     with pytest.raises(InputError, match=problem):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (b'"job": "node"', b'"job": "no\x80de"', "is not a matrix of Prometheus: 'utf-8' codec can't decode"),
+        (b'"job": "node"', b'"job": "node", "x": ' + b"[" * 100_000 + b"]" * 100_000, "load.json"),
+    ],
+)
+def test_damage_within_the_samples(tmp_path, old, new, problem):
+    path = tmp_path / "load.json"
+    path.write_bytes(PROMETHEUS.encode().replace(old, new, 1))
+    with pytest.raises(InputError, match=problem):
+        perfcore.read(path)

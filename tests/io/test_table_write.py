@@ -124,6 +124,15 @@ def test_measurements_read_back(tmp_path, ending):
     pd.testing.assert_frame_equal(back.table, table, check_dtype=False)
 
 
+def test_roles_that_were_told_are_kept_in_parquet(tmp_path):
+    table = pd.DataFrame({"size": [1, 2], "part": ["a", "b"], "host": ["x", "x"], "app": ["c", "c"], "seconds": [3, 4]})
+    told = perfcore.Measurements(table, {"n": "size"}, "seconds", code=["app"], system=(), category=["part"], unit="s")
+    perfcore.write(told, tmp_path / "runs.parquet")
+    back = perfcore.read(tmp_path / "runs.parquet")
+    assert back.roles == told.roles
+    assert perfcore.read(tmp_path / "runs.parquet", category=["app"], code=()).roles.category == ("app",)
+
+
 def test_other_data_and_endings_are_refused(tmp_path):
     with pytest.raises(DataError, match="cannot write list"):
         perfcore.write([1], tmp_path / "x.csv")

@@ -80,8 +80,8 @@ def test_mistakes(change, error, message):
     [
         ("p", "the model is one of p, n; p is missing"),
         ("n", "the model is one of p, n; n is missing"),
-        ("code", "name the code, one of BT, LU"),
-        ("system", "name the system, one of SP2, T3D, Paragon"),
+        ("code", "name the code, as code=NAME: BT, LU"),
+        ("system", "name the system, as system=NAME: SP2, T3D, Paragon"),
     ],
 )
 def test_what_is_missing_is_named(left_out, message):

@@ -217,7 +217,7 @@ def test_conversion_says_how_much_the_shape_matters():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Normal(1, -1), "standard deviation -1 is negative"),
+        (lambda: Normal(1, -1), "standard deviation -1 is negative; give 0 or more, such as 1"),
         (lambda: Normal(math.nan, 1), "must be finite"),
         (lambda: Normal("a", 1), "must be numbers"),
         (lambda: Normal(1, 1) / Normal(0.5, 1), "0.5 ± 1 may well be 0"),

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from perfcore.errors import DataError
-from perfcore.view import Action, Cell, Change, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
+from perfcore.view import Action, Cell, Change, Check, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
 from perfcore.view.server import Page, listen
 from perfcore.view.session import Session
 
@@ -35,7 +35,7 @@ class Notebook:
 
     def view(self, path, query):
         if path == ():
-            action = Action((Field("text", "text", self.text, "lines"),), ())
+            action = Action((Field("text", "text", self.text, "lines", is_checked=True),), ())
             form = Form((Field("n", "number", query.get("n", "1"), "range", minimum="1", maximum="9"),), ())
             row = (Cell("below", Link("", ("a/b", "ü"))), Cell("0.97", shade=0.97))
             return View(
@@ -52,12 +52,21 @@ class Notebook:
     def paths(self):
         return [(), ("a/b", "ü"), ("bad",)]
 
+    def check(self, path, form):
+        return tuple(Check(f"{line}: no question", "?" not in line) for line in form["text"].split("\n"))
+
     def act(self, path, form):
         if "?" in form["text"]:
             raise DataError("'?' is no formula")
         edit = FileEdit(self.file, self.file.read_bytes(), form["text"].encode())
         blocks = (Table(("text", "before", "after"), (("", self.text, form["text"]),)),)
         return Change(replace(self, text=form["text"]), f"text is {form['text']}", blocks, (edit,))
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path, monkeypatch):
+    """Programs that a test starts keep their records apart from the user's."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state-home"))
 
 
 @pytest.fixture
@@ -165,3 +174,16 @@ def served(subject):
         server.should_exit = True
         thread.join(10)
         listener.close()
+
+
+def missed_by_keyboard(tab) -> list[str]:
+    """What one can click or scroll but not reach by Tab, folded parts included."""
+    kinds = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
+    tab.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    tab.evaluate(f"""[...document.querySelectorAll("{kinds}")].forEach((one, at) => (one.dataset.at = at))""")
+    count, reached = tab.locator(kinds).count(), set()
+    for _ in range(count):
+        tab.keyboard.press("Tab")
+        reached.add(tab.evaluate("document.activeElement.dataset.at"))
+    missed = (at for at in range(count) if str(at) not in reached)
+    return [tab.locator(kinds).nth(at).evaluate("(one) => one.outerHTML") for at in missed]

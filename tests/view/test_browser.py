@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from perfcore import Trace
+import perfcore
+from perfcore import Trace, UtilizationCurve
 from perfcore.view.data_views import DataViews
 from perfcore.view.shelf import Shelf
 
-from .conftest import served
+from .conftest import missed_by_keyboard, served
 
 SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
 TRACE = (
@@ -32,7 +33,7 @@ def explored(tmp_path_factory):
         yield process.stdout.readline().split()[1]
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-    assert out == "stopped; everything that was kept is in its files\n"
+    assert out == "stopped; everything that was kept is in its files\nnot saved: worley\n"
     assert err == ""
     assert process.returncode == 0
 
@@ -151,6 +152,47 @@ def test_long_names_keep_the_width_of_the_page(tab):
         assert height < 2500  # without boxes that scroll, the name of the state alone takes some 40 lines
 
 
+def test_classes_of_states_are_chosen_and_stand_in_the_address(tab):
+    long = f"void solve<{'T, ' * 2000}>()"
+    trace = Trace([0, 0], [0, 1], [0, 50], [50, 100], ["cpu"], [long, "wait"], busy_states=[])
+    with served(DataViews(trace, "trace")) as address:
+        tab.goto(address)
+        tab.wait_for_url("**/")
+        tab.get_by_role("link", name="Where the cycles go").click()
+        assert tab.get_by_role("note").inner_text().startswith("No pattern of standard.toml names 1 of 2 states")
+        choice = tab.get_by_role("combobox").first
+        label = tab.locator("label").first
+        assert label.get_attribute("title") == long
+        assert len(label.inner_text()) <= 120
+        choice.focus()
+        choice.press("c")  # by keyboard: the first class that begins so
+        assert choice.input_value() == "computing"
+        tab.get_by_role("button", name="Show where the cycles go").press("Enter")
+        assert tab.get_by_role("region", name="Cycles by category").get_by_text("50.00%").first.is_visible()
+        assert "=computing" in tab.url
+        tab.reload()
+        assert tab.evaluate(SIZE)[0] == 1280
+
+
+def test_a_fit_is_saved_and_undone_with_its_file(tab, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    curve = UtilizationCurve([0, 40, 100], [2, 8])
+    with served(DataViews(curve, "curve.csv")) as address:
+        tab.goto(address)
+        tab.wait_for_url("**/")
+        tab.get_by_role("link", name="worley").click()
+        assert tab.get_by_label("model file").input_value() == "curve-worley.json"
+        tab.get_by_role("button", name="Save as").click()
+        assert heading(tab) == "What would change"
+        tab.get_by_role("button", name="Keep").click()
+        assert tab.url.endswith("/fit/worley")
+        assert perfcore.load("curve-worley.json").title.startswith("2 phases")
+        undo = tab.get_by_role("button", name="Undo: save worley as curve-worley.json")
+        undo.click()
+        undo.wait_for(state="detached")
+        assert not Path("curve-worley.json").exists()
+
+
 def test_a_page_whose_server_ended_keeps_what_was_typed(browser, notebook):
     context = browser.new_context()
     tab = context.new_page()
@@ -194,3 +236,11 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
     assert [url for url in asked if not url.startswith(("file://", "data:"))] == []
     assert complaints == []
     context.close()
+
+
+@pytest.mark.parametrize("place", ["", "fit/worley", "overheads"])
+def test_the_keyboard_reaches_everything(tab, explored, place):
+    tab.goto(explored)
+    tab.wait_for_url("**/")
+    tab.goto(f"{explored.split('?')[0]}{place}")
+    assert missed_by_keyboard(tab) == []

@@ -116,6 +116,20 @@ def test_shaded_text_can_be_read_and_brightness_rises():
     assert shade_style(-3.0) == shade_style(0.0)
 
 
+def test_what_stands_below_is_indented_outside_of_its_link():
+    table = Table(("region",), ((Cell("main", Link("", ("m",))),), (Cell("solve", Link("", ("s",)), indent=2),)))
+    written = Writer(address).block(table)
+    assert '<th scope="row"><a href="/m">main</a></th>' in written
+    assert '<th scope="row"><span style="padding-left:2em"></span><a href="/s">solve</a></th>' in written
+
+
+@pytest.mark.parametrize(("share", "part"), [(0.375, "0.375"), (0.0, "0"), (1.2, "1")])
+def test_a_bar_stands_beside_its_number(share, part):
+    """Shares of medians may be a little above 1; a bar ends there."""
+    written = Writer(address).block(Table(("", "share"), (("solve", Cell(f"{share:.1%}", bar=share)),)))
+    assert f'<td class="n">{share:.1%}<span class="bar" style="--part:{part}"></span></td>' in written
+
+
 def test_mounted_views_keep_the_state_above_them():
     view = View("v", ALL, ("p",), (Link("top", ()),)).mounted(("fit", "a"), {"o": "5", "n": "2"}, (Link("data", ()),))
     assert view.path == ("fit", "a", "p")
@@ -146,3 +160,22 @@ def test_names_of_thousands_of_letters_scroll_by_themselves():
         text = Writer(address).block(block)
         assert text.count('<span class="tall" tabindex="0">') == text.count(long)
         Checked(text)
+
+
+def test_labels_are_shortened_and_told_apart():
+    """Instances of one template differ in the middle, which is what is left out of a long name."""
+    names = [f"{'void f<' * 40}{k}{'>()' * 40}" for k in range(3)] + ["wait"]
+    text = Writer(address).block(Form(tuple(Field(name, name, kind="choice") for name in names), ()))
+    shown = re.findall(r"<label [^>]*>([^<]*)</label>", text)
+    assert len(set(shown)) == 4
+    long = "x" * 5000
+    one = Writer(address).block(Form((Field("s", long), Field("t", "wait")), ()))
+    assert f'title="{long}"' in one
+    assert [len(label) for label in re.findall(r"<label [^>]*>([^<]*)</label>", one)] == [120, 4]
+
+
+def test_lines_of_a_cell_stay_lines():
+    text = Writer(address).block(Table(("class", "states"), (("computing", "run<a, b>\nf"),)))
+    assert "run&lt;a, b&gt;<br>f" in text
+    many = "\n".join(map(str, range(40)))
+    assert 'class="tall" tabindex="0"' in Writer(address).block(Table(("", "x"), (("a", many),)))

@@ -12,7 +12,7 @@ import pytest
 import perfcore
 from perfcore.view.opening import open_subjects
 
-from .conftest import served
+from .conftest import missed_by_keyboard, served
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
 ADDED = "a + b*D^2*log2(D)"
@@ -40,11 +40,11 @@ def explored(folder, *files):
 
 
 @contextlib.contextmanager
-def killed_in_the_end(folder, *files):
-    """The program itself, which has no time to tidy up."""
-    program = Path(sys.executable).with_name("perf")
+def killed_in_the_end(folder, *files, at=0):
+    """The program itself, which has no time to tidy up; killed earlier at a file that it puts in place, if told so."""
+    program = [sys.executable, Path(__file__).with_name("killed_program.py"), str(at)]
     with subprocess.Popen(
-        [program, "explore", *files, "--no-browser"], cwd=folder, stdout=subprocess.PIPE, text=True
+        [*program, "explore", *files, "--no-browser"], cwd=folder, stdout=subprocess.PIPE, text=True
     ) as process:
         try:
             yield process.stdout.readline().split()[1]
@@ -181,6 +181,61 @@ def test_a_server_that_is_killed_in_between_loses_nothing_that_was_kept(context,
     assert tab.get_by_label(LIST).input_value() == "a\nnot yet kept"
     with explored(folder, "first.json") as address:
         assert float(of_sync(opened(context, address)).inner_text()) > 0.97
+
+
+def test_formulas_are_checked_while_they_are_typed(tab, folder):
+    with explored(folder, "first.json") as address:
+        tab.goto(address)
+        tab.wait_for_url("**/")
+        assert missed_by_keyboard(tab) == []
+        formulas = to_formulae(tab)
+        assert missed_by_keyboard(tab) == []
+        said = tab.locator("output.said")
+        assert said.inner_text() == ""
+        formulas.fill("a\na + b*D^2*log2(D")
+        expect = tab.locator("output.said .wrong")
+        expect.wait_for()
+        assert "line 2: formula 'a + b*D^2*log2(D': column 16: ')' is missing" in expect.inner_text()
+        assert said.locator(".fine").inner_text().endswith("line 1: terms 1")
+        formulas.press("End")
+        formulas.press("Control+End")
+        formulas.press_sequentially(")")
+        expect.wait_for(state="detached")
+        assert said.locator(".fine").last.inner_text().endswith("line 2: terms 1, D^2*log2(D)")
+        assert said.get_attribute("aria-live") == "polite"
+        formulas.fill("a + b*D + c*D^2 + e*D^3 + f*sqrt(D)")
+        expect.wait_for()
+        assert "fewer constants than levels are needed" in expect.inner_text()
+        assert not (folder / "first-models.toml").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("at", "is_new"), [(4, False), (5, False), (6, True)])
+def test_a_server_that_is_killed_while_it_saves_leaves_files_that_belong_together(context, folder, at, is_new):
+    """The preview makes two temporary files; then come the record, the models file, the model, and the record again."""
+    model, models = folder / "first.json", folder / "first-models.toml"
+    before = model.read_bytes()
+    with killed_in_the_end(folder, "first.json", at=at) as address:
+        tab = opened(context, address)
+        formulas = to_formulae(tab)
+        formulas.fill(f"{formulas.input_value()}\n{ADDED}")
+        send(tab)
+        tab.get_by_role("button", name="Keep").click()
+        tab.wait_for_url("chrome-error://**")
+    assert (model.read_bytes() == before) == (not is_new)
+    assert models.exists() == (at > 4)
+    with killed_in_the_end(folder, "first.json") as address:
+        tab = opened(context, address)
+        assert models.exists() == is_new
+        assert (float(of_sync(tab).inner_text()) > 0.97) == is_new
+        assert ("they hold again what they held before" in tab.locator("main").inner_text()) == (at == 5)
+        assert (tab.get_by_role("button", name="Undo").count() == 1) == is_new
+        if is_new:
+            tab.get_by_role("button", name="Undo").click()
+            assert ADDED not in tab.get_by_label(LIST).input_value()
+            assert not models.exists()
+            assert 0.6 < back_in_overview(tab) < 0.7
+    assert model.read_bytes() == before
 
 
 @pytest.mark.slow

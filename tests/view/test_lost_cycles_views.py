@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import perfcore
+from perf_scaling.lost_cycles.views_fit_obstacle import fit_obstacle
 from perf_scaling.lost_cycles.views_fitting import fitting_blocks
 from perf_scaling.lost_cycles.views_models_file import check_formulas, edited_models
 from perf_scaling.lost_cycles.views_refit import refitted
@@ -305,11 +306,51 @@ def test_one_factor_is_edited_likewise(one_factor, tmp_path, monkeypatch):
         (["a + b*D", "c + e*x"], "line 2: .*the terms of line 1"),
         ([], "no formula is left"),
         (["a", "1 +", "b*D +"], "(?s)line 2: .*line 3: "),
+        (["a", "", "b*D +"], "^line 3: "),
+        (["", ""], "no formula is left"),
     ],
 )
 def test_a_wrong_formula_is_named_by_line_and_column(lines, message):
     with pytest.raises(DataError, match=message):
         check_formulas(lines, "D", [16.0, 32.0])
+
+
+def test_what_is_typed_is_checked_line_by_line(model, one_factor):
+    """Also whether it can be fitted: 5 levels of D bear four constants, and terms that can be told apart."""
+    formulas = ["a + b*D^2*log2(D)", "a + b*D^", "c*x", "q*D", "a + b*D + c*D^2 + e*D^3 + f*sqrt(D)", "a*D + b*(2*D)"]
+    for each in (model, one_factor):
+        checks = each.views().check(FORMULAE, typed(*formulas))
+        assert [check.is_fine for check in checks] == [True, False, True, False, False, False]
+        assert checks[0].text == "line 1: terms 1, D^2*log2(D)"
+        assert "line 2: formula 'a + b*D^': column 8" in checks[1].text
+        assert "has the terms of line 3" in checks[3].text
+        assert "5 constants, and 5 levels of D; fewer constants than levels are needed" in checks[4].text
+        assert "depend on one another at the 5 levels of D" in checks[5].text
+    assert [check.text for check in model.views().check(FORMULAE, typed())] == ["no formula is left"]
+    assert [check.text[:6] for check in model.views().check(FORMULAE, typed("", "a", "", "x +"))] == [
+        "line 2",
+        "line 4",
+    ]
+    assert model.views().check(("verify",), {}) == ()
+
+
+def test_a_formula_that_some_lines_bear_only_is_said_so():
+    levels = [np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 4.0, 8.0]), np.array([1.0, 2.0, 4.0])]
+    shown, obstacle = fit_obstacle(["1", "x", "x^2"], "P", levels)
+    assert shown == "terms 1, P, P^2"
+    assert obstacle.startswith("cannot be fitted on 2 of 3 lines: 3 constants, and 3 levels of P")
+
+
+def test_checks_reach_a_fit_on_the_page(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs.to_csv("profile.csv", index=False)
+    Path("curve.csv").write_text("time_us,processors\n0,2\n4,8\n10,0\n")
+    subject = open_subjects(["profile.csv", "curve.csv"])
+    path = ("profile.csv", "fit", "modgen", *FORMULAE)
+    (check,) = subject.check(path, {"fit.parameter": "P,D", "formulas": "a +"})
+    assert not check.is_fine
+    assert subject.check(("curve.csv", "fit", "worley"), {}) == ()
+    assert subject.check(("none",), {}) == ()
 
 
 def test_a_refit_that_cannot_be_done_says_so(model, one_factor, stored):
@@ -450,3 +491,10 @@ def test_a_fit_of_data_on_the_page_can_be_edited_too(runs, tmp_path, monkeypatch
         session.view(("fit", "modgen"), {**options, "fit.seed": seed})
     again = texts(tables(session.view(kept.path, kept.query))[f"{SYNC} over D"])
     assert again == shown
+    assert "modgen (parameter=P,D, with changed formulas)" in session.unsaved
+    session.keep(("fit", "modgen"), {**options, "save_as": "saved.json"}, "1")
+    assert "D^2*log2(D)" in perfcore.load("saved.json").formula
+    assert session.unsaved == ("modgen (parameter=P,D, seed=2)",)
+    session.undo("2")
+    assert not Path("saved.json").exists()
+    assert len(session.unsaved) == 2

@@ -1,12 +1,15 @@
 """Only the page itself is answered: the secret, the host, the origin; and every answer is a page."""
 
+import json
 import re
 import socket
 
 import pytest
 
 from perfcore.errors import InputError
-from perfcore.view.server import HOST, listen
+from perfcore.view.journal import Journal
+from perfcore.view.server import HOST, Page, listen
+from perfcore.view.session import Session
 
 from .conftest import PORT
 
@@ -51,7 +54,7 @@ def test_localhost_is_this_machine_too(ask):
 
 def test_nothing_may_be_fetched_or_framed(ask):
     policy = ask("/").headers["content-security-policy"]
-    assert policy.startswith("default-src 'none'; script-src 'self'; ")
+    assert policy.startswith("default-src 'none'; script-src 'self'; connect-src 'self'; ")
     assert "form-action 'self'; base-uri 'none'; frame-ancestors 'none'" in policy
     assert ask("/").headers["cache-control"] == "no-store"
 
@@ -136,6 +139,28 @@ def test_undo_leads_to_where_the_edit_was_made(ask):
     assert late.status == 409
     assert "meanwhile another tab kept" in late.text
     assert ask("/-/undo", {"_version": "1"}, origin=OWN).headers["location"] == "/?n=4"
+
+
+def test_what_is_typed_is_checked_and_changes_nothing(ask, session, notebook):
+    sent = {"text": "a\r\n<b>?", "_version": "0", "_step": "check"}
+    answer = ask("/", sent, origin=OWN)
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+    assert json.loads(answer.text) == [
+        {"text": "a: no question", "is_fine": True},
+        {"text": "<b>?: no question", "is_fine": False},
+    ]
+    assert ask("/", {**sent, "_version": "17"}, origin=OWN).text == answer.text  # preview says that it is out of date
+    assert (session.version, notebook.file.read_text()) == ("0", "one")
+    for words in ({"cookie": None}, {"origin": "http://evil.example"}, {"host": "evil.example"}):
+        assert ask("/", sent, **words).status == 403
+
+
+def test_what_must_be_known_of_files_stands_above_the_first_view(notebook, tmp_path):
+    journal = Journal(tmp_path, ["x"])
+    journal.remarks.append("mended <it>")
+    shown = Page(Session(notebook, journal), PORT)._shown
+    assert "mended &lt;it&gt;" in shown((), {})[1]
+    assert "mended" not in shown(("a/b", "ü"), {})[1]
 
 
 def test_an_edit_from_another_tab_is_refused_and_not_lost(ask, notebook):

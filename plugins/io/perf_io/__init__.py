@@ -50,6 +50,12 @@ def register_readers(register: Register) -> None:
         suffixes=(".json", ".txt", ".csv"),
     )
     register(
+        "dstat",
+        "perf_io.dstat:DstatReader",
+        help="dstat, dool and pcp-dstat, --output",
+        suffixes=(".csv",),
+    )
+    register(
         "prometheus",
         "perf_io.prometheus:PrometheusReader",
         help="answers of Prometheus to range queries",

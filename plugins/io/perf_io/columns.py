@@ -72,6 +72,9 @@ class TableOptions:
     )
     code: tuple[str, ...] | None = option(None, "measurements: columns that name the code", metavar="COLUMNS")
     system: tuple[str, ...] | None = option(None, "measurements: columns that name the system", metavar="COLUMNS")
+    category: tuple[str, ...] | None = option(
+        None, "measurements: columns that name what the time was spent in", metavar="COLUMNS"
+    )
     time_unit: str | None = option(
         None,
         "unit of times; by default the ending of the column's name (_s, _ms, _us, _ns), else us",

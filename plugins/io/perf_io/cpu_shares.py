@@ -13,7 +13,7 @@ from perfcore.errors import DataError, InputError
 from perfcore.options import option
 from perfcore.series import Series
 
-__all__ = ["CpuLoad", "CpuOptions", "CpuShares"]
+__all__ = ["CpuLoad", "CpuOptions", "CpuShares", "shares_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,6 +31,19 @@ class CpuOptions:
         choices=_MEASURES,
         metavar="NAME,...",
     )
+
+
+def shares_of(idle: Floats, iowait: Floats, steal: Floats) -> dict[str, Floats]:
+    """All measures, by name, of shares of a processor's time.
+
+    Examples
+    --------
+    >>> shares_of(np.array([0.25]), np.array([0.15]), np.array([0.0]))["busy"]
+    array([0.6])
+    """
+    # Printed with two digits, the parts may sum to a little more than 1.
+    available = np.clip(idle + iowait, 0.0, 1.0)
+    return {"busy": 1.0 - available, "available": available, "iowait": iowait, "steal": steal}
 
 
 class CpuLoad(msgspec.Struct):
@@ -121,10 +134,7 @@ class CpuShares:
             )
         table = np.full((3, len(self._names), len(self._times)), np.nan)
         table[:, self._cpus, self._rows] = np.array(self._values).T / 100.0
-        idle, iowait, steal = table
-        # Printed with two digits, the parts may sum to a little more than 100.
-        available = np.clip(idle + iowait, 0.0, 1.0)
-        by_name = {"busy": 1.0 - available, "available": available, "iowait": iowait, "steal": steal}
+        by_name = shares_of(*table)
         columns: dict[str, Floats] = {
             f"cpu {cpu} {measure}": by_name[measure][at] for cpu, at in self._names.items() for measure in measures
         }

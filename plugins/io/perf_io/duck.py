@@ -196,6 +196,15 @@ class Database:
         cursor.register("arrays", dict(arrays))
         cursor.execute(f"CREATE TABLE {table} AS SELECT * FROM arrays")
 
+    def append(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Add arrays of equal length behind the rows of ``table``, in the order of its columns."""
+        cursor = self._session()
+        cursor.register("arrays", dict(arrays))
+        try:
+            cursor.execute(f"INSERT INTO {table} SELECT * FROM arrays")
+        except duckdb.Error as error:  # the disk is full, as a rule
+            raise self._problem(error) from None
+
     def copy(self, query: str, path: Path, file_format: str, metadata: Mapping[str, Any] | None = None) -> None:
         """Write the result of ``query``.
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from perfcore.errors import DataError, InputError
 from perfcore.measurements import Measurements
 
-__all__ = ["DEFAULT_CALLPATH", "DEFAULT_METRIC", "Observation", "as_measurements", "as_observations"]
+__all__ = [
+    "DEFAULT_CALLPATH",
+    "DEFAULT_METRIC",
+    "Observation",
+    "as_measurements",
+    "as_observations",
+    "columns_as_measurements",
+]
 
 # What Extra-P itself shows where a file names none.
 DEFAULT_CALLPATH = "<root>"
 DEFAULT_METRIC = "<default>"
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(NamedTuple):
     """One value: point, call path, metric."""
 
     point: Mapping[str, float]
@@ -27,6 +32,19 @@ class Observation:
 
 
 def as_measurements(observations: Sequence[Observation], source: str, lines: Sequence[int] | None) -> Measurements:
+    """A table of observations; see `columns_as_measurements`."""
+    points, callpaths, metrics, values = zip(*observations, strict=True) if observations else ((), (), (), ())
+    return columns_as_measurements(points, callpaths, metrics, values, source, lines)
+
+
+def columns_as_measurements(
+    points: Sequence[Mapping[str, float]],
+    callpaths: Sequence[str],
+    metrics: Sequence[str],
+    values: Sequence[float],
+    source: str,
+    lines: Sequence[int] | None,
+) -> Measurements:
     """A table with columns for parameters, ``callpath``, ``repetition``, and the metric or ``metric`` and ``value``.
 
     Raises
@@ -36,36 +54,29 @@ def as_measurements(observations: Sequence[Observation], source: str, lines: Seq
     """
     import pandas as pd
 
-    if not observations:
+    if not values:
         raise InputError(source, "has no values")
-    parameters = list(dict.fromkeys(name for one in observations for name in one.point))
-    metrics = list(dict.fromkeys(one.metric for one in observations))
-    several = len(metrics) > 1
-    value = "value" if several else metrics[0]
+    parameters = list(dict.fromkeys(name for names in dict.fromkeys(map(tuple, points)) for name in names))
+    known = list(dict.fromkeys(metrics))
+    several = len(known) > 1
+    value = "value" if several else known[0]
     own = ["callpath", "repetition", *(["metric"] if several else []), value]
     for name in own:
         if name in parameters or own.count(name) > 1:
             raise InputError(source, f"{name!r} is the name of a parameter and of another column; rename the parameter")
-    seen = Counter[object]()
-    rows = []
-    for one in observations:
-        place = (*one.point.items(), one.callpath, one.metric)
-        seen[place] += 1
-        rows.append(
-            {
-                **{name: one.point.get(name) for name in parameters},
-                "callpath": one.callpath,
-                **({"metric": one.metric} if several else {}),
-                "repetition": seen[place],
-                value: one.value,
-            }
-        )
+    columns: dict[str, object] = {name: [point.get(name) for point in points] for name in parameters}
+    columns["callpath"] = callpaths
+    if several:
+        columns["metric"] = metrics
+    table = pd.DataFrame(columns)
+    table["repetition"] = table.groupby(list(columns), sort=False, dropna=False).cumcount() + 1
+    table[value] = values
     code = ["callpath", "metric"] if several else ["callpath"]
-    return Measurements(pd.DataFrame(rows), parameters, value, code=code, system=(), source=source, lines=lines)
+    return Measurements(table, parameters, value, code=code, system=(), source=source, lines=lines)
 
 
 def as_observations(data: Measurements) -> list[Observation]:
-    """The values of a table, its code as call path and its value column as metric.
+    """The values of a table, its code and category as call path and its value column as metric.
 
     Raises
     ------
@@ -84,7 +95,7 @@ def as_observations(data: Measurements) -> list[Observation]:
     names = {column if len(column.split()) == 1 else symbol: column for symbol, column in roles.parameters.items()}
     columns = {name: pd.to_numeric(data.table[column], errors="coerce") for name, column in names.items()}
     numbers = pd.to_numeric(data.table[metric], errors="coerce")
-    named = [data.table[column].astype(str).tolist() for column in (*roles.code, *roles.system)]
+    named = [data.table[column].astype(str).tolist() for column in (*roles.code, *roles.system, *roles.category)]
     found = []
     for row, value in enumerate(numbers.tolist()):
         point = {name: float(column.iloc[row]) for name, column in columns.items()}

@@ -5,6 +5,7 @@ Source: "File format documentation" of Extra-P, section "Text file format", and 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from decimal import Decimal
@@ -14,9 +15,8 @@ from typing import Any, ClassVar
 from perf_io.extrap_experiment import (
     DEFAULT_CALLPATH,
     DEFAULT_METRIC,
-    Observation,
-    as_measurements,
     as_observations,
+    columns_as_measurements,
 )
 from perfcore.contracts import NoOptions, Reader
 from perfcore.errors import DataError, InputError
@@ -50,11 +50,12 @@ class ExtrapTextReader(Reader):
             A line that is none of the format's sections, or not one line of DATA for each point; with its line.
         """
         parsed = _Parsed(source.name)
-        with source.open() as stream:
-            for number, raw in enumerate(stream, start=1):
-                parsed.line(raw.decode(errors="replace").strip(), number)
+        for number, raw in source.lines():
+            parsed.line(raw.decode(errors="replace").strip(), number)
         parsed.check_region(None)
-        return as_measurements(parsed.found, source.name, parsed.lines)
+        return columns_as_measurements(
+            parsed.at, parsed.callpaths, parsed.metrics, parsed.values, source.name, parsed.lines
+        )
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write measurements; every code needs values at every point, which the format demands.
@@ -76,7 +77,11 @@ class _Parsed:
         self.points: list[tuple[float, ...]] = []
         self.metric, self.callpath = DEFAULT_METRIC, DEFAULT_CALLPATH
         self.next_point: int | None = None  # of the region that is being read
-        self.found: list[Observation] = []
+        # Columns of the values.
+        self.at: list[dict[str, float]] = []
+        self.callpaths: list[str] = []
+        self.metrics: list[str] = []
+        self.values: list[float] = []
         self.lines: list[int] = []
 
     def line(self, text: str, number: int) -> None:
@@ -133,9 +138,18 @@ class _Parsed:
         point = dict(zip(self.parameters, self.points[at], strict=True))
         if not text:
             raise InputError(self.source, "DATA without a value", line=line)
-        for word in text.split():
-            self.found.append(Observation(point, self.callpath, self.metric, self.number(word, line)))
-            self.lines.append(line)
+        words = text.split()
+        try:
+            values = [float(word) for word in words]
+        except ValueError:
+            values = []
+        if not values or not all(map(math.isfinite, values)):
+            values = [self.number(word, line) for word in words]  # names the one that is wrong
+        self.values += values
+        self.at += [point] * len(values)
+        self.callpaths += [self.callpath] * len(values)
+        self.metrics += [self.metric] * len(values)
+        self.lines += [line] * len(values)
         self.next_point = at + 1
 
     def check_region(self, line: int | None) -> None:

@@ -46,6 +46,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         options.value[0] if options.value else kept.get("value"),
         code=kept.get("code") if options.code is None else options.code,
         system=kept.get("system") if options.system is None else options.system,
+        category=kept.get("category") if options.category is None else options.category,
         unit=kept.get("unit"),
         source=table.source,
         lines=range(1, count + 1) if table.lines is None else table.lines(),

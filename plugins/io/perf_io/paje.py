@@ -57,8 +57,8 @@ class PajeReader(Reader):
             goes back, or a state left that was not entered; with its line.
         """
         model = PajeModel(source.name, options.time_unit)
-        with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
-            for count, event in enumerate(paje_events(stream, source.name)):
+        with progress.bar(f"reading {source.name}") as advance:
+            for count, event in enumerate(paje_events((raw for _, raw in source.lines()), source.name)):
                 model.take(event)
                 if count % _LINES_PER_REPORT == 0:
                     advance(_LINES_PER_REPORT)

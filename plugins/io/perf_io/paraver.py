@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from perf_io.duck import Database, lines_scan
-from perf_io.state_table import StateTable, read_states
+from perf_io.interval_store import IntervalStore
+from perf_io.paraver_records import StateRecords
+from perf_io.state_table import IN_MEMORY_ROWS
 from perf_io.text_lines import line_of_record
-from perf_io.times import parse_ns, sql_ns
+from perf_io.times import parse_ns
 from perfcore.contracts import Reader
 from perfcore.errors import InputError
 from perfcore.source import Source
@@ -28,8 +28,10 @@ __all__ = ["ParaverReader"]
 
 _MAGIC = b"#Paraver"
 _HEADER = re.compile(r"#Paraver\s*\([^)]*\):(?P<duration>[0-9]+)(?:_(?P<unit>ns|us|ms|s))?:(?P<rest>.*)", re.DOTALL)
-_APPLICATION = re.compile(r"(?P<tasks>[0-9]+)\((?P<threads>[0-9:,\s]*)\)")
+_APPLICATION = re.compile(r"[0-9]\((?P<threads>[0-9:,\s]*)\)")
 _FIELDS = 8  # of a state record
+_LONGEST_HEADER = 1 << 24  # bytes; it lists the tasks, some 4 bytes each
+_MOST_THREADS = 1 << 22  # in all; of a damaged header the names would fill the memory
 # State numbers as Extrae and Dimemas write them without a .pcf (Paraver's default configuration).
 _DEFAULT_STATES = {
     "0": "Idle",
@@ -52,10 +54,8 @@ _DEFAULT_STATES = {
     "17": "Memory transfer",
 }
 _RUNNING, _RUNNING_NUMBER = "Running", "1"
-# Records by their first character, with the word for those that are counted only.
+# Records that are counted only, by their first character.
 _KINDS = {
-    "1": "",
-    "#": "",
     "2": "event",
     "3": "communication",
     "4": "global operation",
@@ -69,18 +69,23 @@ class _Header:
 
     time_unit: str
     duration_ns: int
-    locations: tuple[str, ...]
+    threads: tuple[tuple[int, ...], ...]  # of each task of each application
 
 
 class ParaverReader(Reader):
     """States of the threads of a Paraver trace.
 
-    Choose it for what Extrae, Dimemas and MPItrace write. A thread computes while it is `Running`.
+    Choose it for what Extrae, Dimemas and MPItrace write; name the ``.prv`` file. A thread computes while it is
+    `Running`.
     """
 
+    parts: ClassVar[tuple[str, ...]] = (".pcf", ".row")
+
     def sniff(self, source: Source) -> float:
-        """Sure by the first word."""
-        return 1.0 if source.head.startswith(_MAGIC) else 0.0
+        """Sure by the first word; the files of names, which have none, are known by their endings."""
+        if source.head.startswith(_MAGIC):
+            return 1.0
+        return 0.5 if source.suffix in self.parts else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
         """Read the states.
@@ -89,13 +94,14 @@ class ParaverReader(Reader):
         ------
         InputError
             A header or a state record that is cut short or has no numbers, or overlapping states of one thread; with
-            its line.
+            its line. A file of names in place of the trace.
         """
-        first = source.head.split(b"\n", 1)[0].decode(errors="replace").strip()
-        header = _header(first, source.name)
-        names = _state_names(source)
-        with source.plain_file() as path:
-            return _read(source.name, path, header, names)
+        if source.suffix in self.parts and not source.head.startswith(_MAGIC):
+            raise InputError(source.name, "holds names for a Paraver trace; name the .prv file beside it")
+        with source.open() as stream:
+            first = stream.readline(_LONGEST_HEADER)
+            header = _header(first.decode(errors="replace").strip(), source.name)
+        return _read(source, header, _state_names(source))
 
 
 def _header(line: str, source: str) -> _Header:
@@ -107,18 +113,20 @@ def _header(line: str, source: str) -> _Header:
             line=1,
         )
     unit = found["unit"] or "us"
-    locations = []
+    threads: list[tuple[int, ...]] = []
     # The nodes come first, "4(1,1,1,1)" or just "4", then the number of applications, then each application.
     _, separator, applications = re.sub(r"^[0-9]+(\([0-9,\s]*\))?", "", found["rest"]).lstrip(":").partition(":")
-    for number, application in enumerate(_APPLICATION.finditer(applications), start=1):
-        threads = [part.split(":")[0] for part in application["threads"].split(",") if part.strip()]
-        for task, count in enumerate(threads, start=1):
+    for application in _APPLICATION.finditer(applications):
+        counts = [part.split(":")[0] for part in application["threads"].split(",") if part.strip()]
+        for task, count in enumerate(counts, start=1):
             if not count.strip().isdecimal() or len(count) > 7:
                 raise InputError(source, f"the header has {count[:20]!r} threads in task {task}", line=1)
-            locations += [f"{number}.{task}.{thread}" for thread in range(1, int(count) + 1)]
+        threads.append(tuple(map(int, counts)))
+    if (n_threads := sum(map(sum, threads))) > _MOST_THREADS:
+        raise InputError(source, f"the header has {n_threads} threads, more than {_MOST_THREADS}", line=1)
     if not separator:
         raise InputError(source, f"the header {line[:60]!r} names no applications; the file is cut short", line=1)
-    return _Header(unit, parse_ns(found["duration"], unit, source, 1), tuple(locations))
+    return _Header(unit, parse_ns(found["duration"], unit, source, 1), tuple(threads))
 
 
 def _state_names(source: Source) -> dict[str, str] | None:
@@ -141,60 +149,36 @@ def _state_names(source: Source) -> dict[str, str] | None:
     return names or None
 
 
-def _read(source: str, path: Path, header: _Header, named: Mapping[str, str] | None) -> Trace:
-    database = Database(source)
-    lines = lines_scan(database.link(path))
-    counts = dict(database.rows(f"SELECT left(line, 1), count(*) FROM {lines} WHERE trim(line) <> '' GROUP BY 1"))
-    if unknown := counts.keys() - _KINDS.keys():
-        line, text = line_of_record(path, lambda text: text.startswith(tuple(unknown)), 0)
-        raise InputError(source, f"{text[:60]!r} is no record of Paraver; the file is damaged", line=line)
-    begin, end = (sql_ns(f"f[{position}]", "text", header.time_unit) for position in (6, 7))
-    database.run(
-        "CREATE TABLE records AS SELECT f[3] || '.' || f[4] || '.' || f[5] AS location, "
-        "CAST(TRY_CAST(f[8] AS UINTEGER) AS VARCHAR) AS state, "
-        f"{begin} AS start_ns, {end} AS end_ns, len(f) AS n_fields "
-        f"FROM (SELECT string_split(line, ':') AS f FROM {lines} WHERE starts_with(line, '1'))"
-    )
+def _read(source: Source, header: _Header, named: Mapping[str, str] | None) -> Trace:
+    records, store = StateRecords(source.name, header.threads, header.time_unit), IntervalStore(source.name)
+    with source.open() as stream:
+        for columns in records.blocks(stream, IN_MEMORY_ROWS):
+            store.add(columns)
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
-        line, text = line_of_record(path, lambda text: text.startswith("1"), row)
+        with source.plain_file() as path:
+            line, text = line_of_record(path, lambda text: text.startswith("1"), row)
         fields = [*text.split(":"), *[""] * _FIELDS]
-        return line, {
-            "location": ".".join(fields[2:5]),
-            "start": fields[5],
-            "end": fields[6],
-            "state": fields[7],
-        }
+        return line, {"location": ".".join(fields[2:5]), "start": fields[5], "end": fields[6], "state": fields[7]}
 
-    wrong = database.rows(f"SELECT rowid, n_fields FROM records WHERE n_fields <> {_FIELDS} ORDER BY rowid LIMIT 1")
-    if wrong:
-        row, n_fields = wrong[0]
-        raise InputError(
-            source,
-            f"state record has {n_fields} fields, expected {_FIELDS}; the file is cut short or is not Paraver 2",
-            line=at_row(row)[0],
-        )
-    met = [row[0] for row in database.rows("SELECT DISTINCT state FROM records WHERE state IS NOT NULL ORDER BY state")]
+    if not records.in_order:
+        store.refuse_overlaps(at_row)
+    numbers = [str(number) for number in records.states]
     # Tracers use numbers that their own .pcf leaves out (a synchronization state 15 is common).
     known = _DEFAULT_STATES if named is None else named
-    names = {number: known.get(number, f"State {number}") for number in sorted(met, key=int)}
-    running = _RUNNING if _RUNNING in names.values() else names.get(_RUNNING_NUMBER)
-    notes = [f"{counts[kind]} {what} records passed over" for kind, what in _KINDS.items() if what and kind in counts]
+    names = [known.get(number, f"State {number}") for number in numbers]
+    running = _RUNNING if _RUNNING in names else dict(zip(numbers, names, strict=True)).get(_RUNNING_NUMBER)
+    notes = [f"{count} {what} records passed over" for kind, what in _KINDS.items() if (count := records.count(kind))]
     if named is None:
         notes.append("no .pcf beside it: the states have their usual names")
-    elif met and (unnamed := [number for number in names if number not in named]):
+    elif unnamed := [number for number in sorted(numbers, key=int) if number not in named]:
         notes.append(f"states without a name in the .pcf: {', '.join(unnamed)}")
-    return read_states(
-        StateTable(
-            database,
-            "SELECT location, state, start_ns, end_ns FROM records",
-            at_row,
-            keeps=True,
-            time_unit=header.time_unit,
-            locations=header.locations,
-            state_names=names,
-            busy_states=None if running is None else (running,),
-            span_ns=(0, header.duration_ns),
-            notes=tuple(notes),
-        )
+    return store.trace(
+        records.locations,
+        numbers,
+        names,
+        time_unit=header.time_unit,
+        busy_states=None if running is None else (running,),
+        span_ns=(0, header.duration_ns),
+        notes=notes,
     )

@@ -34,6 +34,10 @@ _INTEGERS = (
     "UBIGINT",
 )
 _FLOATS = ("FLOAT", "DOUBLE")
+# Equal values in sequence take next to no place, so a few kilobytes may stand for more rows than memory holds. Columns
+# of measurements and traces shrink to a tenth or so.
+_BYTES_PER_VALUE = 8
+_LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 30
 
 
 class ParquetReader(Reader):
@@ -80,6 +84,8 @@ def _open(source: Source, path: Path, lasting: bool) -> Table:
     relation = parquet_scan(link)
     described = [(row[0], str(row[1])) for row in database.rows(f"DESCRIBE SELECT * FROM {relation}")]
     columns = tuple(Column(name, _kind(data_type)[0]) for name, data_type in described)
+    ((n_rows,),) = database.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata({link})")
+    _check_growth(n_rows * len(columns), path.stat().st_size, source.name)
     metadata = database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})")
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
@@ -96,6 +102,18 @@ def _open(source: Source, path: Path, lasting: bool) -> Table:
         facts=_facts(metadata),
         keeps=lasting,
     )
+
+
+def _check_growth(n_values: int, packed_bytes: int, source: str) -> None:
+    """Refuse what would fill the memory.
+
+    Raises
+    ------
+    InputError
+    """
+    if n_values * _BYTES_PER_VALUE > max(_GROWTH_FROM_BYTES, packed_bytes * _LARGEST_GROWTH):
+        problem = f"says that its {packed_bytes} bytes are {n_values} values, which would fill the memory"
+        raise InputError(source, f"{problem}; select the rows that you need and write them anew")
 
 
 def _kind(data_type: str) -> tuple[str, str]:

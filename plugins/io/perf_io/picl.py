@@ -90,8 +90,8 @@ class PiclReader(Reader):
         """
         first = next((line for line in source.head.splitlines() if line.strip()), b"")
         form = _NewFormat(source.name) if _NEW.match(first) else _OldFormat(source.name)
-        with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
-            for line, raw in enumerate(stream, start=1):
+        with progress.bar(f"reading {source.name}") as advance:
+            for line, raw in source.lines():
                 if words := raw.decode("latin-1").split():
                     form.take(words, line)
                 if line % _LINES_PER_REPORT == 0:

@@ -74,9 +74,9 @@ class PrometheusReader(Reader):
         if answer.data.result_type != "matrix":
             problem = f"holds a {answer.data.result_type[:20]!r}; ask the server for a range: /api/v1/query_range"
             raise InputError(source.name, problem)
-        try:
+        try:  # what was taken as raw was not looked at: neither its texts nor its depth
             found = msgspec.json.decode(answer.data.result, type=tuple[_Samples, ...])
-        except msgspec.ValidationError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             place = str(error).replace("`$", "`$.data.result")
             raise InputError(source.name, f"is not a matrix of Prometheus: {place}") from None
         with_samples = [(at, samples) for at, samples in enumerate(found) if samples.values]

@@ -10,6 +10,7 @@ import msgspec
 
 from perf_io.cpu_shares import CpuLoad, CpuOptions, CpuShares
 from perf_io.json_document import decode_document
+from perf_io.numbered_lines import numbered_lines
 from perfcore.contracts import Reader
 from perfcore.errors import InputError
 from perfcore.series import Series
@@ -116,33 +117,27 @@ def _read_table(source: Source, shares: CpuShares) -> tuple[set[str], set[str]]:
     hosts: set[str] = set()
     zones: set[str] = set()
     names: Sequence[str] | None = None  # of the section's fields; None where the section is not about processors
-    with source.open() as stream:
-        for line, raw in enumerate(stream, start=1):
-            try:
-                fields = raw.decode().rstrip("\r\n").split(";")
-            except UnicodeDecodeError:
-                raise InputError(source.name, "is not UTF-8 text", line=line) from None
-            if fields[0].startswith("#"):
-                # Softirq statistics, too, have a column CPU; only utilization has an idle share.
-                names = (
-                    [field.lstrip("%") for field in fields] if {"timestamp", "CPU", "%idle"} <= set(fields) else None
-                )
-                continue
-            if names is None or fields[1:2] == [_EVENT]:
-                continue
-            if len(fields) != len(names):
-                problem = f"has {len(fields)} fields, but there are {len(names)} columns; the file is cut short"
-                raise InputError(source.name, problem, line=line)
-            row = dict(zip(names, fields, strict=True))
-            try:
-                time_s, zone = _stamp(row["timestamp"])
-                spent = {name: _percent(row[name]) for name in names[names.index("CPU") + 1 :]}
-            except ValueError as error:
-                raise InputError(source.name, str(error), line=line) from None
-            if zone:
-                zones.add(zone)
-            hosts.add(fields[0])
-            shares.add(time_s, "all" if row["CPU"] in _ALL else row["CPU"], spent)
+    for line, text in numbered_lines(source):
+        fields = text.split(";")
+        if fields[0].startswith("#"):
+            # Softirq statistics, too, have a column CPU; only utilization has an idle share.
+            names = [field.lstrip("%") for field in fields] if {"timestamp", "CPU", "%idle"} <= set(fields) else None
+            continue
+        if names is None or fields[1:2] == [_EVENT]:
+            continue
+        if len(fields) != len(names):
+            problem = f"has {len(fields)} fields, but there are {len(names)} columns; the file is cut short"
+            raise InputError(source.name, problem, line=line)
+        row = dict(zip(names, fields, strict=True))
+        try:
+            time_s, zone = _stamp(row["timestamp"])
+            spent = {name: _percent(row[name]) for name in names[names.index("CPU") + 1 :]}
+        except ValueError as error:
+            raise InputError(source.name, str(error), line=line) from None
+        if zone:
+            zones.add(zone)
+        hosts.add(fields[0])
+        shares.add(time_s, "all" if row["CPU"] in _ALL else row["CPU"], spent)
     return hosts, zones
 
 

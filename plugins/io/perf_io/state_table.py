@@ -14,7 +14,16 @@ from perf_io.tabular_trace import INTERVALS, TabularTrace, coded_query
 from perfcore.errors import InputError
 from perfcore.trace import Trace, first_overlap
 
-__all__ = ["BAD_ROW", "IN_MEMORY_ROWS", "StateTable", "natural_order", "read_states", "refuse_overlap"]
+__all__ = [
+    "BAD_ROW",
+    "IN_MEMORY_ROWS",
+    "StateTable",
+    "natural_order",
+    "overlap_error",
+    "overlapping_rows",
+    "read_states",
+    "refuse_overlap",
+]
 
 IN_MEMORY_ROWS = 1_000_000  # 24 MB as arrays: below this the table's overhead does not pay
 BAD_ROW = "location IS NULL OR state IS NULL OR start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"
@@ -125,28 +134,44 @@ def _check_overlap(table: StateTable, n_locations: int, n_intervals: int) -> Non
         before[1:] = ends[:-1]
         before[opens] = last_end[location[opens]]
         if (starts < before).any():
-            _check_overlap_sorted(table)
+            pair = overlapping_rows(table.database, INTERVALS)
+            if pair is not None:
+                refuse_overlap(table, *pair)
             return
         closes = np.append(opens[1:], True)[: len(location)]
         last_end[location[closes]] = ends[closes]
 
 
-def _check_overlap_sorted(table: StateTable) -> None:
-    pair = table.database.rows(
+def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | None:
+    """Two rows of one location that overlap, or None; sorted by the database, on disk if need be.
+
+    Parameters
+    ----------
+    database : Database
+    intervals : str
+        Table or view with columns ``location, start_ns, end_ns``.
+    """
+    pairs = database.rows(
         "SELECT earlier, row FROM (SELECT row, start_ns, "
         "lag(end_ns) OVER by_location AS until_ns, lag(row) OVER by_location AS earlier "
-        f"FROM (SELECT row_number() OVER () - 1 AS row, * FROM {INTERVALS}) WHERE end_ns > start_ns "
+        f"FROM (SELECT row_number() OVER () - 1 AS row, * FROM {intervals}) WHERE end_ns > start_ns "
         "WINDOW by_location AS (PARTITION BY location ORDER BY start_ns, row)) WHERE start_ns < until_ns LIMIT 1"
     )
-    if pair:
-        refuse_overlap(table, *pair[0])
+    return (pairs[0][0], pairs[0][1]) if pairs else None
 
 
 def refuse_overlap(table: StateTable, one: int, two: int) -> NoReturn:
     """Raise the error for two rows of one location that overlap."""
-    (first_line, first), (line, second) = table.at_row(one), table.at_row(two)
-    raise InputError(
-        table.database.source,
+    raise overlap_error(table.database.source, table.at_row, one, two)
+
+
+def overlap_error(
+    source: str, at_row: Callable[[int], tuple[int, Mapping[str, str]]], one: int, two: int
+) -> InputError:
+    """The error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
+    (first_line, first), (line, second) = at_row(one), at_row(two)
+    return InputError(
+        source,
         f"{second['location']!r} is in state {second['state']!r} from {second['start'].strip()} although "
         f"{first['state']!r} (line {first_line}) lasts until {first['end'].strip()}; "
         "states of one location must not overlap",

@@ -136,6 +136,7 @@ def _write_measurements(data: Measurements, path: Path, file_format: str) -> Non
         "value": roles.value,
         "code": roles.code,
         "system": roles.system,
+        "category": roles.category,
         "unit": roles.unit,
     }
     _copy(database, "SELECT * FROM runs", path, file_format, TableFacts("measurements", roles=known))

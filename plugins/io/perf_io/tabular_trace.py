@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.duck import Database
+from perf_io.duck import Database, quoted
 from perfcore.curve import UtilizationCurve
-from perfcore.trace import Trace, busy_mask, curve_from_changes, default_busy
+from perfcore.trace import Trace, busy_mask, curve_from_intervals, default_busy
 
 __all__ = ["INTERVALS", "TabularTrace", "coded_query"]
 
@@ -77,17 +77,16 @@ class TabularTrace(Trace):
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         """How many locations compute at each time; see `perfcore.Trace.utilization`."""
         mask = busy_mask(self.states, self.busy_states, busy, idle)
-        chosen = [key for key, counts in zip(self._keys, mask, strict=True) if counts]
-        changes = self.database.columns(
-            f"WITH busy AS (SELECT start_ns, end_ns FROM {INTERVALS} WHERE state IN (SELECT unnest($1))) "
-            "SELECT moment, CAST(sum(step) AS INTEGER) AS step FROM ("
-            "SELECT start_ns AS moment, 1 AS step FROM busy UNION ALL SELECT end_ns, -1 FROM busy) "
-            "GROUP BY moment HAVING sum(step) <> 0 ORDER BY moment",
-            [chosen],
-        )
-        return curve_from_changes(
-            changes["moment"],
-            changes["step"],
+        chosen = ", ".join(quoted(key) for key, counts in zip(self._keys, mask, strict=True) if counts)
+        busy = f"FROM {INTERVALS} WHERE state IN ({chosen or 'NULL'})"
+        n_busy = self.database.rows(f"SELECT count(*) {busy}")[0][0]
+        times, at = np.empty((2, n_busy), np.int64), 0
+        for chunk in self.database.chunks(f"SELECT start_ns, end_ns {busy}", n_busy, "summing up"):
+            until = at + len(chunk["start_ns"])
+            times[0, at:until], times[1, at:until] = chunk["start_ns"], chunk["end_ns"]
+            at = until
+        return curve_from_intervals(
+            times.ravel(),
             self.span_ns,
             self.time_unit,
             n_locations=len(self.locations),

@@ -82,7 +82,7 @@ class PhaseViews:
         if path == (OVERHEADS,) and isinstance(self._data, Trace):
             factor = nanoseconds_per(model.time_unit)
             edges = [round(time * factor) for time in (model.start, *model.breaks, model.end)]
-            return overhead_view(self._data, path, (Link(model.title, (), state),), edges)
+            return overhead_view(self._data, path, (Link(model.title, (), state),), edges, query, state)
         raise NoViewError(path)
 
     def paths(self) -> Iterable[ViewPath]:

@@ -22,6 +22,11 @@ def register_fitters(register: Register) -> None:
         help="one timing model of all codes on all systems, with standard errors",
     )
     register(
+        "scaling",
+        "perf_scaling.laws.law_fitter:LawFitter",
+        help="a scaling law n^i log2(n)^j for each call path, with bounds that hold which law it is",
+    )
+    register(
         "lca",
         "perf_scaling.lost_cycles.lca_fitter:LcaFitter",
         help="default models of every category over one factor, the best of each; their sum is the application",

@@ -13,8 +13,8 @@ from perf_scaling.picture_diagnostics import draw_residuals
 from perf_scaling.picture_panels import draw_panels, legend_columns
 from perf_scaling.picture_parameters import draw_parameters
 from perf_scaling.picture_selection import Selection, select
-from perf_scaling.picture_style import shortened
 from perf_scaling.scaling_model import ScalingModel
+from perfcore.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

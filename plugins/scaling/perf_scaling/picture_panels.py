@@ -11,14 +11,8 @@ from matplotlib.patches import Patch
 
 from perf_scaling.picture_curves import COVERAGE, Curve, predicted_curves
 from perf_scaling.picture_selection import MOST_BANDS, Selection
-from perf_scaling.picture_style import (
-    LABEL_POINTS,
-    MOST_VECTORS,
-    SMALL_POINTS,
-    add_legend,
-    set_logarithmic,
-    shortened,
-)
+from perf_scaling.picture_style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, add_legend, set_logarithmic
+from perfcore.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,8 @@ from matplotlib.ticker import MaxNLocator
 
 from perf_scaling.joint_model import JointModel
 from perf_scaling.picture_selection import MOST_FUNCTIONS, Selection
-from perf_scaling.picture_style import COLOURS, LABEL_POINTS, TINY_POINTS, set_plain, shortened
+from perf_scaling.picture_style import COLOURS, LABEL_POINTS, TINY_POINTS, set_plain
+from perfcore.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

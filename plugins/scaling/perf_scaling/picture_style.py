@@ -1,4 +1,4 @@
-"""What the parts of a picture share: colours, markers, sizes of text, axes, legends and short names."""
+"""What the parts of a picture share: colours, markers, sizes of text, axes and legends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ __all__ = [
     "add_legend",
     "set_logarithmic",
     "set_plain",
-    "shortened",
 ]
 
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
@@ -79,10 +78,3 @@ def add_legend(area: FigureBase, names: list[str], handles: list[Any], **how: An
     legend = area.legend(handles, [str(number) for number in range(len(names))], frameon=False, **how)
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)
-
-
-def shortened(name: str, most: int = 34) -> str:
-    """A name on one line, without its middle where it is longer than `most` characters."""
-    line = " ".join(name.split())
-    tail = most // 3
-    return line if len(line) <= most else f"{line[: most - tail - 1]}…{line[-tail:]}"

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.errors import DataError, OptionError, UnknownNameError
+from perfcore.errors import DataError, OptionError, UnknownNameError, listing
 
-__all__ = ["Places", "check_coverage", "places"]
+__all__ = ["Places", "check_coverage", "named_points", "places"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -38,51 +38,73 @@ class Places:
 
 
 def places(given: Any, columns: Mapping[str, str], codes: Sequence[str], systems: Sequence[str]) -> Places:
+    """Points as a user gives them to a model of codes on systems; see `named_points`."""
+    points, index = named_points(given, columns, {"code": codes, "system": systems})
+    return Places(points, index["code"], index["system"])
+
+
+def named_points(
+    given: Any, columns: Mapping[str, str], known: Mapping[str, Sequence[str]], usual: str | None = None
+) -> tuple[dict[str, Floats], dict[str, Ints]]:
     """Points as a user gives them.
 
     Parameters
     ----------
     given : mapping or DataFrame of columns, or (n,) float
-        A plain array is the first parameter of a model with one parameter, one code and one system. Single values
-        hold for all points; code and system may be left out where there is only one.
+        A plain array is the first parameter of a model with one parameter. Single values hold for all points; what has
+        only one name may be left out.
     columns : mapping of str to str
         Parameters: symbol to the name in the data; either is accepted.
-    codes, systems : sequence of str
-        Names that the model knows.
+    known : mapping of str to sequence of str
+        Variables whose levels are names, and these.
+    usual : str, optional
+        The name that is meant where none is given.
+
+    Returns
+    -------
+    points : dict of str to (n,) float
+        By symbol.
+    index : dict of str to (n,) int
+        Number of each name.
 
     Raises
     ------
     UnknownNameError
-        A column, a code or a system that the model does not have.
+        A column or a name that the model does not have.
     OptionError
-        A parameter, code or system is missing.
+        A parameter or a name is missing.
     DataError
         A parameter that is no positive number, or columns of different lengths.
+
+    Examples
+    --------
+    >>> points, index = named_points({"P": [8, 16], "category": "b"}, {"P": "procs"}, {"category": ["a", "b"]})
+    >>> points["P"], index["category"]
+    (array([ 8., 16.]), array([1, 1]))
     """
     table = _as_columns(given, columns)
     symbols = {**{column: symbol for symbol, column in columns.items()}, **{symbol: symbol for symbol in columns}}
     named = {}
     for name, values in table.items():
-        if name not in symbols and name not in ("code", "system"):
-            raise UnknownNameError("variable of the model", str(name), [*columns, "code", "system"])
+        if name not in symbols and name not in known:
+            raise UnknownNameError("variable of the model", str(name), [*columns, *known])
         named[symbols.get(name, name)] = np.atleast_1d(np.asarray(values))
     for symbol in columns:
         if symbol not in named:
             raise OptionError(f"the model is one of {', '.join(columns)}; {symbol} is missing")
-    for what, known in (("code", codes), ("system", systems)):
+    for what, names in known.items():
         if what not in named:
-            if len(known) > 1:
-                raise OptionError(f"name the {what}, one of {', '.join(known[:20])}")
-            named[what] = np.array([known[0]])
+            if len(names) > 1 and usual is None:
+                raise OptionError(f"name the {what}, as {what}=NAME: {listing(names)}")
+            named[what] = np.array([usual or names[0]])
     try:
         shaped = dict(zip(named, np.broadcast_arrays(*named.values()), strict=True))
     except ValueError:
         lengths = ", ".join(f"{name}: {len(values)}" for name, values in named.items())
         raise DataError(f"the points have columns of different lengths ({lengths})") from None
-    return Places(
+    return (
         {symbol: _positive(symbol, shaped[symbol]) for symbol in columns},
-        _indices("code", shaped["code"], codes),
-        _indices("system", shaped["system"], systems),
+        {what: _indices(what, shaped[what], names) for what, names in known.items()},
     )
 
 
@@ -133,4 +155,4 @@ def _indices(what: str, names: npt.NDArray[Any], known: Sequence[str]) -> Ints:
     for name in unique:
         if str(name) not in order:
             raise UnknownNameError(what, str(name), known)
-    return np.array([order[str(name)] for name in unique], dtype=np.int64)[inverse]
+    return np.array([order[str(name)] for name in unique], dtype=np.int64)[inverse.ravel()]

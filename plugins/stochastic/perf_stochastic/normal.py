@@ -74,7 +74,7 @@ class Normal(StochasticValue):
         if not (math.isfinite(mean) and math.isfinite(std)):
             raise DataError(f"normal: mean {mean} and standard deviation {std} must be finite")
         if std < 0.0:
-            raise DataError(f"normal: the standard deviation {std:.6g} is negative")
+            raise DataError(f"normal: the standard deviation {std:.6g} is negative; give 0 or more, such as {-std:.6g}")
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "std", std)
 

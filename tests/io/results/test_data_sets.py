@@ -38,6 +38,17 @@ def test_files_come_by_the_size_of_their_numbers(folder):
         named_files("none/*")
 
 
+def test_files_that_are_read_with_another_are_no_data_of_their_own(folder):
+    (folder / "run").mkdir()
+    for name in ("run.otf2", "run.def", "run/0.evt", "run.0.txt", "other.def"):
+        (folder / name).write_text("x")
+    expected = ["runs/other.def", "runs/run.0.txt", "runs/run.otf2"]
+    assert [str(path) for path in named_files("runs")] == expected
+    assert [str(path) for path in named_files("runs/*")] == expected
+    # Without the file that they belong to they are what the user named.
+    assert [str(path) for path in named_files("runs/*.def")] == ["runs/other.def", "runs/run.def"]
+
+
 def test_a_name_that_looks_like_a_pattern_may_be_a_file(folder):
     (folder / "run[1].out").write_text(npb(4, 2.5))
     assert len(perfcore.read("runs/run[1].out").table) == 1

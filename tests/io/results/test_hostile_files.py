@@ -6,7 +6,7 @@ import time
 import tracemalloc
 
 import pytest
-from format_samples import GOOGLE_BENCHMARK, IMB, NPB, OSU, REFRAME_REPORT, TALPAS
+from format_samples import GOOGLE_BENCHMARK, IMB, NPB, OSU, REFRAME_REPORT, SAMPLES, TALPAS
 
 import perfcore
 from perfcore.errors import PerfError
@@ -56,6 +56,24 @@ def test_a_small_file_that_decompresses_to_a_large_one(tmp_path, reader):
         tracemalloc.stop()
     if reader == "hyperfine":
         assert "is larger than 256 MiB" in message
+
+
+@pytest.mark.parametrize("padding", [b"\n", b" ", b"\0"])
+@pytest.mark.parametrize("reader", sorted(SAMPLES))
+def test_what_grows_out_of_all_proportion_is_not_read_to_its_end(tmp_path, monkeypatch, reader, padding):
+    monkeypatch.setattr("perfcore.source._GROWTH_FROM_BYTES", 1 << 16)
+    content = SAMPLES[reader][0][1]
+    path = tmp_path / "bomb.gz"
+    with gzip.open(path, "wb") as bomb:
+        bomb.write(content if isinstance(content, bytes) else content.encode())
+        for _ in range(16):
+            bomb.write(padding * (1 << 18))
+    begin = time.process_time()
+    if reader in ("chrome", "otf2", "projections"):  # which end before what was added
+        perfcore.read(path, reader=reader)
+    else:
+        assert "bomb.gz" in refused(path, reader=reader)
+    assert time.process_time() - begin < 5
 
 
 @pytest.mark.parametrize(

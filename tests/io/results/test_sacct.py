@@ -1,5 +1,7 @@
 """Jobs of Slurm: figures computed from the fields by hand."""
 
+import json
+
 import pytest
 from format_samples import SACCT, SACCT_JSON, SACCT_XDMOD
 
@@ -71,6 +73,26 @@ def test_json_of_old_and_new_versions(read):
     assert data.table["cpus"].tolist()[0] == 8
     assert data.table["elapsed_s"].tolist() == [60, 40]
     assert data.roles.system == ("cluster",)
+
+
+def test_jobs_of_one_cluster_without_its_name_can_be_modelled(read):
+    data = read(SACCT.replace("17|solver", "17|"))
+    assert (data.roles.code, data.roles.system) == (("name",), ())
+    assert data.observations().codes == ("unnamed", "a")
+
+
+def test_json_of_slurm_21_08_says_null_where_nothing_is_known(read):
+    """``sacct --json`` of the plugin dbv0.0.37: metadata first, and null for a missing text or list."""
+    job = {
+        **{"job_id": 17, "name": None, "cluster": "hpc", "partition": None, "account": None, "allocation_nodes": 2},
+        **{"derived_exit_code": {"status": "SUCCESS", "return_code": 0}, "state": {"current": "COMPLETED"}},
+        **{"time": {"elapsed": 217, "start": 1686088321, "limit": 4320}, "tres": {"allocated": None}},
+    }
+    release = {"version": {"major": 21, "micro": 8, "minor": 8}, "release": "21.08.8-2"}
+    document = {"metadata": {"plugin": {"type": "openapi/dbv0.0.37"}, "Slurm": release}, "errors": [], "jobs": [job]}
+    data = read(json.dumps(document))
+    assert data.table[["nodes", "elapsed_s"]].to_numpy().tolist() == [[2, 217]]
+    assert dict(data.roles.parameters) == {"p": "nodes"}
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,38 @@ def test_figures_of_merit_of_ramble(read):
     assert data.roles.code == ("application", "workload", "metric")
 
 
+def test_repeats_of_ramble_are_runs_and_their_summaries_are_none(read):
+    """As Ramble 0.5 and later write three experiments for one with two repeats: itself, ``.1`` and ``.2``."""
+
+    def experiment(name, repeat, *figures):
+        return {
+            **{"name": name, "RAMBLE_STATUS": "SUCCESS", "N_REPEATS": 0 if repeat else 2, "RAMBLE_RAW_VARIABLES": {}},
+            "RAMBLE_VARIABLES": {"n_ranks": "4", "repeat_index": str(repeat), "application_name": "hostname"},
+            "CONTEXTS": [
+                {
+                    **{"name": "null", "display_name": "null"},
+                    "foms": [
+                        {"name": fom, "value": value, "units": "s", "origin": "hostname", "origin_type": kind}
+                        for fom, value, kind in figures
+                    ],
+                }
+            ],
+        }
+
+    document = {
+        "workspace_name": "test_ws",
+        "experiments": [
+            experiment("exp", 0, ("Experiment Summary", 2, "summary::n_total_repeats"), ("t", 29, "summary::mean")),
+            experiment("exp.1", 1, ("t", 28.0, "application")),
+            experiment("exp.2", 2, ("t", 30.0, "application")),
+        ],
+    }
+    data = read(json.dumps(document), "results.json")
+    assert data.table[["repetition", "t"]].to_numpy().tolist() == [[1, 28], [2, 30]]
+    assert dict(data.roles.parameters) == {"p": "n_ranks"}
+    assert data.observations("mean").value.tolist() == [29]
+
+
 def test_one_figure_of_merit_is_the_value(read):
     document = json.loads(RAMBLE)
     foms = document["experiments"][0]["CONTEXTS"][0]["foms"]

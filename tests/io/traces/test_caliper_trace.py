@@ -39,7 +39,7 @@ def test_microseconds_of_older_versions(write):
         ("data=MPI_Barrier=2000=0", "data=MPI_Barrier=20=0", r":12: the time goes back from 1000 to 20 ns"),
         ("attr=23=26=27,data=main=1500=1", "attr=24=26=27,data=main=1500=1", ":11: region 'main' ends, and none was"),
         ("attr=24=26=27,data=main=4000=0", "attr=99=26=27,data=main=4000=0", ":14: no record of Caliper: KeyError"),
-        ("id=20,attr=10,data=276,parent=3", "id=20,attr=10,data=276,parent=20", ":2: node 20 is above itself"),
+        ("id=20,attr=10,data=276,parent=3", "id=20,attr=10,data=276,parent=20", ":2: node 20 is its own parent"),
     ],
 )
 def test_damage_is_said_with_its_line(write, old, new, problem):

@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from trace_samples import nsight
+from trace_samples import NSIGHT_SCHEMA, nsight
 
 import perfcore
 from perfcore.errors import InputError
@@ -57,12 +57,59 @@ def test_rows_without_times_are_refused_with_their_number(write, row):
         perfcore.read(path)
 
 
+GRAPHS = """
+    CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+        greenContextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER,
+        graphExecId INTEGER);
+"""
+
+
+def test_graphs_are_busy_though_their_kernels_were_not_recorded(write):
+    """The table of version 2024.3; one graph that never ended has the end 0."""
+    path = write(
+        GRAPHS + "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (7000, 9000, 0, 1, 0, 7, 2, 0, 5, 1),"
+        "(9500, 0, 0, 1, 0, 7, 3, 0, 5, 1);"
+    )
+    trace = perfcore.read(path)
+    assert trace.busy_states == ("gemm", "CUDA graph 5")
+    assert trace.notes == ("1 intervals without an end passed over",)
+    assert trace.utilization().integral == pytest.approx(3 + 2 + 2)
+
+
+def test_streams_of_several_processes_are_several(write):
+    """Each process numbers its devices and streams from the same beginning: two of eight ranks with a GPU each."""
+    first, second = (process << 24 for process in (12, 13))
+    path = write(
+        f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = 7, globalPid = CASE streamId WHEN 7 THEN {first} "
+        f"ELSE {second} END; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
+    )
+    trace = perfcore.read(path)
+    assert trace.locations == ("process 12 / GPU 0 / stream 7", "process 13 / GPU 0 / stream 7")
+    assert trace.utilization().integral == pytest.approx(3 + 2)  # 1 to 4 and 3 to 5 us
+
+
+def test_an_export_with_many_tables_is_told_by_its_ending(tmp_path):
+    """A real export defines dozens of tables before those of CUDA, on pages beyond the head."""
+    path = tmp_path / "report.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript("CREATE TABLE META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);")
+    for number in range(80):
+        connection.execute(f"CREATE TABLE ENUM_{number} (id INTEGER PRIMARY KEY, name TEXT, label TEXT)")
+        connection.execute(f"INSERT INTO ENUM_{number} VALUES (1, '{'n' * 3000}', '')")
+    connection.executescript(
+        NSIGHT_SCHEMA + "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 0, 1, 7, 1, 0, 1, 1, 1);"
+    )
+    connection.close()
+    assert b"CUPTI_ACTIVITY_KIND" not in path.read_bytes()[: 1 << 16]
+    assert perfcore.read(path).locations == ("GPU 0 / stream 7",)
+
+
 def test_a_view_in_place_of_a_table_is_not_run(tmp_path):
     path = tmp_path / "trick.sqlite"
     connection = sqlite3.connect(path)
     connection.execute("CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT load_extension('x') AS start")
     connection.close()
-    with pytest.raises(InputError, match="contains no CUDA calls and NVTX ranges"):
+    with pytest.raises(InputError, match="holds none of the tables that Nsight Systems exports"):
         perfcore.read(path, reader="nsight")
 
 

@@ -136,6 +136,15 @@ def changes(path, unit_ns):
     return 1 + np.count_nonzero(np.diff(level))
 
 
+@pytest.mark.parametrize("name", ["run/traces.def", "run/traces/0.evt", "run/traces/1.def"])
+def test_one_part_of_a_trace_says_what_to_name(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(otf2_files()[name])
+    with pytest.raises(InputError, match=r"is one part of an OTF2 trace; name its \.otf2 file"):
+        perfcore.read(path)
+
+
 @pytest.mark.real_data
 def test_ten_ranks(real_data):
     path = real_data / "traces" / "otf2" / "sst-10rank" / "traces.otf2"

@@ -78,9 +78,31 @@ def test_definitions_are_checked(folder):
         perfcore.read(folder / "cell.0.log", reader="projections")
 
 
+@pytest.mark.parametrize("name", ["{}", "{}/*", "{}/**", "{}/*.sts"])
+def test_a_folder_or_a_pattern_with_one_trace_is_that_trace(folder, name):
+    (folder / "cell.0.sum").write_text("ver:3.0 0/2 count:3 ep:2 interval:1.0e-03 phases:0.\n")
+    (folder / "cell.sum.sts").write_text(PROJECTIONS_STS.partition("\n")[2])
+    trace = perfcore.read(name.format(folder))
+    assert (trace.locations, trace.source) == (("PE 0", "PE 1"), str(folder / "cell.sts"))
+
+
+def test_two_traces_are_not_one(folder):
+    for path in list(folder.iterdir()):
+        (folder / path.name.replace("cell", "other")).write_bytes(path.read_bytes())
+    with pytest.raises(InputError, match=r"cell\.sts: holds a Trace; only measurements can be put together"):
+        perfcore.read(folder)
+
+
+@pytest.mark.parametrize(("name", "what"), [("cell.0.log", "log"), ("cell.0.sum", "summary")])
+def test_one_file_of_a_processor_says_what_to_name(folder, name, what):
+    (folder / "cell.0.sum").write_text("ver:3.0 0/2 count:3 ep:2 interval:1.0e-03 phases:0.\n")
+    with pytest.raises(InputError, match=rf"is the {what} of one processor; name the \.sts file beside it"):
+        perfcore.read(folder / name)
+
+
 @pytest.mark.real_data
 def test_hello_of_charm(real_data):
-    trace = perfcore.read(real_data / "traces" / "projections" / "charm-hello" / "hello.sts")
+    trace = perfcore.read(real_data / "traces" / "projections" / "charm-hello")
     curve = trace.utilization()
     # An independent parser: 82 changes, 0.096 of 4; nobody computes when the run begins: one step more than changes.
     assert curve.n_steps == 82 + 1

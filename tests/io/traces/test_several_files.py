@@ -43,13 +43,41 @@ def test_links_are_not_followed(read, tmp_path):
 
 
 def test_archives_that_grow_without_limit_are_refused(read, monkeypatch):
-    monkeypatch.setattr(several_files, "_RATIO_FROM_BYTES", 1 << 16)
+    monkeypatch.setattr("perfcore.source._GROWTH_FROM_BYTES", 1 << 16)
     bomb = gzip.compress(tarred({**FILES, "a.1.log": bytes(1 << 22)}))
-    with pytest.raises(InputError, match="the archive holds more than"):
+    with pytest.raises(InputError, match="decompresses to more than 300 times its size"):
         read(bomb, "run.tar.gz")
+    monkeypatch.setattr(several_files, "_FREE_BYTES", 1 << 60)  # a disk that is full
+    with pytest.raises(InputError, match="the archive holds more than"):
+        read(tarred(FILES))
+    monkeypatch.undo()
     monkeypatch.setattr(several_files, "_MOST_MEMBERS", 2)
     with pytest.raises(InputError, match="or 2 files"):
         read(tarred({**FILES, "other": b"", "more": b""}))
+
+
+def test_files_with_holes_are_refused(read):
+    """Two blocks that say that they are a terabyte of zeros, as GNU tar writes sparse files (its format 1.0)."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("a.0.log")
+        content = b"1\n0\n0\n".ljust(512, b"\0")
+        member.size = len(content)
+        member.pax_headers = {
+            **{"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "a.0.log"},
+            **{"GNU.sparse.realsize": str(1 << 30)},
+        }
+        archive.addfile(member, io.BytesIO(content))
+    with pytest.raises(InputError, match=r"the archive holds a file with holes: 'a\.0\.log'"):
+        read(buffer.getvalue())
+
+
+def test_compressed_logs_grow_no_further_than_their_archive(tmp_path, monkeypatch):
+    monkeypatch.setattr("perfcore.source._GROWTH_FROM_BYTES", 1 << 16)
+    (tmp_path / "a.sts").write_text(PROJECTIONS_STS)
+    (tmp_path / "a.0.log.gz").write_bytes(gzip.compress(b"PROJECTIONS-RECORD\n" + b"\n" * (1 << 22)))
+    with pytest.raises(InputError, match=r"a\.sts\(a\.0\.log\.gz\): decompresses to more than 300 times its size"):
+        perfcore.read(tmp_path / "a.sts")
 
 
 def test_several_traces_in_one_archive_are_refused(read):

@@ -50,7 +50,12 @@ def register_results(register: Register) -> None:
     register("npb", "perf_io.results.npb:NpbReader", help="NAS Parallel Benchmarks", suffixes=(".out", ".log", ".txt"))
     register("imb", "perf_io.results.imb:ImbReader", help="Intel MPI Benchmarks", suffixes=(".out", ".log", ".txt"))
     register("osu", "perf_io.results.osu:OsuReader", help="OSU Micro-Benchmarks", suffixes=(".out", ".log", ".txt"))
-    register("ior", "perf_io.results.ior:IorReader", help="IOR, summaryFormat=JSON", suffixes=(".json",))
+    register(
+        "ior",
+        "perf_io.results.ior:IorReader",
+        help="IOR, as text, JSON or CSV",
+        suffixes=(".json", ".out", ".log", ".txt", ".csv"),
+    )
     register("fio", "perf_io.results.fio:FioReader", help="fio, --output-format=json", suffixes=(".json",))
     register(
         "extrap-json",

@@ -5,17 +5,16 @@ Source: Caliper, documentation, "Caliper file format" and "Configuration manager
 
 from __future__ import annotations
 
-import io
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from caliperreader import CaliperReader as Library
 from caliperreader.readererror import ReaderError
 
+from perf_io.caliper_records import CaliperRecords
 from perf_io.results.call_paths import ARROW, ProfileOptions, exclusive_of, profile_rows
-from perf_io.results.documents import text_lines
 from perf_io.results.result_table import Row, number_or_text, one_line, results
 from perfcore.contracts import Reader
 from perfcore.errors import InputError, UnknownNameError
@@ -25,8 +24,6 @@ from perfcore.source import Source
 __all__ = ["CaliperProfileReader"]
 
 _STARTS = re.compile(rb"__rec=(?:node|ctx|globals|attr),")
-_FIELD = re.compile(r"(?:^|,)(id|parent)=([0-9]{1,20})(?=,|$)")
-_DEEPEST = 1000  # nodes between a record and the root; each level is a region that some code entered
 _METRIC_TYPES = ("int", "uint", "double")
 _INCLUSIVE = "inclusive#"
 _RANKS = ("jobsize", "mpi.world.size")
@@ -58,9 +55,9 @@ class CaliperProfileReader(Reader):
             The profile has no such metric.
         """
         library = Library()
-        checked = _Checked(source)
+        lines = CaliperRecords(source)
         try:
-            library.read(checked)
+            library.read(lines)
             attributes = {name: library.attribute(name) for name in library.attributes()}
             types = {name: attribute.attribute_type() for name, attribute in attributes.items()}
             names = {
@@ -72,7 +69,7 @@ class CaliperProfileReader(Reader):
             seconds = {name for name in names if attributes[name].get("attribute.unit") in ("sec", "s")}
         except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
             problem = f"no record of Caliper: {type(error).__name__} {' '.join(str(error).split())[:120]}"
-            raise InputError(source.name, problem, line=checked.line or None) from error
+            raise InputError(source.name, problem, line=lines.line or None) from error
         records = [
             record for record in library.records if record.get("spot.channel", "regionprofile") == "regionprofile"
         ]
@@ -92,34 +89,6 @@ class CaliperProfileReader(Reader):
             system=["cluster"],
             category=["callpath"],
         )
-
-
-class _Checked(io.TextIOBase):
-    """Lines for the library, after a look at what it would follow for ever: a node that is above itself."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.line = 0
-        self._depths: dict[str, int] = {}
-
-    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
-        for number, text in text_lines(self.source):
-            self.line = number
-            if not text.strip():
-                continue
-            if text.startswith("__rec=node"):
-                self._check_node(text.replace("\\", ""))
-            yield text
-        self.line = 0
-
-    def _check_node(self, text: str) -> None:
-        found = dict(_FIELD.findall(text))
-        identifier, parent = found.get("id", ""), found.get("parent", "")
-        depth = self._depths.get(parent, 0) + 1
-        if identifier == parent or depth > _DEEPEST:
-            problem = "is its own parent" if identifier == parent else f"is more than {_DEEPEST} levels deep"
-            raise InputError(self.source.name, f"node {identifier or '?'} {problem}", line=self.line)
-        self._depths[identifier] = depth
 
 
 def _chosen(wanted: str | None, present: Mapping[str, str], seconds: set[str], source: str) -> str:

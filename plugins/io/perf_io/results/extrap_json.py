@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from perf_io.extrap_experiment import Observation, as_measurements
-from perf_io.results.documents import read_document
+from perf_io.json_document import decode_document
 from perfcore.contracts import NoOptions, Reader
 from perfcore.errors import InputError
 from perfcore.measurements import Measurements
@@ -90,11 +90,11 @@ class ExtrapJsonReader(Reader):
             Neither kind, a point with the wrong number of coordinates, or an identifier that nothing has.
         """
         what = "JSON of Extra-P"
-        older = bool(bytes(read_document(source, _Either, what).callpaths))
+        older = bool(bytes(decode_document(source, _Either, what).callpaths))
         observations = (
-            _of_older(read_document(source, _Older, what), source.name)
+            _of_older(decode_document(source, _Older, what), source.name)
             if older
-            else _of_present(read_document(source, _Present, what), source.name)
+            else _of_present(decode_document(source, _Present, what), source.name)
         )
         return as_measurements(list(observations), source.name, None)
 

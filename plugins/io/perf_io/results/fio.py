@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from perf_io.results.documents import read_document
+from perf_io.json_document import decode_document
 from perf_io.results.result_table import Row, results
 from perfcore import progress
 from perfcore.contracts import NoOptions, Reader
@@ -72,7 +72,7 @@ class FioReader(Reader):
         InputError
             No such document, or no job that moved data.
         """
-        document = read_document(source, _Document, "JSON of fio")
+        document = decode_document(source, _Document, "JSON of fio")
         rows: list[Row] = []
         failed = 0
         for job in document.jobs:

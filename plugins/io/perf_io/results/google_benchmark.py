@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.documents import read_document
+from perf_io.json_document import decode_document
 from perf_io.results.result_table import joined, results
 from perfcore import progress
 from perfcore.contracts import NoOptions, Reader
@@ -72,7 +72,7 @@ class GoogleBenchmarkReader(Reader):
         InputError
             No such document, a run without a time, or none that was measured.
         """
-        document = read_document(source, _Document, "JSON of Google Benchmark")
+        document = decode_document(source, _Document, "JSON of Google Benchmark")
         runs = []
         for at, raw in enumerate(document.benchmarks):
             try:

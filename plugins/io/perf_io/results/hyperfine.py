@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from perf_io.results.documents import read_document
+from perf_io.json_document import decode_document
 from perf_io.results.result_table import joined, one_line, results
 from perfcore import progress
 from perfcore.contracts import NoOptions, Reader
@@ -54,7 +54,7 @@ class HyperfineReader(Reader):
         InputError
             No such document, or no run that ended well.
         """
-        document = read_document(source, _Document, "JSON of hyperfine")
+        document = decode_document(source, _Document, "JSON of hyperfine")
         rows, names, failed = [], dict[str, None](), 0
         for at, result in enumerate(document.results):
             if not result.times:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from perf_io.results.documents import text_lines
+from perf_io.numbered_lines import numbered_lines
 from perf_io.results.message_tables import MessageOptions, named, without_empty_messages
 from perf_io.results.result_table import Row, number_or_text, results
 from perfcore import progress
@@ -50,7 +50,7 @@ class ImbReader(Reader):
         rows: list[Row] = []
         lines: list[int] = []
         missing = 0
-        for number, text in text_lines(source):
+        for number, text in numbered_lines(source):
             stripped = text.strip()
             if found := _BENCHMARK.fullmatch(stripped):
                 benchmark, processes, headings = found[1], 0, []

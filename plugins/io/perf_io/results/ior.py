@@ -1,17 +1,18 @@
-"""JSON of IOR (``-O summaryFormat=JSON``).
+"""Results of IOR: what it prints, as text, JSON (``-O summaryFormat=JSON``) or CSV.
 
-Source: IOR 3.3 and 4.0, ``src/ior-output.c``; the results of the repetitions stand in the options of their test.
+Source: IOR 3.0 to 4.0, ``src/ior-output.c``; the results of the repetitions stand in the options of their test.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from perf_io.results.documents import read_document
+from perf_io.json_document import decode_document
+from perf_io.results.ior_text import text_results
 from perf_io.results.result_table import Row, number_or_text, results
 from perfcore.contracts import NoOptions, Reader
 from perfcore.errors import InputError
@@ -22,11 +23,16 @@ __all__ = ["IorReader"]
 
 _STARTS = re.compile(rb'\s*\{\s*"Version"\s*:\s*"')
 _KEYS = re.compile(rb'"(?:Command line|tests|TestID)"\s*:')
+_TEXT = re.compile(rb"^\s*(?:IOR-\S+: MPI Coordinated Test of Parallel I/O|access(?:,| +)bw\(MiB/s\))", re.MULTILINE)
 # Columns that tests have, by the option or parameter that holds them.
 _SETUP = {
     **{"api": "api", "access": "file_access", "nodes": "nodes", "tasks": "tasks", "clients per node": "tasks_per_node"},
     **{"segments": "segments"},
 }
+_COLUMNS = (
+    *("operation", "api", "file_access", "nodes", "tasks", "tasks_per_node", "segments", "repetition"),
+    *("block_kib", "transfer_kib", "bandwidth", "iops", "latency_s", "open_s", "transfer_s", "close_s", "total_s"),
+)
 
 
 class _Result(msgspec.Struct):
@@ -55,13 +61,16 @@ class _Document(msgspec.Struct):
 class IorReader(Reader):
     """Runs of IOR; each repetition of each access (write, read) is a row.
 
-    The value is the bandwidth in MiB/s; the times in seconds are columns. The access is the code; tasks, block and
-    transfer size are the parameters.
+    The value is the bandwidth in MiB/s; the times in seconds are columns. The access is the code; tasks, nodes, block
+    and transfer size are the parameters. A text may hold the output of several runs.
     """
 
     def sniff(self, source: Source) -> float:
-        """Sure by the version with which the document begins, and its other keys."""
-        return 0.95 if _STARTS.match(source.head) and _KEYS.search(source.head) else 0.0
+        """Sure by the title or the heading of the table; in JSON by the version it begins with, and its other keys."""
+        head = source.head
+        if _STARTS.match(head):
+            return 0.95 if _KEYS.search(head) else 0.0
+        return 0.95 if b"\0" not in head and _TEXT.search(head) else 0.0
 
     def read(self, source: Source, options: NoOptions) -> Measurements:
         """Read all repetitions.
@@ -69,44 +78,50 @@ class IorReader(Reader):
         Raises
         ------
         InputError
-            No such document, or no results.
+            No results, a document of another shape, or a row of the table that is cut short; with its line.
         """
-        document = read_document(source, _Document, "JSON of IOR")
-        rows: list[Row] = []
-        for at, test in enumerate(document.tests):
-            setup = _setup({**test.parameters, **test.options})
-            repetitions: dict[str, int] = {}
-            for one in _flat([test.results, test.options.get("Results", [])]):
-                try:
-                    result = msgspec.convert(one, _Result)
-                except msgspec.ValidationError as error:
-                    place = str(error).replace("`$", f"`$.tests[{at}]...Results[]")
-                    raise InputError(source.name, f"is not JSON of IOR: {place}") from None
-                repetitions[result.access] = repetitions.get(result.access, 0) + 1
-                rows.append(
-                    {
-                        "operation": result.access,
-                        **setup,
-                        "repetition": repetitions[result.access],
-                        "block_kib": result.block,
-                        "transfer_kib": result.transfer,
-                        "bandwidth": result.bandwidth,
-                        "iops": result.iops,
-                        "latency_s": result.latency,
-                        "open_s": result.open,
-                        "transfer_s": result.moved,
-                        "close_s": result.close,
-                        "total_s": result.total,
-                    }
-                )
+        lines: Sequence[int] | None = None
+        if source.head.lstrip().startswith(b"{"):
+            rows = list(_rows(decode_document(source, _Document, "JSON of IOR"), source.name))
+        else:
+            rows, lines = text_results(source)
+        present = [column for column in _COLUMNS if any(column in row for row in rows)]
         return results(
-            rows,
+            [{column: row.get(column) for column in present} for row in rows],
             source.name,
             parameters=["tasks", "nodes", "block_kib", "transfer_kib"],
             value="bandwidth",
             code=["operation"],
             unit="MiB/s",
+            lines=lines,
         )
+
+
+def _rows(document: _Document, source: str) -> Iterator[Row]:
+    for at, test in enumerate(document.tests):
+        setup = _setup({**test.parameters, **test.options})
+        repetitions: dict[str, int] = {}
+        for one in _flat([test.results, test.options.get("Results", [])]):
+            try:
+                result = msgspec.convert(one, _Result)
+            except msgspec.ValidationError as error:
+                place = str(error).replace("`$", f"`$.tests[{at}]...Results[]")
+                raise InputError(source, f"is not JSON of IOR: {place}") from None
+            repetitions[result.access] = repetitions.get(result.access, 0) + 1
+            yield {
+                "operation": result.access,
+                **setup,
+                "repetition": repetitions[result.access],
+                "block_kib": result.block,
+                "transfer_kib": result.transfer,
+                "bandwidth": result.bandwidth,
+                "iops": result.iops,
+                "latency_s": result.latency,
+                "open_s": result.open,
+                "transfer_s": result.moved,
+                "close_s": result.close,
+                "total_s": result.total,
+            }
 
 
 def _setup(options: Mapping[str, Any]) -> Row:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from perf_io.results.documents import text_lines
+from perf_io.numbered_lines import numbered_lines
 from perf_io.results.result_table import Row, number_or_text, one_line
 from perfcore.contracts import NoOptions, Reader
 from perfcore.errors import InputError
@@ -49,7 +49,7 @@ class JubeReader(Reader):
         rows: list[Row] = []
         lines: list[int] = []
         previous, barred = "", False
-        for number, text in text_lines(source):
+        for number, text in numbered_lines(source):
             if _RULE.fullmatch(text):
                 if columns:
                     raise InputError(source.name, "a second table begins; put each in a file of its own", line=number)

@@ -32,7 +32,7 @@ def named(heading: str) -> tuple[str, str]:
     """
     found = re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", heading.strip())
     if found:
-        return re.sub(r"\W+", "_", found[1].strip().lower()), _UNITS.get(found[2], found[2])
+        return re.sub(r"\W+", "_", found[1].lower()).strip("_"), _UNITS.get(found[2], found[2])
     if re.fullmatch(r"M(?:bytes|B)/s(?:ec)?", heading):
         return "bandwidth", heading
     return re.sub(r"\W+", "_", heading.strip().lower()).strip("_") or "unnamed", ""

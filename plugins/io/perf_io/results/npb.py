@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from perf_io.results.documents import text_lines
+from perf_io.numbered_lines import numbered_lines
 from perf_io.results.result_table import Row, number_or_text, results
 from perfcore import progress
 from perfcore.contracts import NoOptions, Reader
@@ -50,7 +50,7 @@ class NpbReader(Reader):
         rows: list[Row] = []
         lines: list[int] = []
         within = False
-        for number, text in text_lines(source):
+        for number, text in numbered_lines(source):
             if completed := _COMPLETED.fullmatch(text):
                 rows.append({"benchmark": completed[1]})
                 lines.append(number)

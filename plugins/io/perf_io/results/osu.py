@@ -1,15 +1,16 @@
 """What the OSU Micro-Benchmarks print.
 
-Source: OSU Micro-Benchmarks 7, ``README`` and ``util/osu_util.c``.
+Source: OSU Micro-Benchmarks 3 to 7, ``README``, ``util/osu_util.c`` and ``util/osu_util_mpi.c``.
 """
 
 from __future__ import annotations
 
 import re
 
-from perf_io.results.documents import text_lines
+from perf_io.numbered_lines import numbered_lines
 from perf_io.results.message_tables import MessageOptions, named, without_empty_messages
 from perf_io.results.result_table import Row, number_or_text, results
+from perfcore import progress
 from perfcore.contracts import Reader
 from perfcore.errors import InputError
 from perfcore.measurements import Measurements
@@ -18,20 +19,31 @@ from perfcore.source import Source
 __all__ = ["OsuReader"]
 
 _TITLE = re.compile(r"# ?OSU (.+?)(?: v[0-9][\w.]*)?")
-_TITLE_IN_HEAD = re.compile(rb"^#\s*OSU [^\n]+ v[0-9]", re.MULTILINE)
+_TITLE_IN_HEAD = re.compile(rb"^[ \t]*#[ \t]*OSU [^\n]+(?: v[0-9]|\bTest[ \t\r]*$)", re.MULTILINE)
+# Comments that say how a table was measured.
+_SETTING = re.compile(r"#\s*(Datatype|Window creation|Synchronization):\s*(\S.*?)\.?")
+_BUFFERS = re.compile(r"#\s*Send Buffer on (\w+) \(\w+\) and Receive Buffer on (\w+) \(\w+\)")
+_PAIRS = re.compile(r"#\s*\[ pairs: ([0-9]{1,9}) \](?: \[ window size: ([0-9]{1,9}) \])?.*")
+# Non-blocking collectives without messages have this heading without a #.
+_HEADING = re.compile(r"#\s*(?:Size\b.*|Avg Latency ?\(us\).*)|Overall\(us\).*")
+_STARTUP = re.compile(
+    r"nprocs: ([0-9]{1,9}), min: ([0-9.]{1,20}) (\w+), max: ([0-9.]{1,20}) \w+, avg: ([0-9.]{1,20}) \w+"
+)
+_VALIDATION = "validation"
 
 
 class OsuReader(Reader):
     """Tables of the OSU Micro-Benchmarks; each message size is a row.
 
-    The test is the code, the message size the parameter, the first column after it the value. How many processes ran
-    is not printed: take it from the name of the file, ``--from-name 'osu_p{p:int}.out'``.
+    The test is the code, the message size and the number of pairs are the parameters, the first column after the size
+    is the value. How many processes ran is printed by few tests: take it from the name of the file, ``--from-name
+    'osu_p{p:int}.out'``. Sizes of which the validation failed are left out.
     """
 
     Options = MessageOptions
 
     def sniff(self, source: Source) -> float:
-        """Sure by the title with its version."""
+        """Sure by the title, which has a version or ends in Test."""
         return 0.95 if _TITLE_IN_HEAD.search(source.head) and b"\0" not in source.head else 0.0
 
     def read(self, source: Source, options: MessageOptions) -> Measurements:
@@ -42,48 +54,82 @@ class OsuReader(Reader):
         InputError
             No table, or a line in one that is no row of it; with its line.
         """
-        test = ""
-        headings: list[str] = []
-        rows: list[Row] = []
-        lines: list[int] = []
-        for number, text in text_lines(source):
-            stripped = text.strip()
-            if stripped.startswith("#") and (found := _TITLE.fullmatch(" ".join(stripped.split()))):
-                test, headings = found[1], []
-            elif test and (headed := _headings(stripped)):
-                headings = headed
-            elif headings and re.match(r"[0-9]", stripped):
-                rows.append(_row(stripped.split(), headings, test, source.name, number))
-                lines.append(number)
-        if not rows:
+        tables = _Tables(source.name)
+        for number, text in numbered_lines(source):
+            tables.take(text.strip(), number)
+        if not tables.rows:
             raise InputError(source.name, "holds no table of the OSU Micro-Benchmarks")
-        kept, lines = without_empty_messages(rows, lines, source.name, options)
-        return results(kept, source.name, parameters=["bytes"], value="value", code=["test"], lines=lines)
+        if tables.invalid:
+            progress.note(f"{source.name}: left out, since their validation failed: {tables.invalid} message sizes")
+        kept, lines = without_empty_messages(tables.rows, tables.lines, source.name, options)
+        return results(
+            kept,
+            source.name,
+            parameters=["processes", "pairs", "bytes"],
+            value="value",
+            code=["test"],
+            lines=lines,
+        )
 
 
-def _headings(text: str) -> list[str]:
-    """Column names of a table, or nothing where the line is another comment."""
-    found = re.sub(r"^#\s*", "", text) if text.startswith("#") else ""
-    names = re.split(r"\s{2,}|(?<=\))\s+", found)
-    sized = bool(re.match(r"Size\b", found))
-    return names if sized or "Latency(us)" in found.replace(" (", "(") else []
+class _Tables:
+    """Rows of the tables so far, and what was said of the one that is being read."""
 
+    def __init__(self, source: str) -> None:
+        self.rows: list[Row] = []
+        self.lines: list[int] = []
+        self.invalid = 0
+        self._source = source
+        self._settings: Row = {}
+        self._headings: list[str] = []
+        self._begun = False  # whether the table has a row, after which a blank line ends it
 
-def _row(fields: list[str], headings: list[str], test: str, source: str, line: int) -> Row:
-    numbers = [number_or_text(field) for field in fields]
-    if len(fields) != len(headings) or any(isinstance(number, str) for number in numbers):
-        raise InputError(source, f"{len(headings)} numbers ({', '.join(headings)[:120]}) are expected", line=line)
-    row: Row = {"test": test}
-    units = {}
-    for heading, number in zip(headings, numbers, strict=True):
-        column, unit = named(heading)
-        if column == "size":
-            row["bytes"] = number
-        else:
-            units[column] = unit
-            row[column] = number
-    metric = next(iter(units), None)
-    if metric is None:
-        raise InputError(source, "the table has sizes only", line=line)
-    value = row.pop(metric)
-    return {**row, "metric": metric, "value": value, "unit": units[metric]}
+    def take(self, text: str, line: int) -> None:
+        """Take one line."""
+        if not text:
+            self._headings = [] if self._begun else self._headings
+        elif text.startswith("#") and (found := _TITLE.fullmatch(" ".join(text.split()))):
+            self._settings, self._headings, self._begun = {"test": found[1]}, [], False
+        elif not self._settings:
+            return
+        elif found := _SETTING.fullmatch(text):
+            self._settings[found[1].lower().replace(" ", "_")] = found[2]
+        elif found := _BUFFERS.fullmatch(text):
+            self._settings |= {"send_buffer": found[1].lower(), "receive_buffer": found[2].lower()}
+        elif found := _PAIRS.fullmatch(text):
+            self._settings |= {"pairs": int(found[1]), "window": int(found[2]) if found[2] else None}
+        elif _HEADING.fullmatch(text):
+            names = re.split(r"\s{2,}|(?<=\))\s+", re.sub(r"^#\s*", "", text))
+            self._headings, self._begun = [" ".join(name.split()) for name in names], False
+        elif found := _STARTUP.fullmatch(text):
+            row = {"processes": int(found[1]), "minimum": float(found[2]), "maximum": float(found[4])}
+            self._add({**self._settings, **row, "metric": "average", "value": float(found[5]), "unit": found[3]}, line)
+        elif self._headings and text[0].isdecimal():
+            self._begun = True
+            self._add(self._row(text.split(), line), line)
+
+    def _add(self, row: Row, line: int) -> None:
+        if row.pop(_VALIDATION, "Pass") != "Pass":
+            self.invalid += 1
+            return
+        self.rows.append(row)
+        self.lines.append(line)
+
+    def _row(self, fields: list[str], line: int) -> Row:
+        headings = [named(heading) for heading in self._headings]
+        numbers = [number_or_text(field) for field in fields]
+        texts = [number for (column, _), number in zip(headings, numbers, strict=False) if column != _VALIDATION]
+        if len(fields) != len(headings) or any(isinstance(number, str) for number in texts):
+            expected = ", ".join(self._headings)[:120]
+            raise InputError(self._source, f"{len(headings)} numbers ({expected}) are expected", line=line)
+        row = dict(self._settings)
+        units = {}
+        for (column, unit), number in zip(headings, numbers, strict=True):
+            row["bytes" if column == "size" else column] = number
+            if column not in ("size", _VALIDATION):
+                units[column] = unit
+        metric = next(iter(units), None)
+        if metric is None:
+            raise InputError(self._source, "the table has sizes only", line=line)
+        value = row.pop(metric)
+        return {**row, "metric": metric, "value": value, "unit": units[metric]}

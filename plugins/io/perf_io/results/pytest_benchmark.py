@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.documents import read_document
+from perf_io.json_document import decode_document
 from perf_io.results.result_table import joined, one_line, results
 from perfcore.contracts import NoOptions, Reader
 from perfcore.measurements import Measurements
@@ -63,7 +63,7 @@ class PytestBenchmarkReader(Reader):
         InputError
             No such document, or one without benchmarks.
         """
-        document = read_document(source, _Document, "JSON of pytest-benchmark")
+        document = decode_document(source, _Document, "JSON of pytest-benchmark")
         rows, numbers, words = [], dict[str, None](), dict[str, None]()
         for benchmark in document.benchmarks:
             params = benchmark.params or {}

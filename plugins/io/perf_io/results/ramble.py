@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.documents import read_document
+from perf_io.json_document import decode_document
 from perf_io.results.result_table import Row, joined, number_or_text, one_line, results
 from perfcore import progress
 from perfcore.contracts import NoOptions, Reader
@@ -21,6 +21,8 @@ from perfcore.source import Source
 __all__ = ["RambleReader"]
 
 _STARTS = re.compile(rb'\s*\{\s*"')
+_REPEAT = "repeat_index"
+_SUMMARY = "summary::"  # what a figure of the experiment that stands for all of its repeats comes from
 _NAMESPACES = ("workspace_name", "base_name", "required_name", "experiment_name", "experiment_template_name")
 
 
@@ -30,6 +32,7 @@ class _Merit(msgspec.Struct):
     name: str
     value: float | str | None
     units: str | None = None
+    origin_type: str | None = None
 
 
 class _Context(msgspec.Struct):
@@ -53,7 +56,8 @@ class RambleReader(Reader):
     """Figures of merit of Ramble's experiments; each figure of each experiment that succeeded is a row.
 
     Application and workload are the code, with the context where there are several. The variables that hold numbers,
-    such as ``n_ranks``, are the parameters.
+    such as ``n_ranks``, are the parameters. Repeats are rows of their own with a column ``repetition``; their
+    summaries (means, deviations) are left out.
     """
 
     def sniff(self, source: Source) -> float:
@@ -69,7 +73,7 @@ class RambleReader(Reader):
         InputError
             No such document, or no experiment that succeeded with a figure that is a number.
         """
-        document = read_document(source, _Document, "results of Ramble")
+        document = decode_document(source, _Document, "results of Ramble")
         several_contexts = len({context.name for one in document.experiments for context in one.contexts}) > 1
         rows: list[Row] = []
         numbers: dict[str, None] = {}
@@ -79,17 +83,20 @@ class RambleReader(Reader):
                 failed += 1
                 continue
             variables = _chosen(experiment.variables, experiment.raw)
-            own = {
+            own: Row = {
                 "application": str(experiment.variables.get("application_name", experiment.name.partition(".")[0])),
                 "workload": str(experiment.variables.get("workload_name", "")),
             }
+            repetition = variables.pop(_REPEAT, None)
+            if isinstance(repetition, int):
+                own["repetition"] = repetition
             for name, value in variables.items():
                 if not isinstance(value, str):
                     numbers[name] = None
             for context in experiment.contexts:
                 for merit in context.foms:
                     value = number_or_text(merit.value)
-                    if value is None or isinstance(value, str):
+                    if value is None or isinstance(value, str) or (merit.origin_type or "").startswith(_SUMMARY):
                         continue
                     figure = {**own, **({"context": context.name} if several_contexts else {})}
                     figure |= {"metric": merit.name, "value": value, "unit": merit.units or ""}

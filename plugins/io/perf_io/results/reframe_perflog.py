@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from perf_io.results.documents import text_lines
+from perf_io.numbered_lines import numbered_lines
 from perf_io.results.reframe_tests import TASKS, name_and_parameters
 from perf_io.results.result_table import Row, joined, number_or_text, results
 from perfcore import progress
@@ -48,7 +48,7 @@ class ReframePerflogReader(Reader):
         lines: list[int] = []
         names: dict[str, None] = {}
         failed = 0
-        for number, text in text_lines(source):
+        for number, text in numbered_lines(source):
             fields = text.split("|")
             if not columns:
                 columns = fields

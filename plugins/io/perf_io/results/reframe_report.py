@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.documents import read_document
+from perf_io.json_document import decode_document
 from perf_io.results.reframe_tests import TASKS, name_and_parameters
 from perf_io.results.result_table import Row, joined, results
 from perfcore import progress
@@ -77,7 +77,7 @@ class ReframeReportReader(Reader):
         InputError
             No such document, or no test that passed with a performance variable.
         """
-        document = read_document(source, _Document, "a report of ReFrame")
+        document = decode_document(source, _Document, "a report of ReFrame")
         rows: list[Row] = []
         names: dict[str, None] = {}
         failed = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfcore.data_sets import varied_columns
 from perfcore.errors import InputError
@@ -13,11 +13,15 @@ from perfcore.formula import Formula, FormulaError
 from perfcore.measurement_roles import guess_roles, unit_of
 from perfcore.measurements import Measurements
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["joined", "number_or_text", "one_line", "results"]
 
 Row = dict[str, Any]
 
 _LONGEST_NAME = 120
+_UNNAMED = "unnamed"
 
 
 def results(
@@ -49,7 +53,8 @@ def results(
     value : str
         Column of what was measured.
     code, system, category : sequence of str
-        Columns that name the code, the system, and a part of a run; those that no row has are passed over.
+        Columns that name the code, the system, and a part of a run; those in which no row has a name are passed over,
+        and a row that has none is called ``unnamed``.
     unit : str, optional
         Unit of the value, where neither its name nor a column says it.
     lines : (n_rows,) sequence of int, optional
@@ -80,9 +85,9 @@ def results(
         table,
         _symbols(varied_columns(table, numeric) or numeric),
         value,
-        code=[column for column in code if column in table.columns],
-        system=[column for column in system if column in table.columns],
-        category=[column for column in category if column in table.columns],
+        code=_naming(table, code),
+        system=_naming(table, system),
+        category=_naming(table, category),
         unit=_said_once(unit, value),
         source=source,
         lines=lines,
@@ -139,7 +144,20 @@ def one_line(name: str) -> str:
     >>> one_line(" wall  time ")
     'wall time'
     """
-    return " ".join(name.split())[:_LONGEST_NAME] or "unnamed"
+    return " ".join(name.split())[:_LONGEST_NAME] or _UNNAMED
+
+
+def _naming(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
+    """The columns that name something, with a name in each row."""
+    found = []
+    for column in columns:
+        if column not in table.columns:
+            continue
+        blank = table[column].isna() | (table[column].astype(str).str.strip() == "")
+        if not blank.all():
+            table.loc[blank, column] = _UNNAMED
+            found.append(column)
+    return found
 
 
 def _said_once(unit: str | None, value: str) -> str | None:

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.documents import read_document, text_lines
+from perf_io.json_document import decode_document
+from perf_io.numbered_lines import numbered_lines
 from perf_io.results.result_table import Row, results
 from perfcore import progress
 from perfcore.contracts import Reader
@@ -65,14 +66,14 @@ class _Resource(msgspec.Struct):
 
 
 class _Resources(msgspec.Struct):
-    allocated: list[_Resource] = []
+    allocated: list[_Resource] | None = None
 
 
 class _Job(msgspec.Struct):
     job_id: int
     state: _State
     time: _Time
-    name: str = ""
+    name: str | None = None
     cluster: str | None = None
     partition: str | None = None
     account: str | None = None
@@ -138,15 +139,15 @@ class SacctReader(Reader):
 
 
 def _json(source: Source) -> Iterator[tuple[None, Row]]:
-    for job in read_document(source, _Document, "JSON of sacct").jobs:
+    for job in decode_document(source, _Document, "JSON of sacct").jobs:
         state = job.state.current
         nodes = job.allocation_nodes
         if isinstance(nodes, dict):  # versions that say whether a number is set
             nodes = nodes.get("number") if nodes.get("set") else None
-        cpus = [one.count for one in job.tres.allocated if one.type == "cpu" and one.count]
+        cpus = [one.count for one in job.tres.allocated or () if one.type == "cpu" and one.count]
         row = {
             "job": str(job.job_id),
-            "name": job.name,
+            "name": job.name or "",
             "cluster": job.cluster or "",
             "partition": job.partition or "",
             "account": job.account or "",
@@ -162,7 +163,7 @@ def _table(source: Source, given: str | None) -> Iterator[tuple[int, Row]]:
     fields: Sequence[str] = [name.strip().lower() for name in given.split(",")] if given else []
     if not fields and _XDMOD_LINE.match(source.head):
         fields = _XDMOD
-    for number, text in text_lines(source):
+    for number, text in numbered_lines(source):
         if not text.strip():
             continue
         if not fields:

@@ -10,7 +10,7 @@ import re
 import msgspec
 
 from perf_io.extrap_experiment import Observation, as_measurements
-from perf_io.results.documents import text_lines
+from perf_io.numbered_lines import numbered_lines
 from perfcore.contracts import NoOptions, Reader
 from perfcore.errors import InputError
 from perfcore.measurements import Measurements
@@ -45,7 +45,7 @@ class TalpasReader(Reader):
             A line that is no such object; with its number.
         """
         found, lines = [], []
-        for number, text in text_lines(source):
+        for number, text in numbered_lines(source):
             if not text.strip():
                 continue
             try:

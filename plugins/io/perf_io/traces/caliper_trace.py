@@ -10,14 +10,13 @@ package caliper-reader.
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from caliperreader import CaliperStreamReader  # type: ignore[import-untyped]
 from caliperreader.readererror import ReaderError  # type: ignore[import-untyped]
 
+from perf_io.caliper_records import CaliperRecords
 from perf_io.nested_states import NestedStates
 from perf_io.times import parse_ns
 from perf_io.traces.regions import busy_regions, waiting_option
@@ -35,9 +34,6 @@ _RANKS = ("mpi.rank", "rank")
 _THREADS = ("omp.thread.id", "pthread.id", "thread.id")
 # Attributes that begin and end and are no regions of the program.
 _NOT_REGIONS = ("cali.", "iteration#", "cuda.", "omp.thread", "pthread", "mpi.rank")
-_NODE = re.compile(r"(?:^|,)(id|parent)=(\d{1,20})(?=,|$)")
-_DEEPEST = 1000  # nodes between a record and the root
-_LONGEST_LINE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -68,51 +64,24 @@ class CaliperTraceReader(Reader):
         InputError
             A record that cannot be read, a time that goes back, or a region left that was not entered; with its line.
         """
-        lines = _Lines(source)
-        events = _Events(lines, source.name)
+        records = CaliperRecords(source)
+        events = _Events(records, source.name)
         try:
             with progress.bar(f"reading {source.name}"):
-                CaliperStreamReader().read(lines, events.take)
+                CaliperStreamReader().read(records, events.take)
         except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
             said = " ".join(str(error).split())[:120]
             raise InputError(
-                source.name, f"no record of Caliper: {type(error).__name__} {said}", line=lines.number
+                source.name, f"no record of Caliper: {type(error).__name__} {said}", line=records.line or None
             ) from None
         return events.trace(options)
-
-
-class _Lines(io.TextIOBase):
-    """Lines for the library, without what it would follow for ever: a node that is above itself."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._depths: dict[str, int] = {}
-        self.number = 0
-
-    def __iter__(self) -> Iterator[str]:  # type: ignore[override]
-        with self._source.open() as stream:
-            while line := stream.readline(_LONGEST_LINE):
-                self.number += 1
-                text = line.decode(errors="replace").strip()
-                if len(line) == _LONGEST_LINE:
-                    raise InputError(self._source.name, "a line is longer than 1 MiB", line=self.number)
-                if text.startswith("__rec=node"):
-                    self._check(dict(_NODE.findall(text.replace("\\", ""))))
-                if text:
-                    yield text
-
-    def _check(self, node: Mapping[str, str]) -> None:
-        depth = self._depths.get(node.get("parent", ""), 0) + 1
-        if depth > _DEEPEST or node.get("id") == node.get("parent"):
-            raise InputError(self._source.name, f"node {node.get('id', '?')} is above itself", line=self.number)
-        self._depths[node.get("id", "")] = depth
 
 
 class _Events:
     """What the records with events add up to."""
 
-    def __init__(self, lines: _Lines, source: str) -> None:
-        self._lines, self._source = lines, source
+    def __init__(self, records: CaliperRecords, source: str) -> None:
+        self._records, self._source = records, source
         self._states = NestedStates(source)
         self._regions: dict[str, int] = {}
         self._locations: dict[tuple[str, str], int] = {}
@@ -126,7 +95,7 @@ class _Events:
         if event is None or unit is None or kind.startswith(_NOT_REGIONS):
             self._passed_over += 1
             return
-        line = self._lines.number
+        line = self._records.line
         at = parse_ns(str(record[unit]), _TIMES[unit], self._source, line)
         rank, thread = (
             next((str(record[name]) for name in names if name in record), "") for names in (_RANKS, _THREADS)

@@ -1,20 +1,22 @@
 """Nsight Systems: the SQLite export of a report (``nsys export --type sqlite``).
 
-Read are kernels, copies and memory sets of GPUs (``CUPTI_ACTIVITY_KIND_KERNEL``, ``_MEMCPY``, ``_MEMSET``) by device
-and stream, or calls of the CUDA runtime and ranges of NVTX (``CUPTI_ACTIVITY_KIND_RUNTIME``, ``NVTX_EVENTS``) by
-process and thread. Names come from ``StringIds``. Where intervals of one location overlap, the one counts that began
-last. Times are nanoseconds from the start of the session.
+Read are kernels, launches of CUDA graphs, copies and memory sets of GPUs (``CUPTI_ACTIVITY_KIND_KERNEL``,
+``_GRAPH_TRACE``, ``_MEMCPY``, ``_MEMSET``) by device and stream, or calls of the CUDA runtime and ranges of NVTX
+(``CUPTI_ACTIVITY_KIND_RUNTIME``, ``NVTX_EVENTS``) by process and thread. Names come from ``StringIds``. Where intervals
+of one location overlap, the one counts that began last. Times are nanoseconds from the start of the session.
 
-Source: "Nsight Systems, Analysis guide", section SQLite schema reference.
+Source: "Nsight Systems, Analysis guide", sections "SQLite schema reference" and "CUDA graph trace".
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +39,9 @@ _STEPS_PER_CHECK, _MOST_CHECKS = 1_000_000, 100_000  # of SQLite's virtual machi
 _UNKNOWN = "(unnamed)"
 _COPIES = {"CUPTI_ACTIVITY_KIND_MEMCPY": "copy", "CUPTI_ACTIVITY_KIND_MEMSET": "memory set"}
 _KERNELS, _CALLS, _RANGES = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"
+# Unless nodes were asked for, the kernels of a graph are recorded as one interval, and not among the kernels.
+_GRAPHS, _GRAPH = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUDA graph"
+_TABLES = re.compile(rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|META_DATA_EXPORT|ENUM_NSYS_EVENT|TARGET_INFO_")
 _PUSH_POP, _START_END = 59, 60  # types of NVTX events that have an end
 # A globalTid is hardware, virtual machine, process and thread in 8, 8, 24 and 24 bits.
 _PROCESS_SHIFT, _ID_MASK = 24, 0xFFFFFF
@@ -64,10 +69,13 @@ class NsightReader(Reader):
     Options = NsightOptions
 
     def sniff(self, source: Source) -> float:
-        """Sure by SQLite's first bytes and the names of the tables."""
+        """Sure by SQLite's first bytes and the names of the tables; likely by the ending of an export."""
         if not source.head.startswith(_MAGIC):
             return 0.0
-        return 0.95 if b"CUPTI_ACTIVITY_KIND" in source.head or b"NVTX_EVENTS" in source.head else 0.0
+        if _TABLES.search(source.head):
+            return 0.95
+        # The definitions of an export's many tables may all stand beyond the head.
+        return 0.3 if source.suffix == ".sqlite" else 0.0
 
     def read(self, source: Source, options: NsightOptions) -> Trace:
         """Read the intervals.
@@ -106,6 +114,22 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
+class _Location(NamedTuple):
+    """A stream of a device, or a thread; of a process each."""
+
+    process: int
+    device: int
+    member: int
+    stream: bool
+
+    def label(self, several_processes: bool) -> str:
+        """Its name; processes number their devices and streams alike, so that several need their own."""
+        if not self.stream:
+            return f"process {self.process} / thread {self.member}"
+        stream = f"GPU {self.device} / stream {self.member}"
+        return f"process {self.process} / {stream}" if several_processes else stream
+
+
 class _Export:
     """The tables."""
 
@@ -113,18 +137,21 @@ class _Export:
         self._connection, self._source = connection, source
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         self._tables = {str(name) for (name,) in tables}
-        self._locations: dict[tuple[int, int, str], int] = {}
+        self._gpu_tables = self._tables & {_KERNELS, _GRAPHS, *_COPIES}
+        self._locations: dict[_Location, int] = {}
         self._states: dict[str, int] = {}
         self._busy: set[str] = set()
         self._pieces: list[npt.NDArray[np.int64]] = []
+        self._unended = 0
 
     def trace(self, options: NsightOptions) -> Trace:
-        gpu = self._tables & {_KERNELS, *_COPIES}
+        if not self._gpu_tables and not self._tables & {_CALLS, _RANGES}:
+            raise InputError(self._source, "holds none of the tables that Nsight Systems exports of GPUs, CUDA or NVTX")
         which = options.locations
         if which == "auto":
-            which = "streams" if gpu else "threads"
+            which = "streams" if self._gpu_tables else "threads"
         if which != "threads":
-            for table in (_KERNELS, *_COPIES):
+            for table in (_KERNELS, _GRAPHS, *_COPIES):
                 self._take_streams(table)
         self._busy = {name for name in self._states if name not in _COPIES.values()}
         on_streams = set(self._states)
@@ -143,24 +170,33 @@ class _Export:
         labels = list(self._states)
         busy = self._busy | set(busy_regions([name for name in labels if name not in on_streams], options.waiting))
         keys = list(self._locations)
+        several = len({key.process for key in keys if key.stream}) > 1
         return Trace(
             place,
             state[piece],
             first,
             last,
-            [_label(*keys[code]) for code in met.tolist()],
+            [keys[code].label(several) for code in met.tolist()],
             labels,
             time_unit="us",
             busy_states=[name for name in labels if name in busy] or None,
             source=self._source,
+            notes=[f"{self._unended} intervals without an end passed over"] if self._unended else [],
         )
 
     def _take_streams(self, table: str) -> None:
         if table not in self._tables:
             return
-        kind = _COPIES.get(table)
-        named = f"'{kind}'" if kind else self._name_of(table, ("shortName", "demangledName", "mangledName"))
-        self._take(table, f"SELECT start, end, deviceId, streamId, {named} FROM {table}", "stream")
+        columns = self._columns(table)
+        if table == _GRAPHS:
+            named = f"'{_GRAPH} ' || graphId" if "graphId" in columns else f"'{_GRAPH}'"
+        elif table in _COPIES:
+            named = f"'{_COPIES[table]}'"
+        else:
+            named = self._name_of(table, ("shortName", "demangledName", "mangledName"))
+        known = all("globalPid" in self._columns(one) for one in self._gpu_tables)
+        process = f"COALESCE(globalPid >> {_PROCESS_SHIFT} & {_ID_MASK}, 0)" if known else "0"
+        self._take(table, f"SELECT start, end, {process}, deviceId, streamId, {named} FROM {table}", stream=True)
 
     def _take_threads(self, table: str) -> None:
         if table not in self._tables:
@@ -170,7 +206,7 @@ class _Export:
         if table == _RANGES and "text" in self._columns(table):
             names = f"COALESCE(text, {names})"
         process, thread = f"globalTid >> {_PROCESS_SHIFT} & {_ID_MASK}", f"globalTid & {_ID_MASK}"
-        self._take(table, f"SELECT start, end, {process}, {thread}, {names} FROM {table}{ranges}", "thread")
+        self._take(table, f"SELECT start, end, {process}, 0, {thread}, {names} FROM {table}{ranges}", stream=False)
 
     def _columns(self, table: str) -> set[str]:
         return {str(row[1]) for row in self._connection.execute(f'PRAGMA table_info("{table}")')}
@@ -182,28 +218,29 @@ class _Export:
             return f"'{_UNKNOWN}'"
         return f"(SELECT value FROM StringIds WHERE id = {table}.{found})"
 
-    def _take(self, table: str, query: str, kind: str) -> None:
+    def _take(self, table: str, query: str, *, stream: bool) -> None:
         row = 0
         rows = self._connection.execute(query)
         with progress.bar(f"reading {self._source}") as advance:
             while batch := rows.fetchmany(_BATCH):
                 found = []
-                for start, end, owner, member, name in batch:
+                for start, end, process, device, member, name in batch:
                     row += 1
-                    whole = all(type(value) is int for value in (start, end, owner, member))
+                    whole = all(type(value) is int for value in (start, end, process, device, member))
+                    if whole and end == 0 < start:  # the program ended, or was killed, before the work
+                        self._unended += 1
+                        continue
                     if not whole or not -_LARGEST_NS < start <= end < _LARGEST_NS:
                         raise InputError(
                             self._source,
-                            f"{table} has a row from {str(start)[:24]!r} to {str(end)[:24]!r} ns on {kind} "
-                            f"{str(member)[:24]!r}; whole numbers in order are expected",
+                            f"{table} has a row from {str(start)[:24]!r} to {str(end)[:24]!r} ns on "
+                            f"{'stream' if stream else 'thread'} {str(member)[:24]!r}; whole numbers in order are "
+                            "expected",
                             line=row,
                         )
                     label = _UNKNOWN if name is None else str(name)
-                    place = self._locations.setdefault((owner, member, kind), len(self._locations))
+                    key = _Location(process, device, member, stream)
+                    place = self._locations.setdefault(key, len(self._locations))
                     found.append((place, self._states.setdefault(label, len(self._states)), start, end))
-                self._pieces.append(np.array(found, np.int64))
+                self._pieces.append(np.array(found, np.int64).reshape(-1, 4))
                 advance(len(batch))
-
-
-def _label(owner: int, member: int, kind: str) -> str:
-    return f"GPU {owner} / stream {member}" if kind == "stream" else f"process {owner} / thread {member}"

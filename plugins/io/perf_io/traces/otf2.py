@@ -32,6 +32,7 @@ from perfcore.trace import Trace
 __all__ = ["Otf2Reader"]
 
 _MAGIC = b"\x03BOTF2"
+_MAGIC_OF_PARTS = b"\x03B\x01"  # a chunk's header, its byte order, and the number of its first event
 _OUTSIDE = "(outside of all regions)"
 
 
@@ -50,11 +51,14 @@ class Otf2Reader(Reader):
 
     Options = Otf2Options
     writes: ClassVar[bool] = True
+    parts: ClassVar[tuple[str, ...]] = (".def", ".evt", ".snap", ".thumb", ".marker")
 
     def sniff(self, source: Source) -> float:
         """Sure by the anchor file's first bytes; nearly so by the names in an archive."""
         if source.head.startswith(_MAGIC):
             return 1.0
+        if _is_part(source):
+            return 0.6
         return 0.9 if holds(source, (b".otf2", b".evt")) else 0.0
 
     def read(self, source: Source, options: Otf2Options) -> Trace:
@@ -66,6 +70,8 @@ class Otf2Reader(Reader):
             Files of the trace are missing or damaged, a region is left that was not entered, or the time goes back;
             with the location and the number of the event.
         """
+        if _is_part(source):
+            raise InputError(source.name, "is one part of an OTF2 trace; name its .otf2 file")
         with anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor:
             if not anchor.with_suffix(".def").is_file():
                 raise InputError(source.name, f"the definitions {anchor.with_suffix('.def').name!r} are missing")
@@ -80,6 +86,10 @@ class Otf2Reader(Reader):
             The data are no trace, or ``path`` does not end in ``.tar``.
         """
         write_archive_file(data, Path(path))
+
+
+def _is_part(source: Source) -> bool:
+    return source.suffix in Otf2Reader.parts and source.head.startswith(_MAGIC_OF_PARTS)
 
 
 def _read(anchor: Path, source: str, options: Otf2Options) -> Trace:

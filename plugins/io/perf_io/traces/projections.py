@@ -11,13 +11,11 @@ Source: the tracer of Charm++ (``trace-projections.C``) and the "Projections man
 from __future__ import annotations
 
 import enum
-import gzip
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from perf_io.nested_states import NestedStates
 from perf_io.times import parse_ns
@@ -45,6 +43,7 @@ class _Kind(enum.IntEnum):
 _TIME_AT = {kind: 3 if kind in (_Kind.BEGIN_ENTRY, _Kind.END_ENTRY) else 1 for kind in _Kind}
 _SCHEDULER, _IDLE = "scheduler", "idle"
 _HEADER = "PROJECTIONS-RECORD"
+_SUMMARY = b"ver:"
 _LONGEST_LINE = 1 << 16
 _MOST_PROCESSORS = 1 << 20
 _LOG = re.compile(r"\.(\d{1,7})\.log(\.gz)?")
@@ -57,12 +56,14 @@ class ProjectionsReader(Reader):
     computes within entry methods.
     """
 
+    parts: ClassVar[tuple[str, ...]] = (".log", ".log.gz", ".sum", ".sum.gz", ".sum.sts")
+
     def sniff(self, source: Source) -> float:
         """Nearly sure by the first words of the definitions, or by the names in an archive."""
         words = source.head.split(None, 300)
         if words[:1] == [b"VERSION"] and {b"PROCESSORS", b"TOTAL_EPS"} <= set(words):
             return 0.95
-        if words[:1] == [_HEADER.encode()]:
+        if words[:1] == [_HEADER.encode()] or (source.suffix == ".sum" and source.head.startswith(_SUMMARY)):
             return 0.6
         return 0.9 if holds(source, (b".sts", b".log", b".log.gz")) else 0.0
 
@@ -75,8 +76,9 @@ class ProjectionsReader(Reader):
             Definitions or a record that is cut short or has no numbers, no log of any processor, a time that goes
             back, or an entry method that is not defined; with its line.
         """
-        if source.head.startswith(_HEADER.encode()):
-            raise InputError(source.name, "is the log of one processor; name the .sts file beside it")
+        if source.head.startswith((_HEADER.encode(), _SUMMARY)):
+            what = "summary" if source.head.startswith(_SUMMARY) else "log"
+            raise InputError(source.name, f"is the {what} of one processor; name the .sts file beside it")
         with anchor_file(source, ".sts", (".log", ".log.gz"), "a Projections trace", never=".sum.sts") as anchor:
             name = f"{source.name}({anchor.name})" if is_tar(source) else source.name
             return _Run(anchor, source.name, name).trace()
@@ -193,15 +195,8 @@ class _Run:
 def _lines(path: Path, name: str) -> Iterator[tuple[int, str]]:
     """Lines with their numbers from 1, also of a compressed file."""
     try:
-        with path.open("rb") as raw:
-            packed = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
-            stream = gzip.GzipFile(fileobj=raw) if packed else raw
-            number = 0
-            while line := stream.readline(_LONGEST_LINE):
-                number += 1
-                if len(line) == _LONGEST_LINE:
-                    raise InputError(name, f"a line is longer than {_LONGEST_LINE} bytes", line=number)
+        with Source(path) as source:
+            for number, line in source.lines(_LONGEST_LINE):
                 yield number, line.decode(errors="replace")
-    except (EOFError, OSError, zlib.error) as error:
-        raise InputError(name, f"the file is cut short or damaged: {error}") from None
+    except InputError as error:  # the path may be that of a copy
+        raise InputError(name, error.problem, line=error.line) from None

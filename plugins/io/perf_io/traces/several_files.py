@@ -23,8 +23,6 @@ __all__ = ["anchor_file", "holds", "is_tar"]
 _MAGIC_AT, _MAGIC, _BLOCK = 257, b"ustar", 512
 _MOST_MEMBERS = 1 << 20
 _FREE_BYTES = 1 << 30  # that unpacking leaves on the disk
-# Compressed traces shrink to a tenth or so. What grows this much, and is large, was made to fill disks.
-_LARGEST_RATIO, _RATIO_FROM_BYTES = 300, 1 << 28
 
 
 def is_tar(source: Source) -> bool:
@@ -86,9 +84,6 @@ def anchor_file(source: Source, anchor: str, others: Sequence[str], what: str, *
 
 def _unpack(source: Source, folder: Path, endings: tuple[str, ...]) -> None:
     allowed = shutil.disk_usage(folder).free - _FREE_BYTES
-    packed = source.path.stat().st_size
-    if source.is_gzip:
-        allowed = min(allowed, max(_RATIO_FROM_BYTES, packed * _LARGEST_RATIO))
     total = 0
     try:
         with source.open() as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
@@ -104,6 +99,8 @@ def _unpack(source: Source, folder: Path, endings: tuple[str, ...]) -> None:
                 content = archive.extractfile(member) if member.isreg() and path.name.endswith(endings) else None
                 if content is None:
                     continue
+                if member.issparse():  # a few bytes that stand for any number of zeros
+                    raise InputError(source.name, f"the archive holds a file with holes: {member.name[:60]!r}")
                 target = folder / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("wb") as copy:

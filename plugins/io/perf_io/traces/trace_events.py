@@ -25,6 +25,15 @@ _NS_PER_US = 1000
 _EXACT_US = float(1 << 41)
 _LARGEST_US = (1 << 62) // _NS_PER_US
 _DURATIONS = frozenset("XBE")
+_COMPLETE = ord("X")
+_TYPES = {
+    "phase": np.uint8,
+    "location": np.int32,
+    "name": np.int32,
+    "category": np.int32,
+    "start": np.int64,
+    "end": np.int64,
+}
 
 
 class TraceEvent(msgspec.Struct, gc=False):
@@ -82,7 +91,8 @@ class EventColumns:
         self.names: Codes[str] = Codes(_MOST_NAMES)
         self.categories: Codes[str] = Codes(_MOST_NAMES)
         self.passed_over: Counter[str] = Counter()
-        self._pieces: list[dict[str, npt.NDArray[Any]]] = []
+        # They grow in place, where pieces would need as much memory again to become one array.
+        self._columns = {name: bytearray() for name in _TYPES}
 
     def add(self, events: list[TraceEvent], text: bytes) -> None:
         """Take in a piece.
@@ -92,13 +102,16 @@ class EventColumns:
         TimeError
             A time is missing or beyond 64 bits of nanoseconds, or a duration is negative.
         """
-        kinds = Counter([event.ph for event in events])
-        others = kinds.keys() - _DURATIONS
-        rows = [event for event in events if event.ph in _DURATIONS] if others else events
-        self.passed_over.update({kind: kinds[kind] for kind in others})
+        phases = [event.ph for event in events]
+        rows = events
+        # Nearly all traces have complete events only, which need no sorting out.
+        if is_mixed := phases.count("X") < len(phases):
+            kinds = Counter(phases)
+            if others := kinds.keys() - _DURATIONS:
+                self.passed_over.update({kind: kinds[kind] for kind in others})
+                rows = [event for event in events if event.ph in _DURATIONS]
         if not rows:
             return
-        codes = self.locations
         start = _nanoseconds([event.ts for event in rows])
         duration = _nanoseconds([event.dur for event in rows])
         if start is None or duration is None:
@@ -107,16 +120,17 @@ class EventColumns:
             duration = np.array([_exactly(event.dur) for event in exact])
         if (duration < 0).any():
             raise TimeError(f"a duration is negative: {rows[int(np.argmax(duration < 0))].dur} us")
-        self._pieces.append(
-            {
-                "phase": np.array([ord(event.ph) for event in rows], np.uint8),
-                "location": np.array([codes[event.pid, event.tid] for event in rows], np.int32),
-                "name": np.array([self.names[event.name] for event in rows], np.int32),
-                "category": np.array([self.categories[event.cat] for event in rows], np.int32),
-                "start": start,
-                "end": start + duration,
-            }
-        )
+        threads = zip([event.pid for event in rows], [event.tid for event in rows], strict=True)
+        found = {
+            "phase": "".join([event.ph for event in rows]).encode() if is_mixed else b"X" * len(rows),
+            "location": np.fromiter(map(self.locations.__getitem__, threads), np.int32, len(rows)),
+            "name": np.array([self.names[event.name] for event in rows], np.int32),
+            "category": np.array([self.categories[event.cat] for event in rows], np.int32),
+            "start": start,
+            "end": start + duration,
+        }
+        for name, values in found.items():
+            self._columns[name].extend(values)
 
     def intervals(self, wanted: Callable[[str], bool]) -> tuple[dict[str, npt.NDArray[Any]], int]:
         """Hand over the intervals of the categories that are wanted, and how many events had no partner.
@@ -124,22 +138,21 @@ class EventColumns:
         What began and has no end lasts until the last event of its location; an end without a beginning is dropped.
         """
         chosen = np.array([wanted(name) for name in [*self.categories, MORE_NAMES]])
-        pieces = []
-        for piece in self._pieces:
-            # Partners are found first: an end need not repeat the category of its beginning.
-            mask = chosen[piece["category"]] | (piece["phase"] != ord("X"))
-            pieces.append(piece if mask.all() else {name: column[mask] for name, column in piece.items()})
-        self._pieces.clear()
-        # Column by column, so that at no time there are two of everything.
-        columns = {
-            name: np.concatenate([piece.pop(name) for piece in pieces]) for name in (tuple(pieces[0]) if pieces else ())
+        columns: dict[str, npt.NDArray[Any]] = {
+            name: np.frombuffer(column, _TYPES[name]) for name, column in self._columns.items()
         }
-        if not columns or (columns["phase"] == ord("X")).all():
+        self._columns = {}
+        complete = columns["phase"] == _COMPLETE
+        # Partners are found first: an end need not repeat the category of its beginning.
+        kept = chosen[columns["category"]] | ~complete
+        if not kept.all():
+            complete = complete[kept]
+            columns = {name: columns.pop(name)[kept] for name in _TYPES}
+        if complete.all():
             return columns, 0
-        paired = columns["phase"] != ord("X")
-        made, n_single = _paired({name: column[paired] for name, column in columns.items()})
+        made, n_single = _paired({name: column[~complete] for name, column in columns.items()})
         mask = chosen[made["category"]]
-        return {name: np.concatenate([column[~paired], made[name][mask]]) for name, column in columns.items()}, n_single
+        return {name: np.concatenate([columns.pop(name)[complete], made[name][mask]]) for name in _TYPES}, n_single
 
 
 def _paired(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], int]:
@@ -156,16 +169,18 @@ def _paired(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray
 
 def _nanoseconds(values: list[int | float]) -> npt.NDArray[np.int64] | None:
     """Whole nanoseconds of microseconds; None where doubles cannot tell them exactly."""
-    column: npt.NDArray[Any] = np.array(values)
-    if column.dtype.kind == "i":
-        if column.min() < -_LARGEST_US or column.max() > _LARGEST_US:
-            return None
-        whole: npt.NDArray[np.int64] = column.astype(np.int64) * _NS_PER_US
-        return whole
-    if column.dtype.kind != "f" or not np.abs(column).max() < _EXACT_US:
+    try:
+        column = np.array(values, np.float64)
+    except OverflowError:
         return None
-    nearest: npt.NDArray[np.int64] = np.rint(column * _NS_PER_US).astype(np.int64)
-    return nearest
+    if np.abs(column).max() < _EXACT_US:
+        nearest: npt.NDArray[np.int64] = np.rint(column * _NS_PER_US).astype(np.int64)
+        return nearest
+    whole: npt.NDArray[Any] = np.array(values)
+    if whole.dtype.kind != "i" or whole.min() < -_LARGEST_US or whole.max() > _LARGEST_US:
+        return None
+    exact: npt.NDArray[np.int64] = whole.astype(np.int64) * _NS_PER_US
+    return exact
 
 
 def _exactly(value: Decimal) -> int:

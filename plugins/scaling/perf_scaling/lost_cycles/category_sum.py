@@ -27,7 +27,7 @@ _NUMBERS_AT_ONCE = 1 << 22  # in the arrays of one part of a prediction, 32 MB
 _MOST_NAMED = 3  # categories in a remark
 
 
-class CategorySum(Model, frozen=True, forbid_unknown_fields=True):
+class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     """Base of models whose value is a sum over categories, each linear in terms of the factors.
 
     A category that its formula makes negative, outside of the data, counts as 0; `remarks` names it.
@@ -96,12 +96,12 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True):
         """The total and the categories."""
         return {CATEGORY: (TOTAL, *self.names)}
 
-    @property
+    @functools.cached_property
     def terms(self) -> tuple[str, ...]:
         """All terms that occur (F)."""
         return tuple(dict.fromkeys(term for own, _ in self.formulas for term in own))
 
-    @property
+    @functools.cached_property
     def coefficients(self) -> Floats:
         """Coefficients of each category in all terms (F, C)."""
         place = {text: k for k, text in enumerate(self.terms)}

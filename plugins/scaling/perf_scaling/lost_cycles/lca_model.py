@@ -33,7 +33,7 @@ Ints = npt.NDArray[np.int64]
 _NEARBY = 2.0
 
 
-class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True):
+class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     """A model for each category over one factor; the application's model is their sum.
 
     Attributes
@@ -96,7 +96,7 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True):
         """One for each point: repeated runs are joined."""
         return np.ones(len(self.levels_of_factor), dtype=np.int64)
 
-    @property
+    @functools.cached_property
     def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
         """Terms of each category as formulas of the factor, and their coefficients."""
         return tuple(

@@ -16,8 +16,8 @@ from perf_scaling.picture_style import (
     add_legend,
     set_logarithmic,
     set_plain,
-    shortened,
 )
+from perfcore.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

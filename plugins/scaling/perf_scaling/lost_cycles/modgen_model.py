@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True):
+class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     """The sum of the models of an application's categories.
 
     Attributes
@@ -121,12 +122,12 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True):
         """Runs that each of these points stands for (n,)."""
         return np.array(self.observations.repetitions)[self.fitted]
 
-    @property
+    @functools.cached_property
     def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
         """Terms of each category as formulas of the factors, and their coefficients."""
         return tuple((category.terms, np.array(category.coefficients)) for category in self.categories)
 
-    @property
+    @functools.cached_property
     def terms(self) -> tuple[str, ...]:
         """All terms that occur, in the order of the total's covariance (F)."""
         return self.total_terms

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perf_scaling.lost_cycles.modgen_tables import category_figures
-from perf_scaling.picture_style import COLOURS, LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_plain, shortened
+from perf_scaling.picture_style import COLOURS, LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_plain
+from perfcore.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

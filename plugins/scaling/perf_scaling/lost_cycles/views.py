@@ -16,7 +16,7 @@ from perf_scaling.lost_cycles.lca_model import LcaModel
 from perf_scaling.lost_cycles.modgen_model import ModgenModel
 from perf_scaling.lost_cycles.views_fit import fit_blocks
 from perf_scaling.lost_cycles.views_fitting import category_blocks, fitting_blocks
-from perf_scaling.lost_cycles.views_formulae import formulae_blocks, formulae_edit
+from perf_scaling.lost_cycles.views_formulae import formula_checks, formulae_blocks, formulae_edit
 from perf_scaling.lost_cycles.views_overview import overview_blocks, worst_first
 from perf_scaling.lost_cycles.views_paths import CATEGORY, FIT, FITTING, FORMULAE, STEPS, VERIFY, category_path
 from perf_scaling.lost_cycles.views_steps import steps_blocks
@@ -24,7 +24,7 @@ from perf_scaling.lost_cycles.views_subject import ModgenSubject, subject_of
 from perf_scaling.lost_cycles.views_verify import verify_blocks
 from perfcore.errors import OptionError
 from perfcore.view.contents import Block, Link, NoViewError, Query, View, ViewPath
-from perfcore.view.edits import Change
+from perfcore.view.edits import Change, Check
 
 __all__ = ["LostCyclesViews"]
 
@@ -57,6 +57,11 @@ class LostCyclesViews:
     def title(self) -> str:
         """That of the model."""
         return self._model.title
+
+    @property
+    def model(self) -> ModgenModel | LcaModel:
+        """The model, so that the page can save it."""
+        return self._model
 
     def view(self, path: ViewPath, query: Query) -> View:
         """The overview, or what it leads to; see `perfcore.view.Viewable.view`."""
@@ -108,6 +113,13 @@ class LostCyclesViews:
         stored = next((each.after for each in edit.files if each.path == self._file), None)
         views = LostCyclesViews(edit.model, self._data, self._file, stored)
         return Change(views, edit.summary, edit.blocks, edit.files, (FITTING, path[1], path[2]))
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """What is right and wrong with formulas that are being typed; see `perfcore.view.Checkable.check`."""
+        if not path or path[0] != FORMULAE:
+            return ()
+        self._check(path)
+        return formula_checks(self._subject, path[1], path[2], form)
 
     def _check(self, path: ViewPath) -> None:
         """Refuse a path that leads nowhere.

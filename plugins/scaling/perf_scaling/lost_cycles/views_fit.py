@@ -12,7 +12,8 @@ from perf_scaling.lost_cycles.category_sum import term_values
 from perf_scaling.lost_cycles.views_paths import FITTING, FORMULAE, SHADES, r2_cell, r2_text
 from perf_scaling.lost_cycles.views_runs import runs_on_line
 from perf_scaling.lost_cycles.views_subject import Candidate, Subject
-from perf_scaling.picture_style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain, shortened
+from perf_scaling.picture_style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perfcore.short_names import shortened
 from perfcore.view.contents import Block, Cell, Chart, Link, Table, Text
 
 if TYPE_CHECKING:

@@ -12,16 +12,18 @@ import numpy as np
 from perf_scaling.lost_cycles.lca_model import LcaModel
 from perf_scaling.lost_cycles.modgen_model import ModgenModel
 from perf_scaling.lost_cycles.views_difference import difference_blocks
-from perf_scaling.lost_cycles.views_models_file import check_formulas, edited_models, models_file
+from perf_scaling.lost_cycles.views_fit_obstacle import fit_obstacle
+from perf_scaling.lost_cycles.views_models_file import check_formulas, edited_models, formula_mistakes, models_file
 from perf_scaling.lost_cycles.views_paths import FORMULAE
 from perf_scaling.lost_cycles.views_refit import refitted
 from perf_scaling.lost_cycles.views_subject import LcaSubject, ModgenSubject, Subject, subject_of
 from perfcore.default_models import DefaultModel, find_models, models_for, read_models, write_models
-from perfcore.errors import InputError, OptionError, PerfError
+from perfcore.errors import OptionError, PerfError
 from perfcore.view.contents import Action, Block, Field, Notice, Query, Table, Text
-from perfcore.view.edits import FileEdit
+from perfcore.view.edits import Check, FileEdit
+from perfcore.view.kept_changes import content
 
-__all__ = ["Edit", "formulae_blocks", "formulae_edit"]
+__all__ = ["Edit", "formula_checks", "formulae_blocks", "formulae_edit"]
 
 _FORMULAS, _ORIGIN, _FILE = "formulas", "origin", "models_file"
 
@@ -57,6 +59,7 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
                 "\n".join(one.formula for one in models),
                 "lines",
                 help=f"{symbol} (also in lower case) or x is the factor; other names are constants: a + b*{symbol}^2",
+                is_checked=True,
             ),
             Field(_ORIGIN, "where new ones come from", help="kept beside the formula, such as what the program does"),
             Field(
@@ -75,6 +78,23 @@ def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | N
         action,
         Text((f"The models are from {', '.join(names)}.",)),
     )
+
+
+def formula_checks(subject: Subject, category: str, symbol: str, form: Query) -> tuple[Check, ...]:
+    """What is right and wrong with each formula while it is typed, and on how many lines it can be fitted."""
+    formulas = _typed(form)
+    mistakes = formula_mistakes(formulas, symbol, np.unique(subject.points[symbol]).tolist())
+    along = [np.unique(subject.points[symbol][line.points]) for line in subject.instances(category, symbol)]
+    found = []
+    for number, (formula, mistake) in enumerate(zip(formulas, mistakes, strict=True), 1):
+        if not formula:
+            continue
+        if mistake:
+            found.append(Check(mistake, is_fine=False))
+            continue
+        shown, obstacle = fit_obstacle(DefaultModel(category, symbol, formula).terms, symbol, along)
+        found.append(Check("; ".join(filter(None, (f"line {number}: {shown}", obstacle))), is_fine=not obstacle))
+    return tuple(found) or (Check("no formula is left", is_fine=False),)
 
 
 @dataclass(frozen=True)
@@ -124,8 +144,8 @@ def formulae_edit(
         A formula is wrong, the models file cannot be used, or no model can be made with these formulas.
     """
     names, model = _names(subject), subject.model
-    lines = [line.strip() for line in form.get(_FORMULAS, "").split("\n") if line.strip()]
-    check_formulas(lines, symbol, np.unique(subject.points[symbol]).tolist())
+    check_formulas(_typed(form), symbol, np.unique(subject.points[symbol]).tolist())
+    lines = [line for line in _typed(form) if line]
     given = form.get(_FILE, "").strip() or str(models_file(names, file))
     if not given.lower().endswith(".toml"):
         raise OptionError(f"your models file is {given!r}; its name must end with .toml")
@@ -134,7 +154,7 @@ def formulae_edit(
     if set(present) == set(wanted):
         raise OptionError("nothing would change: these are its formulas already")
     target, origin = Path(given), form.get(_ORIGIN, "").strip()
-    before = _content(target)
+    before = content(target)
     used, own = edited_models(names, target, category, tuple(subject.points), symbol, lines, origin)
     made = refitted(model, used, [*find_models(used[:-1] if own else used), *own])
     files = [FileEdit(target, before, _with_models(target, before, own) if own else None)]
@@ -158,18 +178,14 @@ def _with_models(target: Path, before: bytes | None, models: Sequence[DefaultMod
     return before.rstrip() + b"\n\n" + _written(lambda path: write_models(models[len(present) :], path))
 
 
+def _typed(form: Query) -> list[str]:
+    """The lines of a form, empty ones too, so that the numbers of lines are those that are seen."""
+    return [line.strip() for line in form.get(_FORMULAS, "").split("\n")]
+
+
 def _names(subject: Subject) -> tuple[str, ...]:
     """Sets and files of default models that the model was made with."""
     return tuple(subject.model.origin.options["models"])
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
 
 
 def _written(write: Callable[[Path], None]) -> bytes:

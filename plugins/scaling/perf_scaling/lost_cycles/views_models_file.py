@@ -14,7 +14,7 @@ from perfcore.default_models import ANY, VARIABLE, DefaultModel, find_models, mo
 from perfcore.errors import DataError, PerfError
 from perfcore.formula import Formula
 
-__all__ = ["check_formulas", "edited_models", "models_file"]
+__all__ = ["check_formulas", "edited_models", "formula_mistakes", "models_file"]
 
 
 def models_file(names: Sequence[str], beside: Path | None) -> Path:
@@ -36,44 +36,63 @@ def check_formulas(lines: Sequence[str], symbol: str, levels: Sequence[float]) -
 
     Parameters
     ----------
+    lines, symbol, levels
+        As `formula_mistakes` takes them.
+
+    Raises
+    ------
+    DataError
+        There is a mistake, or no formula at all.
+
+    Examples
+    --------
+    >>> check_formulas(["a + b*log2(P)"], "P", [1.0, 2.0])
+    """
+    wrong = [text for text in formula_mistakes(lines, symbol, levels) if text]
+    if not any(lines):
+        wrong.append(f"no formula is left; give at least one, such as a + b*{symbol}")
+    if wrong:
+        raise DataError("\n".join(wrong))
+
+
+def formula_mistakes(lines: Sequence[str], symbol: str, levels: Sequence[float]) -> list[str]:
+    """For each formula what is wrong with it as a default model; empty where nothing is, or where there is none.
+
+    It is no formula, not linear in its coefficients, not finite at a level, or there twice; with the number of the
+    line and the column of the mistake.
+
+    Parameters
+    ----------
     lines : sequence of str
     symbol : str
         Of the factor.
     levels : sequence of float
         At which it was measured.
 
-    Raises
-    ------
-    DataError
-        A line is no formula, is not linear in its coefficients, is not finite at a level, or there twice; with the
-        number of the line and the column of the mistake.
-
     Examples
     --------
-    >>> check_formulas(["a + b*log2(P)"], "P", [1.0, 2.0])
+    >>> formula_mistakes(["a + b*log2(P)", "c + d*log2(P)"], "P", [1.0, 2.0])
+    ['', "line 2: 'c + d*log2(P)' has the terms of line 1; leave one of them out"]
     """
-    wrong, seen = [], dict[tuple[str, ...], int]()
+    found, seen = [], dict[tuple[str, ...], int]()
     for number, line in enumerate(lines, 1):
+        if not line:
+            found.append("")
+            continue
         try:
             terms = DefaultModel(ANY, symbol, line).terms
         except PerfError as error:
-            wrong.append(f"line {number}: {error}")
+            found.append(f"line {number}: {error}")
             continue
         first = seen.setdefault(tuple(sorted(terms)), number)
-        if first != number:
-            wrong.append(f"line {number}: {line!r} has the terms of line {first}; leave one of them out")
+        wrong = "" if first == number else f" has the terms of line {first}; leave one of them out"
         for term in terms:
             at = [level for level in levels if not _is_finite(term, level)]
-            if at:
+            if at and not wrong:
                 shown = Formula(term).substituted({VARIABLE: Formula(symbol)}).canonical
-                wrong.append(
-                    f"line {number}: {line!r}: {shown} is not finite at {symbol}={at[0]:g}, which was measured"
-                )
-                break
-    if not lines:
-        wrong.append(f"no formula is left; give at least one, such as a + b*{symbol}")
-    if wrong:
-        raise DataError("\n".join(wrong))
+                wrong = f": {shown} is not finite at {symbol}={at[0]:g}, which was measured"
+        found.append(f"line {number}: {line!r}{wrong}" if wrong else "")
+    return found
 
 
 def edited_models(

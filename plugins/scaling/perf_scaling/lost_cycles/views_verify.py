@@ -12,7 +12,16 @@ from perf_scaling.lost_cycles.category_sum import CategorySum, figures_of_total,
 from perf_scaling.lost_cycles.views_extrapolation import extrapolation_blocks
 from perf_scaling.lost_cycles.views_paths import r2_text
 from perf_scaling.lost_cycles.views_subject import Subject, held_text
-from perf_scaling.picture_style import COLOURS, LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_plain, shortened
+from perf_scaling.picture_style import (
+    COLOURS,
+    LABEL_POINTS,
+    MARKERS,
+    SMALL_POINTS,
+    add_legend,
+    set_logarithmic,
+    set_plain,
+)
+from perfcore.short_names import shortened
 from perfcore.view.contents import Block, Chart, Notice, Query, Table, Text
 
 if TYPE_CHECKING:
@@ -108,17 +117,20 @@ def _chart(
         handles.append(dots)
         shown.append("total")
         against.axline((1.0, 1.0), slope=1.0, color="0.6", linewidth=0.8)
-        against.set(xscale="log", yscale="log")
+        seen = np.concatenate([measured[measured > 0.0], total[total > 0.0]])
+        if len(seen):
+            set_logarithmic(against, "x", *_around(seen))
+            set_logarithmic(against, "y", *_around(np.concatenate([seen, each[each > 0.0], whole[whole > 0.0]])))
         against.set_xlabel(f"measured{label}", fontsize=LABEL_POINTS)
         against.set_ylabel(f"predicted{label}", fontsize=LABEL_POINTS)
         some = total > 0.0
         errors.plot(total[some], 100.0 * (whole[some] / total[some] - 1.0), "p", color="black", markersize=5.5)
         errors.axhline(0.0, color="0.6", linewidth=0.8)
-        errors.set(xscale="log")
+        if some.any():
+            set_logarithmic(errors, "x", *_around(total[some]))
         errors.set_xlabel(f"measured total{label}", fontsize=LABEL_POINTS)
         errors.set_ylabel("relative error of the total (%)", fontsize=LABEL_POINTS)
-        for axes in (against, errors):
-            set_plain(axes)
+        set_plain(errors)
         add_legend(figure, shown, handles, loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
 
     order = np.argsort(-np.abs(whole / np.where(total > 0.0, total, np.nan) - 1.0), kind="stable")[:_MOST_ROWS]
@@ -135,6 +147,11 @@ def _chart(
         title += f"; relative error: median {median:.1%}, largest {most:.1%}"
     return Chart(draw, f"Predicted over measured times of categories and total, and errors. {title}", (table,), title,
                  (10.0, 4.4))  # fmt: skip
+
+
+def _around(values: Floats) -> tuple[float, float]:
+    """Ends of a logarithmic axis that shows values > 0."""
+    return 0.8 * float(values.min()), 1.25 * float(values.max())
 
 
 def _category_table(subject: Subject, measured: Floats, each: Floats, total: Floats) -> Table:

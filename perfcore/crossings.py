@@ -1,0 +1,114 @@
+"""Where two models cross along a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["SAME", "Crossing", "crossings_between", "crossings_of"]
+
+Floats = npt.NDArray[np.float64]
+Columns = Mapping[str, npt.NDArray[Any]]
+
+SAME = 1e-9  # models that differ by less do not cross there, they agree
+_SCAN = 256  # places between the ends of a line at which the models are compared in search of crossings
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where one model overtakes the other along a parameter.
+
+    Parameters
+    ----------
+    at : float
+        Value of the parameter.
+    value : float
+        Of both models there.
+    below : int
+        The model that is smaller before it: 0 or 1.
+    held : mapping of str to float or str
+        The other variables.
+    """
+
+    at: float
+    value: float
+    below: int
+    held: Mapping[str, float | str]
+
+
+def crossings_of(both: Callable[[Columns], Floats], columns: Columns, along: str) -> tuple[Crossing, ...]:
+    """Changes of sign of the difference along one parameter, for each combination of the others.
+
+    Parameters
+    ----------
+    both : callable
+        Points (n,) by symbol to the values of both models (2, n).
+    columns : mapping of str to (n,) float or str
+        The models are compared from the least to the largest value of the parameter.
+    along : str
+    """
+    from scipy.optimize import brentq
+
+    low, high = float(columns[along].min()), float(columns[along].max())
+    scan = np.geomspace(low, high, _SCAN) if low > 0.0 else np.linspace(low, high, _SCAN)
+    found = []
+    for fixed, _ in _lines(columns, along):
+
+        def here(x: npt.ArrayLike, fixed: Mapping[str, Any] = fixed) -> Floats:
+            at = np.atleast_1d(np.asarray(x, dtype=np.float64))
+            return both({along: at, **{name: np.full(len(at), value) for name, value in fixed.items()}})
+
+        for k, following, below in _changes(here(scan)):
+            at = float(brentq(lambda x: float(np.subtract(*here(x))[0]), scan[k], scan[following]))
+            found.append(Crossing(at, float(here(at)[0, 0]), below, fixed))
+    return tuple(found)
+
+
+def crossings_between(values: Floats, columns: Columns, along: str) -> tuple[Crossing, ...]:
+    """The same from values at points only, by powers of the parameter in between.
+
+    Parameters
+    ----------
+    values : (2, n) float
+        > 0.
+    columns : mapping of str to (n,) float or str
+        The parameter > 0.
+    along : str
+
+    Examples
+    --------
+    >>> crossings_between(np.array([[1.0, 4.0], [2.0, 2.0]]), {"p": np.array([1.0, 4.0])}, "p")[0].at
+    2.0
+    """
+    found = []
+    for fixed, rows in _lines(columns, along):
+        order = rows[np.argsort(columns[along][rows], kind="stable")]
+        x, line = np.log2(columns[along][order].astype(np.float64)), np.log2(values[:, order])
+        for k, following, below in _changes(values[:, order]):
+            gap = line[0] - line[1]
+            share = gap[k] / (gap[k] - gap[following])
+            at, value = (own[k] + share * (own[following] - own[k]) for own in (x, line[0]))
+            found.append(Crossing(float(2.0**at), float(2.0**value), below, fixed))
+    return tuple(found)
+
+
+def _lines(columns: Columns, along: str) -> Iterator[tuple[dict[str, Any], npt.NDArray[np.int64]]]:
+    """The other variables of each line along a parameter, and the points on it."""
+    held = [name for name in columns if name != along]
+    keys = list(zip(*(columns[name].tolist() for name in held), strict=True)) if held else [()] * len(columns[along])
+    for kept in dict.fromkeys(keys):
+        yield dict(zip(held, kept, strict=True)), np.flatnonzero([key == kept for key in keys])
+
+
+def _changes(values: Floats) -> Iterator[tuple[int, int, int]]:
+    """Neighbours (k, l) between which the difference of two rows changes its sign, and which is smaller before."""
+    first, second = values
+    difference = np.where(np.abs(first - second) > SAME * np.maximum(first, second), first - second, 0.0)
+    differ = np.flatnonzero(difference)
+    signs = np.sign(difference[differ])
+    for k in np.flatnonzero(signs[:-1] != signs[1:]).tolist():
+        yield int(differ[k]), int(differ[k + 1]), 0 if signs[k] < 0 else 1

@@ -1,0 +1,174 @@
+"""Call paths as a tree, from their names alone; what belongs to no call path is a list."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ARROW", "CallTree", "tree_of"]
+
+Floats = npt.NDArray[np.float64]
+
+ARROW = "->"
+# C++ has functions of the name operator-> and operator->*. What is looked for comes first: that is ten times as fast.
+_ARROW = re.compile(r"->(?<!operator->)(?!\*)")
+_OTHERS = (";", "/")  # of folded stacks and of Caliper; both occur in other names too
+
+
+@dataclass(frozen=True)
+class CallTree:
+    """Regions and what they call; a region comes after its caller.
+
+    Attributes
+    ----------
+    metric : str
+        What was measured; empty where there is one metric.
+    is_inclusive : bool
+        Whether the value of a path holds those of the paths that it calls.
+    names : tuple of str
+        What a region is called below its caller (N).
+    full_names : tuple of str
+        From the outermost caller; no two are the same.
+    callers : tuple of int
+        -1 for the outermost.
+    callees : tuple of tuple of int
+    depths : tuple of int
+        0 for the outermost.
+    paths : tuple of int
+        Number of the region's path in the model; -1 where it was not fitted, and only what it calls is known.
+    """
+
+    metric: str
+    is_inclusive: bool
+    names: tuple[str, ...]
+    full_names: tuple[str, ...]
+    callers: tuple[int, ...]
+    callees: tuple[tuple[int, ...], ...]
+    depths: tuple[int, ...]
+    paths: tuple[int, ...]
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether nothing calls anything."""
+        return not any(self.depths)
+
+    @property
+    def outermost(self) -> tuple[int, ...]:
+        """Regions without a caller."""
+        return tuple(node for node, caller in enumerate(self.callers) if caller < 0)
+
+    def with_callees(self, values: Floats) -> Floats:
+        """Values of regions with all that they call (N,).
+
+        Parameters
+        ----------
+        values : (K,) float
+            Of the paths of the model, exclusive or inclusive as the tree is.
+        """
+        found = np.zeros(len(self.names))
+        for node in range(len(self.names) - 1, -1, -1):
+            path, caller = self.paths[node], self.callers[node]
+            if path >= 0:
+                found[node] = values[path] if self.is_inclusive else found[node] + values[path]
+            if caller >= 0:
+                found[caller] += found[node]
+        return found
+
+    def fitted_callers(self) -> dict[int, int]:
+        """Of each path the nearest that calls it and was fitted itself, -1 for none, by their numbers in the model."""
+        nearest: list[int] = []  # of each region, itself included
+        found = {}
+        for path, caller in zip(self.paths, self.callers, strict=True):
+            above = nearest[caller] if caller >= 0 else -1
+            nearest.append(path if path >= 0 else above)
+            if path >= 0:
+                found[path] = above
+        return found
+
+    def above(self, node: int) -> list[int]:
+        """Callers of a region, the outermost first."""
+        found: list[int] = []
+        while (node := self.callers[node]) >= 0:
+            found.append(node)
+        return found[::-1]
+
+    def below(self, node: int) -> Iterator[int]:
+        """A region and all that it calls."""
+        waiting = [node]
+        while waiting:
+            waiting.extend(self.callees[next_one := waiting.pop()])
+            yield next_one
+
+
+def tree_of(names: Sequence[str], paths: Sequence[int], metric: str = "", is_inclusive: bool = False) -> CallTree:
+    """One tree of paths.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Regions are joined by ``->``; where none is, by ``;`` or ``/``, if that makes callers that several share.
+    paths : sequence of int
+        Their numbers.
+    metric : str
+    is_inclusive : bool
+
+    Examples
+    --------
+    >>> tree = tree_of(["main", "main->solve->sweep", "main->io"], [0, 1, 2])
+    >>> tree.names, tree.callers, tree.paths
+    (('main', 'solve', 'sweep', 'io'), (-1, 0, 1, 0), (0, -1, 1, 2))
+    >>> tree.fitted_callers()
+    {0: -1, 1: 0, 2: 0}
+    """
+    known: dict[tuple[str, ...], int] = {}
+    shown, full, callers, depths, own = list[str](), list[str](), list[int](), list[int](), list[int]()
+    for name, path, regions in zip(names, paths, _regions(names), strict=True):
+        node = -1
+        for depth in range(len(regions)):
+            start, caller = regions[: depth + 1], node
+            is_path = depth == len(regions) - 1
+            node = known.get(start, -1)
+            # Names that differ in blanks only are two paths.
+            if node < 0 or (is_path and own[node] >= 0):
+                node = len(shown)
+                known.setdefault(start, node)
+                shown.append(regions[depth])
+                full.append(ARROW.join(start))
+                callers.append(caller)
+                depths.append(depth)
+                own.append(-1)
+            if is_path:
+                own[node], full[node] = path, name
+    callees: list[list[int]] = [[] for _ in callers]
+    for node, caller in enumerate(callers):
+        if caller >= 0:
+            callees[caller].append(node)
+    return CallTree(
+        metric=metric,
+        is_inclusive=is_inclusive,
+        names=tuple(shown),
+        full_names=tuple(full),
+        callers=tuple(callers),
+        callees=tuple(map(tuple, callees)),
+        depths=tuple(depths),
+        paths=tuple(own),
+    )
+
+
+def _regions(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Each name as the regions from its outermost caller on."""
+    parted = [tuple(filter(None, map(str.strip, _ARROW.split(name)))) or (name,) for name in names]
+    if any(len(regions) > 1 for regions in parted):
+        return parted
+    for separator in _OTHERS:
+        parted = [tuple(part for part in name.split(separator) if part) or (name,) for name in names]
+        first = Counter(regions[0] for regions in parted)
+        # MB/s alone calls nothing; main/solve does where there is a main or a main/io.
+        if any(len(regions) > 1 and first[regions[0]] > 1 for regions in parted):
+            return parted
+    return [(name,) for name in names]

@@ -1,0 +1,114 @@
+"""Tables for other programs: CSV that a reader gives back, and LaTeX in which nothing is a command by accident."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from perfcore.cli._output import print_plainly
+
+HEADER = ["path", "time", "note"]
+NASTY = 'a,b "c"\nd'
+
+
+def printed(capsys, table_format, *tables):
+    print_plainly(table_format, tables)
+    return capsys.readouterr().out
+
+
+def test_csv_is_what_a_reader_gives_back(capsys):
+    rows = [[NASTY, "1.5", ""], ["ü -> ß", "-2", "#1"]]
+    text = printed(capsys, "csv", ("", HEADER, rows))
+    assert list(csv.reader(io.StringIO(text))) == [HEADER, *rows]
+
+
+def test_several_csv_tables_are_parted_by_a_blank_line(capsys):
+    text = printed(capsys, "csv", ("first", ["a"], [["1"]]), ("second", ["b"], [["2"]]))
+    assert text == "# first\na\n1\n\n# second\nb\n2\n"
+
+
+def test_latex_aligns_numbers_and_words(capsys):
+    text = printed(capsys, "latex", ("A title", HEADER, [["f", "1.5", ""], ["g", "2 .. 3", ""]]))
+    assert text.splitlines() == [
+        r"\begin{table}",
+        r"  \centering",
+        r"  \caption{A title}",
+        r"  \begin{tabular}{lrl}",
+        r"    \toprule",
+        r"    path & time & note \\",
+        r"    \midrule",
+        r"    f & 1.5 &  \\",
+        r"    g & 2 .. 3 &  \\",
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("50 %", r"50 \%"),
+        ("a_b & c#d $e", r"a\_b \& c\#d \$e"),
+        ("{x}", r"\{x\}"),
+        (r"C:\n", r"C:\textbackslash{}n"),
+        ("p^(2/3)*log2(p)", r"p\textasciicircum{}(2/3)*log2(p)"),
+        ("~main", r"\textasciitilde{}main"),
+        ("<root>", r"\textless{}root\textgreater{}"),
+        ("a->b", r"a-\textgreater{}b"),
+        ("a|b", r"a\textbar{}b"),
+        ("a---b", r"a-{}-{}-b"),
+        ("1 ± 2 µs", r"1 \(\pm\) 2 \(\mu\)s"),
+        ("two\nlines", "two lines"),
+        (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
+    ],
+)
+def test_latex_prints_every_sign_as_it_is(capsys, text, escaped):
+    lines = printed(capsys, "latex", (text, [text], [[text]])).splitlines()
+    assert lines[2] == rf"  \caption{{{escaped}}}"
+    assert lines[5] == lines[7] == rf"    {escaped} \\"
+
+
+@pytest.mark.parametrize("text", ["[MPI] Send", "*all*"])
+def test_the_first_cell_is_no_argument_of_the_row_before(capsys, text):
+    row = printed(capsys, "latex", ("", ["path"], [[text]])).splitlines()[6]
+    assert row == rf"    {{}}{text} \\"
+
+
+def test_what_is_left_in_latex_are_only_known_commands(capsys):
+    """Every printable sign: braces balance, and each backslash begins one of ours or escapes a sign."""
+    every = "".join(map(chr, range(32, 127)))
+    text = printed(capsys, "latex", (every, [every, "n"], [[every, "1"]]))
+    known = r"begin|end|centering|caption|toprule|midrule|bottomrule|text[a-z]+|\\|[&%$#_{}]"
+    assert re.fullmatch(rf"(?:[^\\]|\\(?:{known}))*", text)
+    bare = re.sub(r"\\[\\&%$#_{}]", "", text)
+    assert bare.count("{") == bare.count("}")
+    assert all(line.count("&") == 1 for line in bare.splitlines() if "textbackslash" in line and "caption" not in line)
+    assert not re.search(r"[%$#_^~]", bare)
+
+
+@pytest.mark.usefixtures("folder")
+def test_every_fitter_has_its_tables_as_csv_and_latex(perf):
+    fit = ("fit", "curve.csv", "--phases", "2", "--degree", "0")
+    rows = list(csv.reader(io.StringIO(perf(*fit, "--table", "csv").out)))
+    assert any(row and row[0] == "phase" for row in rows)
+    assert r"\toprule" in perf(*fit, "--table", "latex").out
+
+
+@pytest.mark.usefixtures("folder")
+def test_predictions_as_csv(perf):
+    perf("fit", "curve.csv", "--phases", "2", "--degree", "0", "-o", "model.json")
+    predict = ("predict", "model.json", "--at", "t=10,60")
+    text = perf(*predict, "--table", "csv").out
+    rows = list(csv.DictReader(io.StringIO(text)))
+    expected = json.loads(perf(*predict, "--json").out)
+    assert [float(row["value"]) for row in rows] == [point["value"] for point in expected]
+    assert text.splitlines()[0] == ",".join(perf(*predict).lines[0].split())
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("words", [("fit", "curve.csv"), ("predict", "model.json", "--at", "t=1")])
+def test_json_and_a_table_do_not_go_together(refused, words):
+    assert "--json and --table do not go together" in refused(*words, "--json", "--table", "csv")
