@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from perfcore.measurements import Measurements
 
-__all__ = ["AGGREGATES", "DUPLICATES", "Observations", "labels_of", "numbers_of", "observe", "without_duplicates"]
+__all__ = [
+    "AGGREGATES",
+    "DUPLICATES",
+    "Observations",
+    "labels_of",
+    "numbers_of",
+    "observe",
+    "paths_of",
+    "without_duplicates",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -246,6 +255,30 @@ def labels_of(data: Measurements, what: str, kept: npt.NDArray[np.bool_]) -> tup
     if len(set(labels)) < len(labels):  # ("gcc", "12 lu") is not ("gcc 12", "lu")
         labels = [" | ".join(text) for text in order]
     return tuple(labels), np.array([order[text] for text in texts], dtype=np.int64)[together]
+
+
+def paths_of(data: Measurements, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
+    """Names of what has a law of its own, and the index of each kept row: code, system and category together.
+
+    Roles with one name for all rows are left out of the names, unless all of them have.
+
+    Raises
+    ------
+    InputError, DataError
+        A name is empty.
+    """
+    import pandas as pd
+
+    parts = [what for what in ("code", "system", "category") if getattr(data.roles, what)]
+    if not parts:
+        return (data.roles.value or "value",), np.zeros(int(kept.sum()), dtype=np.int64)
+    labels = [labels_of(data, what, kept) for what in parts]
+    if len(labels) == 1:
+        return labels[0]
+    together, different = pd.factorize(pd.MultiIndex.from_arrays([number for _, number in labels]))
+    several = [k for k, (names, _) in enumerate(labels) if len(names) > 1] or [0]
+    made = tuple(" ".join(labels[k][0][numbers[k]] for k in several) for numbers in different)
+    return made, np.asarray(together, dtype=np.int64)
 
 
 def _texts(values: Any) -> list[str]:

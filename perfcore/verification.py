@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.category_table import by_category
-from perfcore.errors import DataError, OptionError
+from perfcore.errors import DataError, OptionError, listing
 from perfcore.measurements import Measurements
 from perfcore.model import Model
+from perfcore.observations import numbers_of, paths_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +24,7 @@ Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
 
 CATEGORY = "category"  # the variable of models by category; their first level is the total
+PATH = "path"  # the variable of models with a law for each path
 _MOST_ROWS = 40
 
 
@@ -240,10 +242,13 @@ def verify(model: Model, data: Any, interval: float = 0.95, where: str | None = 
         data = Measurements(data, source="table")
     factors = {symbol: column for symbol, column in model.variables.items() if symbol not in model.levels}
     roles = {role: options.get(role) for role in ("code", "system", "category", "unit", "value")}
+    if options.get("path") is not None:  # the whole of what names a path
+        roles |= {"code": options["path"], "system": (), "category": ()}
     runs = data.with_roles(parameters=factors, **roles)
     if conditions := (options["where"] if where is None else where):
         runs = runs.where(conditions)
-    seen = _by_category(model, runs) if CATEGORY in model.levels else _by_code(model, runs)
+    by = _by_category if CATEGORY in model.levels else _by_path if PATH in model.levels else _by_code
+    seen = by(model, runs)
     value, lower, upper = model.predict(seen.points, interval=interval).T
     unit = getattr(model, "unit", None)
     if unit != runs.roles.unit:
@@ -291,6 +296,29 @@ def _by_category(model: Model, runs: Measurements) -> _Seen:
         values[:, :, 0] = np.nan_to_num(values[:, :, 0])
     labels = tuple(table.describe(k) for k in range(len(table)))
     return _Seen({**table.points, CATEGORY: total}, labels, table.total, tuple(known), values)
+
+
+def _by_path(model: Model, runs: Measurements) -> _Seen:
+    """The mean of the runs of each path of the model at each point."""
+    import pandas as pd
+
+    runs.require_roles()
+    assert runs.roles.value is not None
+    value = numbers_of(runs, runs.roles.value, optional=True, zero=True)
+    kept = value > 0.0  # no error can be relative to 0
+    names, path = paths_of(runs, kept)
+    columns = {symbol: numbers_of(runs, column, kept)[kept] for symbol, column in runs.roles.parameters.items()}
+    table = pd.DataFrame({PATH: np.array(names)[path], **columns, "value": value[kept]})
+    table = table[table[PATH].isin(model.levels[PATH])]
+    if table.empty:
+        raise DataError(f"{runs.source}: has none of the model's paths ({listing(model.levels[PATH], 5)})")
+    joined = table.groupby([PATH, *columns], sort=False)["value"].mean().reset_index()
+    points: dict[str, Any] = {name: joined[name].to_numpy() for name in (*columns, PATH)}
+    labels = tuple(
+        ", ".join([str(row[0]), *(f"{symbol}={level:.6g}" for symbol, level in zip(columns, row[1:], strict=True))])
+        for row in joined[[PATH, *columns]].itertuples(index=False)
+    )
+    return _Seen(points, labels, joined["value"].to_numpy(dtype=np.float64), (), np.empty((len(joined), 0, 2)))
 
 
 def _by_code(model: Model, runs: Measurements) -> _Seen:

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.errors import ModelFileError
+from perfcore.errors import DataError, ModelFileError
+from perfcore.verification import verify
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 
@@ -127,3 +128,18 @@ def test_details_are_ready_for_json(model):
     assert {row["path"] for row in details["paths"]} == set(model.paths)
     assert details["next_point"] == {"p": 128.0}
     assert details["speedup"]["base"] == 4.0
+
+
+def test_other_measurements_verify_the_model(tmp_path):
+    """A model of two paths against the truth at twice the largest level, and a path that it does not know."""
+    laws = {"scan": lambda p: 3 + 0.5 * p, "split": lambda p: 2 + 400 / p}
+    rows = [(p, name, law(p)) for p in (4, 8, 16, 32, 64) for name, law in laws.items()]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "callpath", "time_s"]), fitter="scaling")
+    later = [(128, name, law(128)) for name, law in laws.items()] * 2 + [(128, "new", 7.0), (128, "scan", 0.0)]
+    found = verify(model, pd.DataFrame(later, columns=["p", "callpath", "time_s"]))
+    assert found.labels == ("scan, p=128", "split, p=128")
+    assert found.measured.tolist() == [67.0, 5.125]
+    assert np.abs(found.errors).max() < 0.05
+    assert ((found.lower < found.measured) & (found.measured < found.upper)).all()
+    with pytest.raises(DataError, match="none of the model's paths"):
+        verify(model, pd.DataFrame([(128, "new", 7.0)], columns=["p", "callpath", "time_s"]))

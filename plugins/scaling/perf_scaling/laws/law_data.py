@@ -14,7 +14,7 @@ from perf_scaling.laws.law_options import LawOptions
 from perf_scaling.laws.noise import Runs, runs_of
 from perfcore.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.measurements import Measurements
-from perfcore.observations import labels_of, numbers_of, without_duplicates
+from perfcore.observations import numbers_of, paths_of, without_duplicates
 from perfcore.unnamed_factors import refuse_unnamed_factors
 
 __all__ = ["LawData", "law_data"]
@@ -110,7 +110,7 @@ def law_data(data: Any, options: LawOptions) -> LawData:
         )
     if data.table.duplicated().any():
         kept &= without_duplicates(data, kept, options.duplicates, notes)
-    names, path = _paths(data, kept)
+    names, path = paths_of(data, kept)
     metrics = _metrics(data, kept, path)
     levels = np.stack([column[kept] for column in points.values()], axis=1)
     distinct, point = np.unique(levels, axis=0, return_inverse=True)
@@ -164,22 +164,6 @@ def _values(data: Measurements, name: str) -> Floats:
             row = int(wrong.idxmax())
             data.refuse(row, f"{name} is {str(column.iloc[row])[:40]!r}; a number is expected")
     return np.where(np.isinf(numbers), np.nan, numbers)
-
-
-def _paths(data: Measurements, kept: Booleans) -> tuple[tuple[str, ...], Ints]:
-    """Names of the paths, and the path of each kept row."""
-    import pandas as pd
-
-    parts = [what for what in ("code", "system", "category") if getattr(data.roles, what)]
-    if not parts:
-        return (data.roles.value or "value",), np.zeros(int(kept.sum()), dtype=np.int64)
-    labels = [labels_of(data, what, kept) for what in parts]
-    if len(labels) == 1:
-        return labels[0]
-    together, different = pd.factorize(pd.MultiIndex.from_arrays([number for _, number in labels]))
-    several = [k for k, (names, _) in enumerate(labels) if len(names) > 1] or [0]
-    made = tuple(" ".join(labels[k][0][numbers[k]] for k in several) for numbers in different)
-    return made, np.asarray(together, dtype=np.int64)
 
 
 def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
