@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_scaling.laws.hypotheses import Hypotheses, term_weight
+from perf_scaling.laws.in_parts import in_parts
 from perf_scaling.laws.noise import Runs, noise_of
-from perf_scaling.laws.posterior import Laws, in_parts
+from perf_scaling.laws.posterior import Laws
 from perf_scaling.laws.segment_laws import Segment, segment_laws, weighed
 from perf_scaling.laws.terms import COMMON, Term
 

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_scaling.laws.hypotheses import Hypotheses, column_values
+from perf_scaling.laws.in_parts import in_parts
 from perf_scaling.laws.noise import Runs
-from perf_scaling.laws.posterior import Laws, in_parts
+from perf_scaling.laws.posterior import Laws
 
 __all__ = ["DRAWS", "SIDES", "Draws", "draw", "equally_probable", "quantiles"]
 

@@ -7,14 +7,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from perf_scaling.laws.draws import DRAWS, Draws, draw, quantiles
-from perf_scaling.laws.hypotheses import Column, Hypotheses, column_values
+from perf_scaling.laws.hypotheses import Hypotheses
+from perf_scaling.laws.law_arrays import laws_of, model_arrays, of_paths
 from perf_scaling.laws.leading import LeadingLaw, leading_laws
 from perf_scaling.laws.noise import Runs
 from perf_scaling.laws.path_data import Factor, PathData, WeighedLaws
@@ -173,14 +174,14 @@ class LawModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         levels = np.asarray(points, dtype=np.float64)
         every = range(len(self.paths)) if paths is None else paths
         runs, hypotheses, laws = self.arrays
-        found = draw(_of_paths(runs, every), hypotheses, _of_paths(laws, every), levels)
+        found = draw(of_paths(runs, every), hypotheses, of_paths(laws, every), levels)
         broken = [(row, k) for row, k in enumerate(every) if self.data[k].before]
         for row, k in broken:
             begin = 0.0
             for number, segment in enumerate(self.data[k].before):
                 here = (levels[:, 0] > begin) & (levels[:, 0] <= segment.until)
                 if here.any():
-                    own = draw(_of_paths(runs, [k]), hypotheses, self.laws_before([(k, number)]), levels[here])
+                    own = draw(of_paths(runs, [k]), hypotheses, self.laws_before([(k, number)]), levels[here])
                     # Every draw of the segment in the weight of one of the path.
                     found.values[row][:, here] = own.evenly(found.weights[row])
                 begin = segment.until
@@ -369,55 +370,9 @@ class LawModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def laws_before(self, breaks: Sequence[tuple[int, int]]) -> Laws:
         """Laws before breaks, each given by its path and its number there."""
-        return _as_laws([self.data[path].before[number] for path, number in breaks])
+        return laws_of([self.data[path].before[number] for path, number in breaks])
 
     @functools.cached_property
     def arrays(self) -> tuple[Runs, Hypotheses, Laws]:
         """Runs, laws and their probabilities as arrays: what `perf_scaling.laws.draws.draw` takes."""
-        numbers: dict[Column, int] = {}
-        order = {symbol: k for k, symbol in enumerate(self.symbols)}
-        most = max(1, *(len(law) for law in self.laws))
-        members = np.full((len(self.laws), most), -1, dtype=np.int64)
-        for row, law in enumerate(self.laws):
-            for k, factors in enumerate(law):
-                column = tuple((order[f.symbol], Term(Fraction(f.exponent), f.logarithm)) for f in factors)
-                members[row, k] = numbers.setdefault(column, len(numbers))
-        values = np.array([column_values(column, self.measured) for column in numbers]).reshape(-1, len(self.measured))
-        scales = values.max(axis=1) if numbers else np.empty(0)
-        columns = values / scales[:, None] if numbers else np.empty((0, len(self.measured)))
-        means, counts = self.means, np.array([own.counts for own in self.data])
-        every = np.arange(len(self.laws))
-        return (
-            Runs(means, counts, np.zeros(means.shape), np.zeros(len(means), dtype=np.int64)),
-            Hypotheses(
-                self.measured, tuple(numbers), columns, scales, members, np.zeros(len(every)), every,
-                np.empty((len(every), 0), dtype=np.int64),
-            ),
-            _as_laws(self.data),
-        )  # fmt: skip
-
-
-Arrays = TypeVar("Arrays", Runs, Laws)
-
-
-def _of_paths(arrays: Arrays, paths: Sequence[int]) -> Arrays:
-    """Rows of some paths."""
-    chosen = list(paths)
-    return type(arrays)(*(getattr(arrays, name)[chosen] for name in type(arrays).__dataclass_fields__))
-
-
-def _as_laws(data: Sequence[WeighedLaws]) -> Laws:
-    width = max(len(own.laws) for own in data)
-    kept = np.full((len(data), width), -1, dtype=np.int64)
-    probability = np.zeros(kept.shape)
-    for k, own in enumerate(data):
-        kept[k, : len(own.laws)] = own.laws
-        probability[k, : len(own.laws)] = own.probabilities
-    return Laws(
-        kept,
-        probability,
-        np.array([own.root_weights for own in data]),
-        np.array([own.within for own in data]),
-        np.array([own.freedom for own in data]),
-        np.array([own.scattered for own in data]),
-    )
+        return model_arrays(self)

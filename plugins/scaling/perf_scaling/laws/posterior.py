@@ -8,25 +8,22 @@ left. J. A. Hoeting et al., "Bayesian model averaging: a tutorial", Statistical 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_scaling.laws.hypotheses import Hypotheses
+from perf_scaling.laws.in_parts import in_parts
 from perf_scaling.laws.noise import Runs, common_variance, noise_of, smooth_means
 
-__all__ = ["MOST_CORRECTED", "Laws", "fit_laws", "in_parts", "scattered_paths"]
+__all__ = ["MOST_CORRECTED", "Laws", "fit_laws", "scattered_paths"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
-
-Result = TypeVar("Result")
 
 # Cells of laws of two parameters whose members are looked at one by one, for each path.
 _CELLS_KEPT = 24
@@ -47,7 +44,6 @@ _CHOICE = 1.0
 _LEAST_FREEDOM = 3.0  # below, repetitions are too few to test anything against
 
 _NUMBERS_AT_ONCE = 1 << 23
-_MOST_THREADS = 8
 
 # Weights are one over the squares of the fitted law, which may be wrong: not further than this from smoothed means.
 MOST_CORRECTED = 2.0
@@ -259,15 +255,6 @@ def _ordered(numbers: Ints, probability: Floats, log_share: Floats) -> tuple[_Ca
     kept = np.where(sorted_probability > 0.0, np.take_along_axis(numbers, order, axis=1), -1)
     candidates = _Candidates(kept, np.take_along_axis(log_share, order, axis=1))
     return candidates, sorted_probability / sorted_probability.sum(axis=1, keepdims=True)
-
-
-def in_parts(work: Callable[[slice], Result], count: int, longest: int) -> list[Result]:
-    """Do work on parts of so many items, by threads: compiled kernels run side by side."""
-    threads = min(len(os.sched_getaffinity(0)), _MOST_THREADS)
-    length = max(1, min(longest, -(-count // threads)))
-    parts = [slice(begin, begin + length) for begin in range(0, count, length)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, parts))
 
 
 def scattered_paths(squares: Floats, left: Floats, within: Floats, freedom: Floats) -> Booleans:
