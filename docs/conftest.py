@@ -4,11 +4,17 @@ Blocks of ``python`` with prompts run as doctests. Blocks of ``console`` hold co
 prints; ``...`` stands for anything, no output for "not compared". A command must succeed, unless the page shows the
 error that it ends with. Each page runs in a folder of its own that has a copy of ``examples/``; ``sh`` blocks, which
 install things or need files that are not here, do not run.
+
+What the commands print in full is kept in ``tests/golden/console``, where ``...`` stands for what differs from run to
+run, and compared too. With the variable ``PERFCORE_RECORD`` set, it is recorded instead: run twice, the second run
+marks what differs.
 """
 
 from __future__ import annotations
 
+import difflib
 import doctest
+import hashlib
 import os
 import re
 import shutil
@@ -27,6 +33,8 @@ _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _ERROR = "perf: error: "
 _LIMIT_S = 120
 _PROMPT = re.compile(r"^\$ ", re.MULTILINE)
+_GOLDEN = _REPOSITORY / "tests" / "golden" / "console"
+_RECORDING = "PERFCORE_RECORD" in os.environ
 
 
 def enter(namespace: dict[str, Any]) -> None:
@@ -69,7 +77,43 @@ def run_console(example: Example) -> str | None:
         if expected.strip() and not checker.check_output(expected, done.stdout, _FLAGS):
             difference = checker.output_difference(doctest.Example("", expected), done.stdout, _FLAGS)
             return f"$ {command}\n{difference}"
+        if (different := compare_golden(Path(example.path), command, done.stdout)) is not None:
+            return different
     return None
+
+
+def compare_golden(page: Path, command: str, printed: str) -> str | None:
+    """What differs from the recorded output of the same command on the same page; None where nothing does."""
+    digest = hashlib.sha256(command.encode()).hexdigest()[:10]
+    page_name = str(page.relative_to(_REPOSITORY)).removesuffix(".md").replace("/", "-")
+    file = _GOLDEN / page_name / f"{digest}.txt"
+    title = f"$ {command}\n"
+    if not file.exists():
+        if _RECORDING:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(title + printed)
+        return None
+    recorded = file.read_text().removeprefix(title)
+    if _RECORDING:
+        file.write_text(title + _what_stays(recorded, printed))
+        return None
+    pattern = ".*".join(re.escape(" ".join(part.split())) for part in f" {recorded} ".split("..."))
+    if re.fullmatch(rf"\s*{pattern}\s*", " ".join(printed.split()), re.DOTALL):
+        return None
+    lines = difflib.unified_diff(recorded.splitlines(), printed.splitlines(), str(file), "printed", lineterm="")
+    return f"{title}differs from what was recorded\n" + "\n".join(lines)
+
+
+def _what_stays(recorded: str, printed: str) -> str:
+    """Lines of both; ``...`` where they differ."""
+    before, after = recorded.splitlines(), printed.splitlines()
+    kept: list[str] = []
+    for kind, first, last, *_ in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "equal":
+            kept += before[first:last]
+        elif kept[-1:] != ["..."]:
+            kept.append("...")
+    return "".join(f"{line}\n" for line in kept)
 
 
 _pages = Sybil(
