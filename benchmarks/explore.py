@@ -13,8 +13,8 @@ import time
 import numpy as np
 
 import perfcore
-from perfcore.view.page import Frame
-from perfcore.view.session import Session
+from perf_explore.page import Frame
+from perf_explore.session import Session
 
 DEGREES = ("0", "1", "2", "mixed")
 

@@ -18,12 +18,12 @@ import numpy.typing as npt
 import pandas as pd
 
 import perfcore
-from perf_scaling.lost_cycles.modgen import generate
-from perf_scaling.lost_cycles.modgen_fits import fit_forms
-from perf_scaling.lost_cycles.modgen_forms import Form, Terms, candidates
-from perf_scaling.lost_cycles.modgen_lines import lines_of
-from perf_scaling.lost_cycles.modgen_scores import Grid
-from perfcore.default_models import models_for, read_models
+from perf_lost_cycles.default_models.sets import models_for, read_models
+from perf_lost_cycles.modgen.fits import fit_forms
+from perf_lost_cycles.modgen.forms import Form, Terms, candidates
+from perf_lost_cycles.modgen.generate import generate
+from perf_lost_cycles.modgen.lines import lines_of
+from perf_lost_cycles.modgen.scores import Grid
 
 Floats = npt.NDArray[np.float64]
 

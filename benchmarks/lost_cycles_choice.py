@@ -17,11 +17,11 @@ import numpy.typing as npt
 import pandas as pd
 
 import perfcore
-from perf_scaling.lost_cycles.modgen import generate
-from perf_scaling.lost_cycles.modgen_combination import held_back, on_all_points
-from perf_scaling.lost_cycles.modgen_fits import fit_forms
-from perf_scaling.lost_cycles.modgen_forms import Form, FormList, Terms, candidates, product_form, union
-from perf_scaling.lost_cycles.modgen_scores import Grid
+from perf_lost_cycles.modgen.combination import held_back, on_all_points
+from perf_lost_cycles.modgen.fits import fit_forms
+from perf_lost_cycles.modgen.forms import Form, FormList, Terms, candidates, product_form, union
+from perf_lost_cycles.modgen.generate import generate
+from perf_lost_cycles.modgen.scores import Grid
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -68,8 +68,8 @@ started = time.perf_counter()
 trace = make(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
 made = time.perf_counter() - started
 import numpy as np
-from perfcore.overheads import profile_overheads, read_categories
-from perfcore.overheads.events import state_events
+from perf_overheads import profile_overheads, read_categories
+from perf_overheads.events import state_events
 rules = read_categories(sys.argv[4] or None)
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 2**20
@@ -96,7 +96,7 @@ print(json.dumps([seconds[0], seconds[1], sorted_in, limit, used]))
 
 def make(n_intervals: int, n_locations: int, order: str):
     """A trace of states of random length."""
-    from perfcore.trace import Trace
+    from perfcore.data.trace import Trace
 
     rng = np.random.default_rng(1)
     each = n_intervals // n_locations

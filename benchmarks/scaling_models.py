@@ -29,17 +29,17 @@ from scipy.optimize import curve_fit
 from speed import process_seconds, timed
 
 import perfcore
-from perf_scaling.characteristic import characteristics, design
-from perf_scaling.individual_fits import IndividualFits, fit_individually, subsets
-from perf_scaling.joint_comparison import JointComparison
-from perf_scaling.joint_options import JointOptions
-from perf_scaling.joint_problem import JointProblem
-from perf_scaling.joint_solver import JointFit, solve
-from perf_scaling.joint_start import data_driven_start
-from perf_scaling.options import registered_functions
-from perf_scaling.prepared import prepare
-from perf_scaling.single_thread import single_thread
-from perfcore.options import build
+from perf_timing.characteristic import characteristics, design
+from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
+from perf_timing.joint.comparison import JointComparison
+from perf_timing.joint.options import JointOptions
+from perf_timing.joint.problem import JointProblem
+from perf_timing.joint.solver import JointFit, solve
+from perf_timing.joint.start import data_driven_start
+from perf_timing.options import registered_functions
+from perf_timing.prepared import prepare
+from perf_timing.single_thread import single_thread
+from perfcore.plugins.options import build
 
 Floats = npt.NDArray[np.float64]
 

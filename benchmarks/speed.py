@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
-from perf_phases.algorithm_k import Mixed, PhaseRule, Uniform
-from perf_phases.minimax import Minimax, MinimaxOptions, least_tolerance
-from perf_phases.moment_tree import MomentTree
+from perf_worley.segmenters.algorithm_k import Mixed, PhaseRule, Uniform
+from perf_worley.segmenters.minimax import Minimax, MinimaxOptions, least_tolerance
+from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
-from perfcore.contracts import Basis, Segmentation
+from perfcore.plugins.contracts import Basis, Segmentation
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "cholesky" / "cholesky_trace.csv.gz"

@@ -6,38 +6,23 @@ before one of them is used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from perfcore.base.lazy import lazy_names
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from perfcore.curve import UtilizationCurve
-    from perfcore.errors import PerfError
-    from perfcore.fitting import fit, rank
-    from perfcore.hookspecs import hookimpl
-    from perfcore.measurements import Measurements
-    from perfcore.model import Model, load
-    from perfcore.picture import plot
-    from perfcore.reading import read, write
-    from perfcore.series import Series
-    from perfcore.trace import Trace
-
-_HOMES = {
-    "Measurements": "measurements",
-    "Model": "model",
-    "PerfError": "errors",
-    "Series": "series",
-    "Trace": "trace",
-    "UtilizationCurve": "curve",
-    "fit": "fitting",
-    "hookimpl": "hookspecs",
-    "load": "model",
-    "plot": "picture",
-    "rank": "fitting",
-    "read": "reading",
-    "write": "reading",
-}
+    from perfcore.base.errors import PerfError
+    from perfcore.data.curve import UtilizationCurve
+    from perfcore.data.measurements import Measurements
+    from perfcore.data.series import Series
+    from perfcore.data.trace import Trace
+    from perfcore.models.fitting import fit, rank
+    from perfcore.models.model import Model, load
+    from perfcore.plugins.hookspecs import hookimpl
+    from perfcore.reading.recognise import read, write
+    from perfcore.views.picture import plot
 
 __all__ = [
     "Measurements",
@@ -56,15 +41,24 @@ __all__ = [
     "write",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    try:
-        home = _HOMES[name]
-    except KeyError:
-        raise AttributeError(f"module 'perfcore' has no attribute {name!r}") from None
-    value = getattr(importlib.import_module(f"perfcore.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__, _names = lazy_names(
+    __name__,
+    {
+        "Measurements": "perfcore.data.measurements",
+        "Model": "perfcore.models.model",
+        "PerfError": "perfcore.base.errors",
+        "Series": "perfcore.data.series",
+        "Trace": "perfcore.data.trace",
+        "UtilizationCurve": "perfcore.data.curve",
+        "fit": "perfcore.models.fitting",
+        "hookimpl": "perfcore.plugins.hookspecs",
+        "load": "perfcore.models.model",
+        "plot": "perfcore.views.picture",
+        "rank": "perfcore.models.fitting",
+        "read": "perfcore.reading.recognise",
+        "write": "perfcore.reading.recognise",
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -7,8 +7,8 @@ import sys
 
 import click
 
+from perfcore.base.errors import PerfError
 from perfcore.cli import perf
-from perfcore.errors import PerfError
 
 __all__ = ["main"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from trace_samples import TRACE_SAMPLES
 
-from perfcore.experiments import Store
-from perfcore.experiments.records import Run
+from perf_experiments import Store
+from perf_experiments.runs.records import Run
 
 CURVE = "time_ms,value\n0,1\n2.5,4\n3,\n"
 SERIES = "time_s,user,system\n0,1,\n1,2,5\n3,2,0.25\n"

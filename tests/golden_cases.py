@@ -70,8 +70,10 @@ JSON = {
     "eval": ["eval", "work*(1 + busy)", "--with", "work=normal:120,3", "--with", "busy=interval:0.1,0.3"],
     "verify": ["verify", f"{_GOLDEN}/modgen.json", "tests/golden/by_category.csv"],
     "compare": ["compare", f"{_GOLDEN}/modgen.json", f"{_GOLDEN}/modgen.json", "--at", "P=16..256*2", "--at", "D=256"],
-    "judge": ["judge", "examples/sor/recorded/predictions-normal.json", "examples/sor/recorded/runs.csv", "--column", "time_s"],
-    "next-model": ["next", f"{_GOLDEN}/individual.json", "--target", "p=1024", "--target", "code=LU", "--target", "system=T3D"],
+    "judge": ["judge", "examples/sor/recorded/predictions-normal.json", "examples/sor/recorded/runs.csv",
+              "--column", "time_s"],
+    "next-model": ["next", f"{_GOLDEN}/individual.json", "--target", "p=1024", "--target", "code=LU",
+                   "--target", "system=T3D"],
     "next-store": ["next", "examples/study/recorded/sor.db", "--precision", "1%"],
     "design": ["design", "-f", "p=1,2", "-f", "D=64,128"],
     "runs": ["runs", "examples/study/recorded/sor.db"],
@@ -81,8 +83,8 @@ JSON = {
 # What is said of the program; as wide as the variable COLUMNS says.
 COLUMNS = "100"
 COMMANDS = (
-    "compare", "completion", "design", "eval", "explore", "fit", "formats", "info", "judge", "next", "overheads", "plot",
-    "plugins", "predict", "rank", "read", "report", "run", "runs", "sample", "schedule", "value", "verify",
+    "compare", "completion", "design", "eval", "explore", "fit", "formats", "info", "judge", "next", "overheads",
+    "plot", "plugins", "predict", "rank", "read", "report", "run", "runs", "sample", "schedule", "value", "verify",
 )  # fmt: skip
 HELP = {
     "perf": ["--help"],

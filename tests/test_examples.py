@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perfcore.errors import OptionError
+from perfcore.base.errors import OptionError
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perfcore.errors import OptionError, PerfError
+from perfcore.base.errors import OptionError, PerfError
 
 __all__ = ["SHAPES", "Phase", "Shape", "make_curve", "make_known"]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from perfcore.judgement import Judgement, rank_names
-from perfcore.judging import judge
-from perfcore.prediction_files import read_actual, read_predictions
+from perf_structural.judging.judge import judge
+from perf_structural.judging.judgement import Judgement, rank_names
+from perf_structural.judging.prediction_files import read_actual, read_predictions
 
 __all__ = ["REPRESENTATIONS", "compare", "draw", "judgements", "table"]
 

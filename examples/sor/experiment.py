@@ -29,11 +29,11 @@ from compare import REPRESENTATIONS, compare
 from sor import Problem, Team
 
 import perfcore
-from perfcore.measured_value import represent
-from perfcore.series import Series
+from perf_structural import Prediction, StructuralModel
+from perf_structural.measured_value import represent
+from perfcore.data.series import Series
+from perfcore.data.window import take_window, variation_class
 from perfcore.stochastic import StochasticValue
-from perfcore.structural import Prediction, StructuralModel
-from perfcore.window import take_window, variation_class
 
 __all__ = ["Experiment", "calibrate", "main", "write_model"]
 

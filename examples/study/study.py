@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 import perfcore
-from perfcore.experiments import Store, needed_replications
+from perf_experiments import Store, needed_replications
 
 __all__ = ["PROGRAMS", "fit", "report", "table_of"]
 

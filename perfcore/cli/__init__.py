@@ -14,11 +14,22 @@ from typing import Any
 import click
 
 import perfcore
-from perfcore.errors import UnknownNameError
+from perfcore.base.errors import UnknownNameError
 
 __all__ = ["perf"]
 
 _SIGPIPE_STATUS = 128 + 13  # what a shell reports for a program that SIGPIPE ended
+_ELSEWHERE = {
+    name: f"{package}.cli"
+    for package, names in {
+        "perf_compare": ("compare", "verify"),
+        "perf_experiments": ("design", "next", "run", "runs", "sample"),
+        "perf_explore": ("explore", "report"),
+        "perf_overheads": ("overheads",),
+        "perf_structural": ("eval", "judge", "schedule", "value"),
+    }.items()
+    for name in names
+}
 
 
 class CommandFolder(click.Group):
@@ -26,13 +37,15 @@ class CommandFolder(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands."""
-        return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+        own = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+        return sorted([*own, *_ELSEWHERE])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        found: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
+        home = _ELSEWHERE.get(cmd_name, __name__)
+        found: click.Command = importlib.import_module(f"{home}.{cmd_name}").command
         return found
 
     def resolve_command(

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import click
 
-from perfcore.errors import PerfError
-from perfcore.options import OptionField
-from perfcore.registry import registry
+from perfcore.base.errors import PerfError
+from perfcore.plugins.options import OptionField
+from perfcore.plugins.registry import registry
 
 __all__ = ["FitterCommand", "RepresentationCommand", "fitter_option", "key_values", "representation_option"]
 
@@ -66,7 +66,7 @@ class ImplementationCommand(click.Command):
         return super().get_params(ctx) + [option for _, options in self._groups() for option in options]
 
     def _groups(self) -> list[tuple[str, list[click.Option]]]:
-        from perfcore.fitting import option_fields
+        from perfcore.models.fitting import option_fields
 
         given = getattr(self, "_given", {})
         name = given.get(self.flag) or str(next(p.default for p in self.params if f"--{self.flag}" in p.opts))
@@ -119,7 +119,7 @@ _METAVARS = {int: "N", float: "X"}
 
 
 def _as_click(field: OptionField) -> click.Option:
-    """One declared option as the command line sees it; values stay text, `perfcore.options` checks them."""
+    """One declared option as the command line sees it; values stay text, `perfcore.plugins.options` checks them."""
     if field.type is bool:
         return click.Option([f"{field.flag}/--no-{field.flag[2:]}", field.name], default=None, help=field.help)
     text = field.help

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import click
 
-from perfcore import progress
-from perfcore.registry import registry
+from perfcore.base import progress
+from perfcore.plugins.registry import registry
 
 __all__ = ["print_findings", "print_json", "print_plainly", "print_table", "reporting", "table_option"]
 

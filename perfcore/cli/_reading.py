@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from perfcore.base.errors import OptionError
 from perfcore.cli._dynamic import key_values
-from perfcore.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfcore.reading import Reading
+    from perfcore.reading.recognise import Reading
 
 __all__ = ["read_file", "read_with_format", "reader_options", "reading_flags"]
 
@@ -20,7 +20,7 @@ _FROM_NAME = "perfcore.from_name"  # where the context keeps the pattern, so tha
 
 
 def _reader_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from perfcore.registry import registry
+    from perfcore.plugins.registry import registry
 
     return [name for name in registry().entries("readers") if name.startswith(incomplete)]
 
@@ -54,7 +54,7 @@ def read_file(path: str, reader: str | None, pairs: Sequence[str], wanted: Seque
 
 def read_with_format(path: str, reader: str | None, pairs: Sequence[str], wanted: Sequence[type] = ()) -> Reading:
     """The same, with the name of the format."""
-    from perfcore.reading import read_named
+    from perfcore.reading.recognise import read_named
 
     options = dict(key_values(pairs, "--read"))
     if (pattern := _pattern()) is not None:

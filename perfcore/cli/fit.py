@@ -53,9 +53,9 @@ def command(
         raise click.UsageError("--json and --table do not go together")
     with reporting():
         import perfcore
-        from perfcore.fitting import resolve
-        from perfcore.picture import check_ending
-        from perfcore.registry import registry
+        from perfcore.models.fitting import resolve
+        from perfcore.plugins.registry import registry
+        from perfcore.views.picture import check_ending
 
         given = {name: value for name, value in options.items() if value is not None}
         # What is wrong with the options is said before a long file is read.

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from perfcore.base.errors import PerfError
 from perfcore.cli._output import print_json, print_table, reporting
-from perfcore.errors import PerfError
-from perfcore.registry import Entry, registry
+from perfcore.plugins.registry import Entry, registry
 
 __all__ = ["command"]
 

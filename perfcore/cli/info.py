@@ -10,7 +10,7 @@ from perfcore.cli._output import print_json, reporting
 from perfcore.cli._reading import read_with_format, reader_options, reading_flags
 
 if TYPE_CHECKING:
-    from perfcore.reading import Reading
+    from perfcore.reading.recognise import Reading
 
 __all__ = ["command"]
 
@@ -32,8 +32,8 @@ def command(data: str, as_json: bool, reader: str | None, read_pairs: tuple[str,
     perf info 'runs/*.out' --from-name 'run_p{p:int}_n{n}.out'
     """
     with reporting():
-        from perfcore.describe import describe
-        from perfcore.errors import listing
+        from perfcore.base.errors import listing
+        from perfcore.models.describe import describe
 
         found = read_with_format(data, reader, read_pairs)
         named = {"file": click.format_filename(data), "format": _format(found)}
@@ -56,7 +56,7 @@ def _shortened(name: object) -> str:
 
 def _format(found: Reading) -> str:
     """The name of the format, what it is, and how many files were read."""
-    from perfcore.registry import registry
+    from perfcore.plugins.registry import registry
 
     what = f"{found.reader}: {registry().entry('readers', found.reader).help}"
     return what if found.files == 1 else f"{what}; {found.files} files"

@@ -31,7 +31,7 @@ def command(subject: str, data: str | None, output: str, reader: str | None, rea
     """
     with reporting():
         import perfcore
-        from perfcore.picture import check_ending
+        from perfcore.views.picture import check_ending
 
         check_ending(output)
         if subject.lower().endswith(".json") and reader is None:

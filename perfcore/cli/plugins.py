@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from perfcore.base.errors import PerfError, PluginError, UnknownNameError
 from perfcore.cli._output import print_json, print_table, reporting
-from perfcore.errors import PerfError, PluginError, UnknownNameError
-from perfcore.hookspecs import KINDS
-from perfcore.registry import Entry, registry
+from perfcore.plugins.hookspecs import KINDS
+from perfcore.plugins.registry import Entry, registry
 
 __all__ = ["command"]
 
@@ -63,7 +63,7 @@ def _check(entries: list[Entry]) -> None:
 
 
 def _one(entry: Entry, as_json: bool) -> None:
-    from perfcore.options import describe
+    from perfcore.plugins.options import describe
 
     if entry.kind == "default_models":
         _models(entry, as_json)
@@ -104,7 +104,7 @@ def _one(entry: Entry, as_json: bool) -> None:
 
 def _models(entry: Entry, as_json: bool) -> None:
     """The formulas of a set of default models."""
-    from perfcore.default_models import read_models
+    from perf_lost_cycles.default_models.sets import read_models
 
     rows = [
         {"category": each.category, "factor": each.factor, "formula": each.formula, "origin": each.origin}

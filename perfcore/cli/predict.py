@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from perf_structural.cli._evaluation import evaluation_options, given_quantities, report, with_option
+from perfcore.base.ranges import parse_values
 from perfcore.cli._output import print_json, print_plainly, print_table, reporting, table_option
-from perfcore.cli._structural import evaluation_options, given_quantities, report, with_option
-from perfcore.ranges import parse_values
 
 if TYPE_CHECKING:
-    from perfcore.model import Model
+    from perfcore.models.model import Model
 
 __all__ = ["command"]
 
@@ -78,8 +78,8 @@ def _predict_structural(
     table_format: str | None,
 ) -> None:
     with reporting():
-        from perfcore.picture import check_ending
-        from perfcore.structural import StructuralModel, plot_distributions
+        from perf_structural import StructuralModel, plot_distributions
+        from perfcore.views.picture import check_ending
 
         if picture is not None:
             check_ending(picture)
@@ -145,7 +145,7 @@ def _named(place: str) -> tuple[str, str]:
 
 def _grid(model: Model, places: Sequence[tuple[str, str]]) -> dict[str, list[Any]]:
     """Every combination of what was asked for, as one column for each variable."""
-    from perfcore.errors import UnknownNameError
+    from perfcore.base.errors import UnknownNameError
 
     wanted: dict[str, list[Any]] = {}
     symbols = {column: symbol for symbol, column in model.variables.items()}
@@ -174,7 +174,7 @@ def _grid(model: Model, places: Sequence[tuple[str, str]]) -> dict[str, list[Any
 
 def _names(model: Model, symbol: str, text: str) -> list[str]:
     """One name, which may contain commas, or several with commas."""
-    from perfcore.errors import UnknownNameError
+    from perfcore.base.errors import UnknownNameError
 
     known = model.levels[symbol]
     names = [text] if text in known else [part.strip() for part in text.split(",")]

@@ -30,7 +30,7 @@ def command(data: str, output: str, curve: bool, reader: str | None, read_pairs:
     """
     with reporting():
         import perfcore
-        from perfcore.reading import writer
+        from perfcore.reading.recognise import writer
 
         writer(output)  # a wrong ending is said before a long file is read
         content = read_file(data, reader, read_pairs)

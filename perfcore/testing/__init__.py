@@ -1,7 +1,7 @@
 r"""The contract suites: whoever writes an implementation inherits its tests.
 
 A suite is a class for pytest. A subclass, whose name begins with ``Test``, says what is to be tested; everything that
-`perfcore.contracts` asks of it is then checked, and what is special goes into further methods beside it::
+`perfcore.plugins.contracts` asks of it is then checked, and what is special goes into further methods beside it::
 
     import pytest
     from my_package.load_log import LoadLogReader
@@ -20,11 +20,10 @@ To see the values that a failed assertion met, put ``pytest.register_assert_rewr
 ``conftest.py``. All data are small and all seeds are fixed.
 """
 
-from perfcore.testing.default_models import DefaultModelSuite
 from perfcore.testing.fitters import FitterSuite
 from perfcore.testing.functions import FunctionSuite
 from perfcore.testing.readers import ReaderSuite
 from perfcore.testing.representations import RepresentationSuite
 from perfcore.testing.segmenters import SegmenterSuite
 
-__all__ = ["DefaultModelSuite", "FitterSuite", "FunctionSuite", "ReaderSuite", "RepresentationSuite", "SegmenterSuite"]
+__all__ = ["FitterSuite", "FunctionSuite", "ReaderSuite", "RepresentationSuite", "SegmenterSuite"]

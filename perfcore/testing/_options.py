@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from perfcore.errors import UnknownNameError
-from perfcore.options import build, describe, to_dict
+from perfcore.base.errors import UnknownNameError
+from perfcore.plugins.options import build, describe, to_dict
 
 __all__ = ["check_options"]
 

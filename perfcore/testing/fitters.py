@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pytest
 
 import perfcore
-from perfcore.errors import PerfError, UnknownNameError
-from perfcore.model import SCHEMA, Model, Parameter, Points
-from perfcore.registry import registry
+from perfcore.base.errors import PerfError, UnknownNameError
+from perfcore.models.model import SCHEMA, Model, Parameter, Points
+from perfcore.plugins.registry import registry
 from perfcore.testing._options import check_options
 
 __all__ = ["FitterSuite"]

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfcore.contracts import Reader
-from perfcore.curve import UtilizationCurve
-from perfcore.errors import PerfError
-from perfcore.measurements import Measurements
-from perfcore.options import build
-from perfcore.series import Series
-from perfcore.source import Source
+from perfcore.base.errors import PerfError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
+from perfcore.data.series import Series
+from perfcore.data.trace import Trace
+from perfcore.plugins.contracts import Reader
+from perfcore.plugins.options import build
+from perfcore.reading.source import Source
 from perfcore.testing._options import check_options
-from perfcore.trace import Trace
 
 __all__ = ["ReaderSuite"]
 
@@ -44,7 +44,7 @@ class ReaderSuite:
 
     Attributes
     ----------
-    reader : type of `perfcore.contracts.Reader`
+    reader : type of `perfcore.plugins.contracts.Reader`
     samples : sequence of (str, str or bytes)
         Small files of the format, one of each kind of content that it has: file name, whose ending matters, and
         content.

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfcore.errors import DataError, OptionError, UnknownNameError
-from perfcore.registry import registry
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.plugins.registry import registry
 from perfcore.stochastic import StochasticValue, add, exp, from_dict, log, maximum, minimum, sqrt
 from perfcore.testing._options import check_options
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import perfcore
-from perfcore.errors import DataError
+from perfcore.base.errors import DataError
 
 HEAVY = {"numpy", "scipy", "pandas", "numba", "matplotlib", "duckdb", "statsmodels", "msgspec"}
 PERF = Path(sys.executable).with_name("perf")

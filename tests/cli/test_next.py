@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from perfcore.experiments import read_design
+from perf_experiments import read_design
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from perfcore import progress
+from perfcore.base import progress
 from perfcore.cli._output import print_json, print_table, reporting
 
 

@@ -9,8 +9,8 @@ import perfcore.cli._output
 import perfcore.cli.plugins
 from perfcore import hookimpl
 from perfcore.__main__ import main
-from perfcore.hookspecs import KINDS
-from perfcore.registry import Registry, registry
+from perfcore.plugins.hookspecs import KINDS
+from perfcore.plugins.registry import Registry, registry
 
 
 def test_lists_everything_that_is_registered(perf):

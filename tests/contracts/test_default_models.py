@@ -2,8 +2,8 @@
 
 import pytest
 
-from perfcore.registry import registry
-from perfcore.testing import DefaultModelSuite
+from perf_lost_cycles.testing import DefaultModelSuite
+from perfcore.plugins.registry import registry
 
 
 class TestDefaultModels(DefaultModelSuite):

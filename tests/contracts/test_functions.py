@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from perfcore.contracts import Function
-from perfcore.errors import MissingDependencyError
-from perfcore.formula import Formula
-from perfcore.registry import registry
+from perfcore.base.errors import MissingDependencyError
+from perfcore.formulas.formula import Formula
+from perfcore.plugins.contracts import Function
+from perfcore.plugins.registry import registry
 from perfcore.testing import FunctionSuite
 
 

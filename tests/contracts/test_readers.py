@@ -4,10 +4,10 @@ import pytest
 from format_samples import CURVE, SAMPLES, TRACE
 
 import perfcore
-from perfcore.errors import MissingDependencyError
-from perfcore.reading import recognise
-from perfcore.registry import registry
-from perfcore.source import Source
+from perfcore.base.errors import MissingDependencyError
+from perfcore.plugins.registry import registry
+from perfcore.reading.recognise import recognise
+from perfcore.reading.source import Source
 from perfcore.testing import ReaderSuite
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from perfcore.errors import MissingDependencyError
-from perfcore.registry import registry
+from perfcore.base.errors import MissingDependencyError
+from perfcore.plugins.registry import registry
 from perfcore.testing import SegmenterSuite
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from perfcore import UtilizationCurve
-from perfcore.contracts import Basis, Fitter, Function, NoOptions, Reader, Segmentation, Segmenter
-from perfcore.errors import OptionError
+from perfcore.base.errors import OptionError
+from perfcore.plugins.contracts import Basis, Fitter, Function, NoOptions, Reader, Segmentation, Segmenter
 
 
 class Halves(Segmenter):

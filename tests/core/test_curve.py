@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import perfcore.curve
+import perfcore.data.curve
 from perfcore import UtilizationCurve
-from perfcore.errors import DataError, UnknownNameError
+from perfcore.base.errors import DataError, UnknownNameError
 
 widths_and_heights = st.lists(
     st.tuples(st.integers(1, 1000), st.integers(0, 4)), min_size=1, max_size=60
@@ -48,7 +48,7 @@ def test_what_is_no_curve_is_refused_in_one_line_with_its_place(edges, heights, 
 
 
 def test_the_place_is_right_beyond_the_first_chunk(monkeypatch):
-    monkeypatch.setattr(perfcore.curve, "_CHUNK", 4)
+    monkeypatch.setattr(perfcore.data.curve, "_CHUNK", 4)
     heights = np.ones(11)
     heights[9] = -1.0
     with pytest.raises(DataError, match=r"of step 9 \(from time 9\)"):
@@ -152,7 +152,7 @@ def test_fingerprint_tells_data_apart():
 
 def test_fingerprint_does_not_depend_on_chunks(monkeypatch):
     whole = UtilizationCurve(np.arange(101), np.arange(100)).fingerprint
-    monkeypatch.setattr(perfcore.curve, "_CHUNK", 7)
+    monkeypatch.setattr(perfcore.data.curve, "_CHUNK", 7)
     assert UtilizationCurve(np.arange(101), np.arange(100)).fingerprint == whole
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from perfcore import Measurements, Series, Trace, UtilizationCurve
-from perfcore.describe import describe
+from perfcore.models.describe import describe
 
 
 def test_a_curve():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from perfcore import errors
-from perfcore.errors import InputError, OptionError, PerfError, UnknownNameError
+from perfcore.base import errors
+from perfcore.base.errors import InputError, OptionError, PerfError, UnknownNameError
 
 
 def test_all_are_the_users_mistakes():

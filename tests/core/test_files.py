@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from perfcore.errors import InputError
-from perfcore.files import atomic_path, write_bytes
+from perfcore.base.errors import InputError
+from perfcore.base.files import atomic_path, write_bytes
 
 
 def test_the_file_appears_with_its_content_and_the_usual_rights(tmp_path):

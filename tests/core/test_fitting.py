@@ -4,9 +4,9 @@ import pytest
 
 import perfcore
 from perfcore import UtilizationCurve, fit
-from perfcore.errors import OptionError, UnknownNameError
-from perfcore.fitting import option_fields, resolve
-from perfcore.registry import registry
+from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.models.fitting import option_fields, resolve
+from perfcore.plugins.registry import registry
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8])
 

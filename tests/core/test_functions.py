@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from perfcore.contracts import Function
-from perfcore.errors import OptionError, PerfError
-from perfcore.functions import find_function, functions_of
-from perfcore.registry import registry
+from perfcore.base.errors import OptionError, PerfError
+from perfcore.formulas.functions import find_function, functions_of
+from perfcore.plugins.contracts import Function
+from perfcore.plugins.registry import registry
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.
 EQUATION_3 = {

@@ -8,7 +8,7 @@ PROGRAM = """
 import numba.core.caching as caching
 caching.CacheImpl._locator_classes = []   # what numba finds where no folder can be written
 import perfcore
-from perfcore import progress
+from perfcore.base import progress
 
 class Sink(progress.Sink):
     def note(self, text):

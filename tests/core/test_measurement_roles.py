@@ -7,9 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from perfcore.errors import OptionError, UnknownNameError
-from perfcore.formula import Formula
-from perfcore.measurement_roles import (
+from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.data.roles import (
     MeasurementRoles,
     guess_roles,
     missing_roles,
@@ -17,6 +16,7 @@ from perfcore.measurement_roles import (
     named_parameters,
     unit_of,
 )
+from perfcore.formulas.formula import Formula
 
 QUICK = settings(max_examples=200, deadline=None, derandomize=True)
 COLUMNS = ["procs", "size", "time_s", "A b"]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from perfcore import Measurements
-from perfcore.errors import DataError, InputError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 
 
 @pytest.fixture

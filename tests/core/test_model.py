@@ -7,8 +7,8 @@ import pytest
 
 import perfcore
 from perfcore import UtilizationCurve
-from perfcore.errors import ModelFileError
-from perfcore.model import SCHEMA
+from perfcore.base.errors import ModelFileError
+from perfcore.models.model import SCHEMA
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perfcore import Measurements
-from perfcore.errors import DataError, InputError, PerfError, UnknownNameError
+from perfcore.base.errors import DataError, InputError, PerfError, UnknownNameError
 
 QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 JOIN = {"median": np.median, "mean": np.mean, "minimum": np.min}

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from perfcore.errors import OptionError, UnknownNameError
-from perfcore.options import build, describe, option, to_dict
+from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.plugins.options import build, describe, option, to_dict
 
 
 def parse_even(given):

@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from perfcore import progress
+from perfcore.base import progress
 
 
 class Recorder(progress.Sink):

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from perfcore.ranking import Candidate, Ranking, candidate_table
+from perfcore.models.ranking import Candidate, Ranking, candidate_table
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", Table 1: class A SP on the T3D.
 TABLE_1 = (

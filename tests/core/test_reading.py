@@ -6,14 +6,14 @@ from types import ModuleType
 
 import pytest
 
-import perfcore.reading
+import perfcore.reading.recognise
 from perfcore import UtilizationCurve, hookimpl, read, write
-from perfcore.contracts import Reader
-from perfcore.errors import InputError, OptionError, UnknownNameError
-from perfcore.options import option
-from perfcore.reading import recognise
-from perfcore.registry import Registry
-from perfcore.source import Source
+from perfcore.base.errors import InputError, OptionError, UnknownNameError
+from perfcore.plugins.contracts import Reader
+from perfcore.plugins.options import option
+from perfcore.plugins.registry import Registry
+from perfcore.reading.recognise import recognise
+from perfcore.reading.source import Source
 
 CURVE = UtilizationCurve([0, 1], [2])
 
@@ -76,7 +76,7 @@ def installed(monkeypatch):
     found = Registry()
     found.add_plugin("demo", "demo", lambda: module)
     assert not found.problems
-    monkeypatch.setattr(perfcore.reading, "registry", lambda: found)
+    monkeypatch.setattr(perfcore.reading.recognise, "registry", lambda: found)
 
 
 @pytest.fixture

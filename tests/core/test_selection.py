@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfcore import Measurements
-from perfcore.errors import OptionError
-from perfcore.selection import Condition, parse_conditions, rows_that_meet
+from perfcore.base.errors import OptionError
+from perfcore.data.selection import Condition, parse_conditions, rows_that_meet
 
 QUICK = settings(max_examples=150, deadline=None, derandomize=True)
 ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

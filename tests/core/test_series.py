@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from perfcore import Series
-from perfcore.errors import DataError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 
 def test_columns_and_gaps_are_kept():

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from perfcore.errors import InputError
-from perfcore.source import HEAD_BYTES, Source
+from perfcore.base.errors import InputError
+from perfcore.reading.source import HEAD_BYTES, Source
 
 TEXT = b"time,value\n" + b"1,2\n" * 40_000  # longer than the head
 
@@ -62,7 +62,7 @@ def test_compression_is_told_from_the_content(tmp_path, name, spool):
 
 def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatch, spool):
     """Zeros shrink to a thousandth, the most that the format allows; text of measurements to a fiftieth."""
-    monkeypatch.setattr("perfcore.source._GROWTH_FROM_BYTES", 1 << 20)
+    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 20)
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(bytes(4 << 20)))
     with Source(path) as source:
@@ -72,7 +72,7 @@ def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatc
             pass
     assert list(spool.iterdir()) == []
     path.write_bytes(gzip.compress(TEXT * 4))  # also beyond the size from which it counts
-    monkeypatch.setattr("perfcore.source._GROWTH_FROM_BYTES", 1 << 10)
+    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 10)
     with Source(path) as source, source.open() as stream:
         assert len(stream.read(1 << 16)) == 1 << 16
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfcore import Trace
-from perfcore.errors import DataError, OptionError, UnknownNameError
-from perfcore.trace import busy_mask, curve_from_intervals, default_busy, first_overlap
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.data.trace import busy_mask, curve_from_intervals, default_busy, first_overlap
 
 STATES = ("run", "wait", "sort")
 

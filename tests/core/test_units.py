@@ -2,8 +2,8 @@
 
 import pytest
 
-from perfcore.errors import UnknownNameError
-from perfcore.units import nanoseconds_per, readable
+from perfcore.base.errors import UnknownNameError
+from perfcore.data.units import nanoseconds_per, readable
 
 
 @pytest.mark.parametrize(("unit", "nanoseconds"), [("ns", 1), ("us", 10**3), ("ms", 10**6), ("s", 10**9)])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from perfcore import Series, Trace, UtilizationCurve
-from perfcore.errors import DataError, OptionError, UnknownNameError
-from perfcore.window import parse_duration, take_window, variation_class
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.data.window import parse_duration, take_window, variation_class
 
 
 def every_second(n, unit="s", factor=1):

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from perfcore.experiments import Design, RunOptions, run_design
+from perf_experiments import Design, RunOptions, run_design
 
 
 @pytest.fixture

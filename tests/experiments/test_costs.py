@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.errors import DataError, OptionError, UnknownNameError
-from perfcore.experiments import make_design
-from perfcore.experiments.costs import costs_by_model, costs_by_runs, duration_text, within_budget
+from perf_experiments import make_design
+from perf_experiments.advice.costs import costs_by_model, costs_by_runs, duration_text, within_budget
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 DESIGN = make_design({"p": [1, 2, 4], "D": [10, 20, 40]})
 POINTS = DESIGN.chosen()

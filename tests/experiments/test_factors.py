@@ -2,11 +2,11 @@
 
 import pytest
 
-from perfcore.errors import OptionError, UnknownNameError
-from perfcore.experiments.factors import check_factors, parse_factor
-from perfcore.experiments.process import cut
-from perfcore.experiments.templates import filled, launcher_words
-from perfcore.experiments.values import RunValueError, parse_patterns, values_in
+from perf_experiments.design.factors import check_factors, parse_factor
+from perf_experiments.runs.process import cut
+from perf_experiments.runs.templates import filled, launcher_words
+from perf_experiments.runs.values import RunValueError, parse_patterns, values_in
+from perfcore.base.errors import OptionError, UnknownNameError
 
 
 @pytest.mark.parametrize(

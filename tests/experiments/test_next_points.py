@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.design_rows import DesignRows
-from perfcore.errors import DataError, OptionError, UnknownNameError
-from perfcore.experiments import next_points
-from perfcore.experiments.variance import PartialFit
+from perf_experiments import next_points
+from perf_experiments.advice.variance import PartialFit
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.models.design_rows import DesignRows
 
 
 def fresh_variance(rows, target, errors):

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from perfcore.experiments.repetition import median_interval, narrow_enough
+from perf_experiments.runs.repetition import median_interval, narrow_enough
 
 
 @pytest.mark.parametrize("count", range(6, 41))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from perfcore.errors import DataError, OptionError
-from perfcore.experiments.records import Run
-from perfcore.experiments.replications import needed_replications, runs_for_precision
+from perf_experiments.advice.replications import needed_replications, runs_for_precision
+from perf_experiments.runs.records import Run
+from perfcore.base.errors import DataError, OptionError
 
 
 def run(point, replication, value=None, problem=None):

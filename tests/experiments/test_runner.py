@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from perfcore.errors import InputError, OptionError, PerfError, UnknownNameError
-from perfcore.experiments import Design, RunOptions, Store, run_design
-from perfcore.experiments.interference import busy_share
+from perf_experiments import Design, RunOptions, Store, run_design
+from perf_experiments.runs.interference import busy_share
+from perfcore.base.errors import InputError, OptionError, PerfError, UnknownNameError
 
 
 def kept(runs):
@@ -129,7 +129,7 @@ def test_points_that_fail_are_not_repeated(runs):
 
 
 def test_other_work_is_waited_for_and_then_noted(runs, monkeypatch):
-    monkeypatch.setattr("perfcore.experiments.interference.busy_share", lambda: 0.75)
+    monkeypatch.setattr("perf_experiments.runs.interference.busy_share", lambda: 0.75)
     start = time.monotonic()
     assert runs("pass", {"n": [1]}, max_load=0.5, wait_s=0.2).noisy == 1
     assert time.monotonic() - start >= 0.2
@@ -140,7 +140,7 @@ def test_waiting_that_did_not_help_is_not_repeated_until_it_was_quiet(runs, monk
     looks = iter([0.75, 0.75, 0.75, 0.1, 0.75])
     waits = []
     monkeypatch.setattr(
-        "perfcore.experiments.measurement.quiet_or_noisy",
+        "perf_experiments.runs.measurement.quiet_or_noisy",
         lambda most, wait_s: (waits.append(wait_s), (share := next(looks), share > most))[1],
     )
     assert runs("pass", {"n": [1, 2, 3, 4, 5]}, max_load=0.5, wait_s=7.0).noisy == 4

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from perfcore.errors import InputError, OptionError, PerfError
-from perfcore.experiments import Design, RunOptions, Store, hand_over, run_design
-from perfcore.experiments.batch_job import execute
-from perfcore.experiments.slurm import SchedulerError, sbatch_words, states
+from perf_experiments import Design, RunOptions, Store, hand_over, run_design
+from perf_experiments.runs.batch_job import execute
+from perf_experiments.runs.slurm import SchedulerError, sbatch_words, states
+from perfcore.base.errors import InputError, OptionError, PerfError
 
 STAND_IN = Path(__file__).with_name("stand_in_slurm.py")
 

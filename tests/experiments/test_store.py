@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from perfcore.errors import InputError
-from perfcore.experiments import Store
-from perfcore.experiments.records import Run
+from perf_experiments import Store
+from perf_experiments.runs.records import Run
+from perfcore.base.errors import InputError
 
 WELL = Run(
     *({"p": 4, "D": 0.5}, 1, None, "2026-01-02T03:04:05.678+00:00", ("app", "-n", "4"), 2_500_000_001),
@@ -128,7 +128,7 @@ def test_places_that_cannot_be_written(tmp_path):
 
 WRITER = """
 import sys
-from perfcore.experiments import Design, RunOptions, run_design
+from perf_experiments import Design, RunOptions, run_design
 design = Design(factors={"n": list(range(1, 401))}, replications=1)
 print("started", flush=True)
 run_design(design, sys.argv[1], RunOptions(["true", "{n}"], max_load=1.0))

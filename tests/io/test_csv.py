@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import perfcore
-from perfcore.errors import InputError, OptionError, PerfError
+from perfcore.base.errors import InputError, OptionError, PerfError
 
 
 @pytest.fixture

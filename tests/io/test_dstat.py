@@ -8,7 +8,7 @@ import pytest
 from format_samples import DSTAT
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 CLOCK = """\
 "Dstat 0.7.2 CSV output"

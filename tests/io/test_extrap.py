@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perfcore.errors import DataError, InputError
+from perfcore.base.errors import DataError, InputError
 
 # The numbers of the ABNF in Extra-P's documentation, which have no exponent.
 NUMBER = r"[-+]?[0-9]+(?:\.[0-9]*)?"

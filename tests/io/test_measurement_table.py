@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perfcore import Measurements, UtilizationCurve
-from perfcore.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
 
 RUNS = "code,machine,procs,size,time_s,remark\nlu,T3D,1,64,8,\nlu,SP2,2,64,4.25,late\ncg,T3D,4,102,,\n"
 

@@ -7,7 +7,7 @@ import pytest
 from format_samples import MPSTAT
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 import perfcore
-from perfcore.errors import InputError, OptionError
+from perfcore.base.errors import InputError, OptionError
 
 # Each event has its own order of fields, and numbers of its own.
 HEADER = """\

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_io import paraver, paraver_records
-from perfcore.errors import InputError
+from perf_io.traces import paraver, paraver_records
+from perfcore.base.errors import InputError
 
 HEADER = "#Paraver (26/01/04 at 16:35):{duration}:4(2,2):1:2(2:1,1:2),3\n"
 PCF = "STATES\n0    Idle\n1    Running\n4    Blocking Send\n\n\nSTATES_COLOR\n0    {117,195,255}\n"

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import perfcore
-from perf_io import state_table
-from perf_io.tabular_trace import TabularTrace
-from perfcore.errors import InputError, PerfError
+from perf_io.tables import state_table
+from perf_io.tables.tabular_trace import TabularTrace
+from perfcore.base.errors import InputError, PerfError
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_trace_in_its_table_equals_one_in_memory(save, monkeypatch, shuffled):
 @pytest.mark.usefixtures("lazily")
 @pytest.mark.parametrize("chunk", [1, 512])
 def test_overlaps_are_found_in_tables(save, monkeypatch, chunk):
-    monkeypatch.setattr("perf_io.duck._VECTORS_PER_CHUNK", chunk)
+    monkeypatch.setattr("perf_io.tables.duck._VECTORS_PER_CHUNK", chunk)
     query = (
         "SELECT 'p' || (i % 3) AS location, 'run' AS state, i // 3 * 10 AS start_us, "
         "i // 3 * 10 + CASE WHEN i = {wide} THEN 25 ELSE 10 END AS end_us FROM range(9000) t(i)"
@@ -147,6 +147,6 @@ def test_a_few_bytes_that_stand_for_too_many_rows_are_refused(save, monkeypatch)
     path = save("SELECT 4 AS p, 1.5 AS time_s FROM range(1000000)")
     assert path.stat().st_size * 1000 < 2_000_000 * 8
     assert len(perfcore.read(path).table) == 1_000_000  # 16 MB are no harm
-    monkeypatch.setattr("perf_io.parquet._GROWTH_FROM_BYTES", 1 << 20)
+    monkeypatch.setattr("perf_io.tables.parquet._GROWTH_FROM_BYTES", 1 << 20)
     with pytest.raises(InputError, match=r"data\.parquet: says that its \d+ bytes are 2000000 values"):
         perfcore.read(path)

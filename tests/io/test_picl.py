@@ -3,7 +3,7 @@
 import pytest
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 # One message of 4 bytes from node 0, which then waits 2 ms for an answer within a block of the user's and a barrier.
 OLD = """\

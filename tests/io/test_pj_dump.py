@@ -3,8 +3,8 @@
 import pytest
 
 import perfcore
-from perf_io.pj_dump import looks_like_pj_dump
-from perfcore.errors import InputError, OptionError
+from perf_io.traces.pj_dump import looks_like_pj_dump
+from perfcore.base.errors import InputError, OptionError
 
 PLAIN = """\
 Container, 0, HOST, 0.0, 9.0, 9.0, p1

@@ -7,7 +7,7 @@ import pytest
 from format_samples import SADF_JSON, SADF_TABLE
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 FIRST = datetime.datetime(2019, 4, 18, 13, 20, 19, tzinfo=datetime.UTC).timestamp()
 

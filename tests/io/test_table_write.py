@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_io import state_table
-from perfcore.errors import DataError, OptionError
+from perf_io.tables import state_table
+from perfcore.base.errors import DataError, OptionError
 
 finite = st.floats(-1e15, 1e15, allow_nan=False)
 heights = arrays.arrays(np.float64, 5, elements=st.floats(0, 1e300))

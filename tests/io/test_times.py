@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_io.duck import Database, quoted
-from perf_io.times import parse_ns, sql_decimal, sql_ns
-from perfcore.errors import InputError
-from perfcore.units import NANOSECONDS
+from perf_io.shared.times import parse_ns, sql_decimal, sql_ns
+from perf_io.tables.duck import Database, quoted
+from perfcore.base.errors import InputError
+from perfcore.data.units import NANOSECONDS
 
 digits = st.text("0123456789", min_size=1, max_size=9)
 decimals = st.builds(

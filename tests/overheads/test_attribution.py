@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from perf_overheads import passes as two_passes
+from perf_overheads import profile_overheads, read_categories
 from perfcore import Series, Trace, UtilizationCurve
-from perfcore.errors import DataError, OptionError, UnknownNameError
-from perfcore.overheads import passes as two_passes
-from perfcore.overheads import profile_overheads, read_categories
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
 STATES = ("run", "idle", "lock", "wait/waitall", "send")
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from perf_overheads import read_categories
+from perf_overheads.state_classes import NO_STATE, classify
 from perfcore import Trace
-from perfcore.errors import DataError, InputError, OptionError, UnknownNameError
-from perfcore.overheads import read_categories
-from perfcore.overheads.state_classes import NO_STATE, classify
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 
 GOOD = """
 [classes]

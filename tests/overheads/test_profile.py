@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import perfcore
+from perf_overheads import efficiencies, phase_edges, profile_overheads, read_categories, stacked
 from perfcore import Trace
-from perfcore.errors import DataError, OptionError
-from perfcore.overheads import efficiencies, phase_edges, profile_overheads, read_categories, stacked
+from perfcore.base.errors import DataError, OptionError
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from perf_stochastic.cartesian import cartesian, intermediate_results, overlap_mass, spread_evenly
-from perf_stochastic.histogram import Histogram
-from perfcore.errors import OptionError
+from perf_stochastic.histogram.cartesian import cartesian, intermediate_results, overlap_mass, spread_evenly
+from perf_stochastic.histogram.histogram import Histogram
+from perfcore.base.errors import OptionError
 from perfcore.stochastic import add, exp
 
 D = Histogram([1, 3, 5], [0.25, 0.75])

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from perf_stochastic.histogram import Histogram
-from perf_stochastic.normal import Normal
-from perfcore.errors import DataError, OptionError
+from perf_stochastic.histogram.histogram import Histogram
+from perf_stochastic.normal.normal import Normal
+from perfcore.base.errors import DataError, OptionError
 
 UNIT = Histogram([0, 1], [1])
 D = Histogram([1, 3, 5], [0.25, 0.75])

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from perf_stochastic.histogram import Histogram, HistogramOptions
-from perf_stochastic.normal import Normal
+from perf_stochastic.histogram.histogram import Histogram, HistogramOptions
+from perf_stochastic.normal.normal import Normal
 from perf_stochastic.point import Point
-from perfcore.errors import DataError, OptionError
+from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import add, exp, log, maximum, minimum, multiply, sqrt
 
 D = Histogram([1, 3, 5], [0.25, 0.75])

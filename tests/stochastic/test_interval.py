@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from perf_stochastic.interval import Interval, IntervalOptions
-from perf_stochastic.normal import Normal
-from perfcore.errors import DataError, OptionError
+from perf_stochastic.interval.interval import Interval, IntervalOptions
+from perf_stochastic.normal.normal import Normal
+from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import add, exp, log, maximum, minimum, multiply, power, sqrt
 
 NUMBERS = st.floats(-1e100, 1e100, allow_subnormal=False)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from perf_stochastic.normal import Normal
-from perf_stochastic.normal_arithmetic import Moments, divide, largest, multiply
-from perfcore.errors import DataError, OptionError
+from perf_stochastic.normal.arithmetic import Moments, divide, largest, multiply
+from perf_stochastic.normal.normal import Normal
+from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import add, exp, log, maximum, minimum, sqrt
 from perfcore.stochastic import multiply as product_of
 

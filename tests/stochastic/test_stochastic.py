@@ -6,11 +6,11 @@ import sys
 import numpy as np
 import pytest
 
-from perf_stochastic.histogram import Histogram
-from perf_stochastic.interval import Interval
-from perf_stochastic.normal import Normal
+from perf_stochastic.histogram.histogram import Histogram
+from perf_stochastic.interval.interval import Interval
+from perf_stochastic.normal.normal import Normal
 from perf_stochastic.point import Point
-from perfcore.errors import DataError, UnknownNameError
+from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.stochastic import add, checked_samples, divide, from_dict, maximum, power, subtract
 
 BY_GENERALITY = [Point(3.0), Normal(3, 0.2), Histogram([2, 4], [1]), Interval(2, 4)]

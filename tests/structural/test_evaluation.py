@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perfcore.errors import OptionError
-from perfcore.structural import StructuralModel, StructuralModelError
+from perf_structural import StructuralModel, StructuralModelError
+from perfcore.base.errors import OptionError
 
 UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}
 ARITHMETIC, SAMPLING, ENCLOSURE = "arithmetic", "quasi-Monte Carlo", "interval arithmetic"

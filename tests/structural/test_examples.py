@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfcore.structural import StructuralModel, choose, parse_statistic, predict_candidates
+from perf_structural import StructuralModel, choose, parse_statistic, predict_candidates
 
 FOLDER = Path(__file__).parents[2] / "examples" / "structural"
 N = 400_000

@@ -5,9 +5,7 @@ from statistics import NormalDist
 
 import pytest
 
-from perfcore.errors import DataError, OptionError
-from perfcore.registry import registry
-from perfcore.structural import (
+from perf_structural import (
     StructuralModel,
     StructuralModelError,
     balance,
@@ -17,6 +15,8 @@ from perfcore.structural import (
     predict_candidates,
     read_candidates,
 )
+from perfcore.base.errors import DataError, OptionError
+from perfcore.plugins.registry import registry
 
 
 def representation(name):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import perfcore
+from perf_structural import StructuralModel, StructuralModelError
 from perfcore import Measurements
-from perfcore.errors import InputError, PerfError
-from perfcore.structural import StructuralModel, StructuralModelError
+from perfcore.base.errors import InputError, PerfError
 
 UNIFORM = {"histogram": {"edges": [0.0, 1.0], "masses": [1.0]}}
 
@@ -322,7 +322,7 @@ def test_many_components_need_no_deep_stack():
 
 
 def test_a_model_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("perfcore.structural.algebra.MAX_NODES", 1000)
+    monkeypatch.setattr("perf_structural.algebra.MAX_NODES", 1000)
     copies = {"a": {"normal": [1, 1], "replicate": {"i": 20}}, "b": {"normal": [1, 1], "replicate": {"j": 60}}}
     model = StructuralModel("sum_over(c)", components={"c": {"equation": "sum_over(a*b)", "over": "i"}}, inputs=copies)
     with pytest.raises(StructuralModelError, match="more than 1,000 operations"):

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from perfcore.errors import DataError
-from perfcore.structural.units import PLAIN, parse_unit
+from perf_structural.units import PLAIN, parse_unit
+from perfcore.base.errors import DataError
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from perfcore import UtilizationCurve
-from perfcore.contracts import Reader
-from perfcore.errors import InputError
-from perfcore.options import option
-from perfcore.source import Source
+from perfcore.base.errors import InputError
+from perfcore.plugins.contracts import Reader
+from perfcore.plugins.options import option
+from perfcore.reading.source import Source
 
 __all__ = ["LoadLogOptions", "LoadLogReader"]
 

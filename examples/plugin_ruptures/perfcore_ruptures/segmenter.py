@@ -15,9 +15,9 @@ import numpy.typing as npt
 import ruptures
 
 from perfcore import UtilizationCurve
-from perfcore.contracts import Basis, Segmentation, Segmenter
-from perfcore.errors import OptionError
-from perfcore.options import option
+from perfcore.base.errors import OptionError
+from perfcore.plugins.contracts import Basis, Segmentation, Segmenter
+from perfcore.plugins.options import option
 
 __all__ = ["RupturesOptions", "RupturesSegmenter", "resample"]
 

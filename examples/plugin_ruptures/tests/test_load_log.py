@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from perfcore_ruptures.load_log import LoadLogOptions, LoadLogReader
 
-from perfcore.errors import InputError
-from perfcore.source import Source
+from perfcore.base.errors import InputError
+from perfcore.reading.source import Source
 from perfcore.testing import ReaderSuite
 
 GOOD = "# loadlog 1\n# a comment\n1718000000 0.25\n1718000010 3.5\n\n1718000030 0\n"

@@ -7,8 +7,8 @@ import pytest
 from perfcore_ruptures.segmenter import RupturesOptions, RupturesSegmenter, resample
 
 from perfcore import UtilizationCurve
-from perfcore.contracts import Basis
-from perfcore.errors import OptionError
+from perfcore.base.errors import OptionError
+from perfcore.plugins.contracts import Basis
 from perfcore.testing import SegmenterSuite
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfcore.contracts import Function
+from perfcore.plugins.contracts import Function
 
 __all__ = ["Exp", "Log", "Reciprocal"]
 

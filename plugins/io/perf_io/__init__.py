@@ -3,7 +3,7 @@
 from perf_io.results import register_results
 from perf_io.traces import register_traces
 from perfcore import hookimpl
-from perfcore.hookspecs import Register
+from perfcore.plugins.hookspecs import Register
 
 __all__ = ["register_readers"]
 
@@ -13,69 +13,65 @@ def register_readers(register: Register) -> None:
     """Announce the bundled readers."""
     register(
         "csv",
-        "perf_io.csv:CsvReader",
+        "perf_io.tables.csv:CsvReader",
         help="tables of text: curves, traces, time series",
         suffixes=(".csv", ".tsv", ".txt"),
     )
     register(
         "parquet",
-        "perf_io.parquet:ParquetReader",
+        "perf_io.tables.parquet:ParquetReader",
         help="Parquet: curves, traces, time series",
         suffixes=(".parquet", ".pq"),
     )
     register(
         "pj_dump",
-        "perf_io.pj_dump:PjDumpReader",
+        "perf_io.traces.pj_dump:PjDumpReader",
         help="states printed by pj_dump or StarVZ",
         suffixes=(".csv",),
     )
-    register("paje", "perf_io.paje:PajeReader", help="Pajé traces", suffixes=(".trace", ".paje"))
+    register("paje", "perf_io.traces.paje:PajeReader", help="Pajé traces", suffixes=(".trace", ".paje"))
     register(
         "paraver",
-        "perf_io.paraver:ParaverReader",
+        "perf_io.traces.paraver:ParaverReader",
         help="Paraver traces, with their .pcf",
         suffixes=(".prv",),
     )
     register(
         "picl",
-        "perf_io.picl:PiclReader",
+        "perf_io.traces.picl:PiclReader",
         help="PICL traces, new and old format",
         suffixes=(".trf", ".picl"),
     )
-    register("mpstat", "perf_io.mpstat:MpstatReader", help="processors, by mpstat -o JSON", suffixes=(".json",))
+    register(
+        "mpstat", "perf_io.monitors.mpstat:MpstatReader", help="processors, by mpstat -o JSON", suffixes=(".json",)
+    )
     register(
         "sadf",
-        "perf_io.sadf:SadfReader",
+        "perf_io.monitors.sadf:SadfReader",
         help="processors, by sadf -j or sadf -d of sysstat",
         suffixes=(".json", ".txt", ".csv"),
     )
     register(
         "dstat",
-        "perf_io.dstat:DstatReader",
+        "perf_io.monitors.dstat:DstatReader",
         help="dstat, dool and pcp-dstat, --output",
         suffixes=(".csv",),
     )
     register(
         "prometheus",
-        "perf_io.prometheus:PrometheusReader",
+        "perf_io.monitors.prometheus:PrometheusReader",
         help="answers of Prometheus to range queries",
         suffixes=(".json",),
     )
     register(
-        "experiments",
-        "perf_io.experiment_store:ExperimentStoreReader",
-        help="stores of runs, made by perf run",
-        suffixes=(".db", ".sqlite"),
-    )
-    register(
         "extrap",
-        "perf_io.extrap_text:ExtrapTextReader",
+        "perf_io.results.extrap_text:ExtrapTextReader",
         help="text format of Extra-P",
         suffixes=(".extrap", ".txt"),
     )
     register(
         "extrap-lines",
-        "perf_io.extrap_lines:ExtrapLinesReader",
+        "perf_io.results.extrap_lines:ExtrapLinesReader",
         help="JSON Lines of Extra-P",
         suffixes=(".jsonl",),
     )

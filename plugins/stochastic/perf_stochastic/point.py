@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.errors import DataError
+from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
 __all__ = ["Point"]

@@ -6,7 +6,7 @@ import pytest
 from format_samples import GOOGLE_BENCHMARK, HYPERFINE, PYTEST_BENCHMARK
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 
 @pytest.fixture

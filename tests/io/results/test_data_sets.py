@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfcore
-from perfcore import progress
-from perfcore.data_sets import NamePattern, named_files
-from perfcore.errors import DataError, InputError, OptionError
+from perfcore.base import progress
+from perfcore.base.errors import DataError, InputError, OptionError
+from perfcore.reading.many_files import NamePattern, named_files
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from format_samples import EXTRAP_JSON, EXTRAP_JSON_OLDER, TALPAS
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 
 @pytest.fixture

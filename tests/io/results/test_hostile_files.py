@@ -9,8 +9,8 @@ import pytest
 from format_samples import GOOGLE_BENCHMARK, IMB, NPB, OSU, REFRAME_REPORT, SAMPLES, TALPAS
 
 import perfcore
-from perfcore.errors import PerfError
-from perfcore.registry import registry
+from perfcore.base.errors import PerfError
+from perfcore.plugins.registry import registry
 
 DOCUMENTS = (
     *("google-benchmark", "hyperfine", "pytest-benchmark", "reframe", "ramble", "sacct", "ior", "fio"),
@@ -61,7 +61,7 @@ def test_a_small_file_that_decompresses_to_a_large_one(tmp_path, reader):
 @pytest.mark.parametrize("padding", [b"\n", b" ", b"\0"])
 @pytest.mark.parametrize("reader", sorted(SAMPLES))
 def test_what_grows_out_of_all_proportion_is_not_read_to_its_end(tmp_path, monkeypatch, reader, padding):
-    monkeypatch.setattr("perfcore.source._GROWTH_FROM_BYTES", 1 << 16)
+    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 16)
     content = SAMPLES[reader][0][1]
     path = tmp_path / "bomb.gz"
     with gzip.open(path, "wb") as bomb:
@@ -105,7 +105,7 @@ def test_long_lines_take_no_long_time(tmp_path, reader, text):
 
 
 def test_the_formats_tell_a_long_line_of_any_kind_from_their_own(tmp_path):
-    from perfcore.source import Source
+    from perfcore.reading.source import Source
 
     path = tmp_path / "long"
     for piece in (b" ", b"-", b"|", b"#", b'"', b"a|", b"{", b"1|"):

@@ -9,7 +9,7 @@ import pytest
 from format_samples import FIO, IMB, IOR, IOR_CSV, IOR_TEXT, NPB, OSU, OSU_OTHERS
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 
 @pytest.fixture

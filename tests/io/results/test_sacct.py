@@ -6,8 +6,8 @@ import pytest
 from format_samples import SACCT, SACCT_JSON, SACCT_XDMOD
 
 import perfcore
-from perfcore import progress
-from perfcore.errors import InputError
+from perfcore.base import progress
+from perfcore.base.errors import InputError
 
 A_DAY_AND_MORE = 26 * 3600 + 3 * 60 + 4  # 1-02:03:04
 

@@ -6,7 +6,7 @@ import pytest
 from format_samples import JUBE_ALIGNED, JUBE_PRETTY, RAMBLE, REFRAME_PERFLOG, REFRAME_REPORT
 
 import perfcore
-from perfcore.errors import DataError, InputError
+from perfcore.base.errors import DataError, InputError
 
 
 @pytest.fixture

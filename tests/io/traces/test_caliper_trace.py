@@ -4,7 +4,7 @@ import pytest
 from trace_samples import CALIPER_TRACE
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from trace_samples import CHROME, KINETO
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 X = {"ph": "X", "pid": 1, "tid": 1, "name": "run", "cat": "cpu"}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from perf_io.traces import json_array
 from perf_io.traces.json_array import ArrayPieces
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 ANY = msgspec.json.Decoder(list[dict])
 values = st.recursive(

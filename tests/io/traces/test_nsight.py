@@ -6,7 +6,7 @@ import pytest
 from trace_samples import NSIGHT_SCHEMA, nsight
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 
 @pytest.fixture

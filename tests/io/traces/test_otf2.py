@@ -11,7 +11,7 @@ otf2 = pytest.importorskip("otf2")
 import perfcore  # noqa: E402
 from perf_io.traces.otf2_writing import write_files  # noqa: E402
 from perfcore import Trace  # noqa: E402
-from perfcore.errors import InputError, OptionError  # noqa: E402
+from perfcore.base.errors import InputError, OptionError  # noqa: E402
 
 
 @pytest.fixture

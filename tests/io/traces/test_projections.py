@@ -6,7 +6,7 @@ import pytest
 from trace_samples import PROJECTIONS_LOGS, PROJECTIONS_STS
 
 import perfcore
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 
 @pytest.fixture

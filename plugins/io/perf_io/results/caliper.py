@@ -13,13 +13,13 @@ from typing import Any
 from caliperreader import CaliperReader as Library
 from caliperreader.readererror import ReaderError
 
-from perf_io.caliper_records import CaliperRecords
 from perf_io.results.call_paths import ARROW, ProfileOptions, exclusive_of, profile_rows
 from perf_io.results.result_table import Row, number_or_text, one_line, results
-from perfcore.contracts import Reader
-from perfcore.errors import InputError, UnknownNameError
-from perfcore.measurements import Measurements
-from perfcore.source import Source
+from perf_io.shared.caliper_records import CaliperRecords
+from perfcore.base.errors import InputError, UnknownNameError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import Reader
+from perfcore.reading.source import Source
 
 __all__ = ["CaliperProfileReader"]
 

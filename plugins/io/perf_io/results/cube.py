@@ -23,10 +23,10 @@ from pycubexr.utils.custom_tarinfo import TarInfoWithoutCheck
 
 from perf_io.results.call_paths import ARROW, ProfileOptions, profile_rows
 from perf_io.results.result_table import Row, number_or_text, one_line, results
-from perfcore.contracts import Reader
-from perfcore.errors import InputError, UnknownNameError
-from perfcore.measurements import Measurements
-from perfcore.source import Source
+from perfcore.base.errors import InputError, UnknownNameError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import Reader
+from perfcore.reading.source import Source
 
 __all__ = ["CubeReader"]
 

@@ -12,12 +12,12 @@ from typing import TypeVar
 
 import msgspec
 
-from perf_io.extrap_experiment import Observation, as_measurements
-from perf_io.json_document import decode_document
-from perfcore.contracts import NoOptions, Reader
-from perfcore.errors import InputError
-from perfcore.measurements import Measurements
-from perfcore.source import Source
+from perf_io.results.extrap_experiment import Observation, as_measurements
+from perf_io.shared.json_document import decode_document
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.reading.source import Source
 
 __all__ = ["ExtrapJsonReader"]
 

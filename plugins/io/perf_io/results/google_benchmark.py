@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from perf_io.json_document import decode_document
 from perf_io.results.result_table import joined, results
-from perfcore import progress
-from perfcore.contracts import NoOptions, Reader
-from perfcore.errors import InputError
-from perfcore.measurements import Measurements
-from perfcore.source import Source
-from perfcore.units import NANOSECONDS
+from perf_io.shared.json_document import decode_document
+from perfcore.base import progress
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.data.units import NANOSECONDS
+from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.reading.source import Source
 
 __all__ = ["GoogleBenchmarkReader"]
 

@@ -9,13 +9,13 @@ import re
 
 import msgspec
 
-from perf_io.json_document import decode_document
 from perf_io.results.result_table import joined, one_line, results
-from perfcore import progress
-from perfcore.contracts import NoOptions, Reader
-from perfcore.errors import InputError
-from perfcore.measurements import Measurements
-from perfcore.source import Source
+from perf_io.shared.json_document import decode_document
+from perfcore.base import progress
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.reading.source import Source
 
 __all__ = ["HyperfineReader"]
 

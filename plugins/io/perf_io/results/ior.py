@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from perf_io.json_document import decode_document
 from perf_io.results.ior_text import text_results
 from perf_io.results.result_table import Row, number_or_text, results
-from perfcore.contracts import NoOptions, Reader
-from perfcore.errors import InputError
-from perfcore.measurements import Measurements
-from perfcore.source import Source
+from perf_io.shared.json_document import decode_document
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.reading.source import Source
 
 __all__ = ["IorReader"]
 

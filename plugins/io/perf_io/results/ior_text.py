@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from perf_io.numbered_lines import numbered_lines
 from perf_io.results.result_table import Row, number_or_text
-from perfcore.errors import InputError
-from perfcore.source import Source
+from perf_io.shared.numbered_lines import numbered_lines
+from perfcore.base.errors import InputError
+from perfcore.reading.source import Source
 
 __all__ = ["text_results"]
 

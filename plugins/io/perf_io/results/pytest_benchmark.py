@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
-from perf_io.json_document import decode_document
 from perf_io.results.result_table import joined, one_line, results
-from perfcore.contracts import NoOptions, Reader
-from perfcore.measurements import Measurements
-from perfcore.source import Source
+from perf_io.shared.json_document import decode_document
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.reading.source import Source
 
 __all__ = ["PytestBenchmarkReader"]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from perf_io.json_document import decode_document
 from perf_io.results.result_table import Row, joined, number_or_text, one_line, results
-from perfcore import progress
-from perfcore.contracts import NoOptions, Reader
-from perfcore.measurements import Measurements
-from perfcore.source import Source
+from perf_io.shared.json_document import decode_document
+from perfcore.base import progress
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.reading.source import Source
 
 __all__ = ["RambleReader"]
 

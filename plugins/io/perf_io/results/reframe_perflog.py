@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 
-from perf_io.numbered_lines import numbered_lines
 from perf_io.results.reframe_tests import TASKS, name_and_parameters
 from perf_io.results.result_table import Row, joined, number_or_text, results
-from perfcore import progress
-from perfcore.contracts import NoOptions, Reader
-from perfcore.errors import InputError
-from perfcore.measurements import Measurements
-from perfcore.source import Source
+from perf_io.shared.numbered_lines import numbered_lines
+from perfcore.base import progress
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.reading.source import Source
 
 __all__ = ["ReframePerflogReader"]
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from perf_io.json_document import decode_document
 from perf_io.results.reframe_tests import TASKS, name_and_parameters
 from perf_io.results.result_table import Row, joined, results
-from perfcore import progress
-from perfcore.contracts import NoOptions, Reader
-from perfcore.errors import InputError
-from perfcore.measurements import Measurements
-from perfcore.source import Source
+from perf_io.shared.json_document import decode_document
+from perfcore.base import progress
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.reading.source import Source
 
 __all__ = ["ReframeReportReader"]
 

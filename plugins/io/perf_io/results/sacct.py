@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 
-from perf_io.json_document import decode_document
-from perf_io.numbered_lines import numbered_lines
 from perf_io.results.result_table import Row, results
-from perfcore import progress
-from perfcore.contracts import Reader
-from perfcore.errors import InputError
-from perfcore.measurements import Measurements
-from perfcore.options import option
-from perfcore.source import Source
+from perf_io.shared.json_document import decode_document
+from perf_io.shared.numbered_lines import numbered_lines
+from perfcore.base import progress
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import Reader
+from perfcore.plugins.options import option
+from perfcore.reading.source import Source
 
 __all__ = ["SacctOptions", "SacctReader"]
 

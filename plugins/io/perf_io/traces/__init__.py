@@ -1,6 +1,6 @@
 """Readers of the traces that tracing tools write, one file for each format."""
 
-from perfcore.hookspecs import Register
+from perfcore.plugins.hookspecs import Register
 
 __all__ = ["register_traces"]
 

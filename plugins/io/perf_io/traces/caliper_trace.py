@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from caliperreader import CaliperStreamReader  # type: ignore[import-untyped]
 from caliperreader.readererror import ReaderError  # type: ignore[import-untyped]
 
-from perf_io.caliper_records import CaliperRecords
-from perf_io.nested_states import NestedStates
-from perf_io.times import parse_ns
+from perf_io.shared.caliper_records import CaliperRecords
+from perf_io.shared.times import parse_ns
+from perf_io.traces.nested_states import NestedStates
 from perf_io.traces.regions import busy_regions, waiting_option
-from perfcore import progress
-from perfcore.contracts import Reader
-from perfcore.errors import InputError
-from perfcore.source import Source
-from perfcore.trace import Trace
+from perfcore.base import progress
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace
+from perfcore.plugins.contracts import Reader
+from perfcore.reading.source import Source
 
 __all__ = ["CaliperTraceReader"]
 

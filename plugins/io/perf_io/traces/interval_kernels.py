@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.kernels import announce_compilation, kernel
+from perfcore.base.kernels import announce_compilation, kernel
 
 __all__ = ["latest_running", "pair_events"]
 

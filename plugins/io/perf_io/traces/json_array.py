@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 __all__ = ["ArrayPieces"]
 

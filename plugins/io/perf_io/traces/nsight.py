@@ -23,12 +23,12 @@ import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.regions import busy_regions, waiting_option
-from perfcore import progress
-from perfcore.contracts import Reader
-from perfcore.errors import InputError
-from perfcore.options import option
-from perfcore.source import Source
-from perfcore.trace import Trace
+from perfcore.base import progress
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace
+from perfcore.plugins.contracts import Reader
+from perfcore.plugins.options import option
+from perfcore.reading.source import Source
 
 __all__ = ["NsightReader"]
 

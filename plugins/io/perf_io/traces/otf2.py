@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from perf_io.nested_states import NestedStates
 from perf_io.traces import otf2_library
+from perf_io.traces.nested_states import NestedStates
 from perf_io.traces.otf2_writing import NO_STATE, write_archive_file
 from perf_io.traces.regions import busy_regions, waiting_option
 from perf_io.traces.several_files import anchor_file, holds
 from perf_io.traces.used_states import used_states
-from perfcore import progress
-from perfcore.contracts import Reader
-from perfcore.errors import InputError
-from perfcore.source import Source
-from perfcore.trace import Trace
+from perfcore.base import progress
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace
+from perfcore.plugins.contracts import Reader
+from perfcore.reading.source import Source
 
 __all__ = ["Otf2Reader"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import _otf2  # type: ignore[import-untyped]
 import otf2  # type: ignore[import-untyped]
 
-from perfcore.errors import InputError
+from perfcore.base.errors import InputError
 
 __all__ = ["Archive", "Place", "opened"]
 

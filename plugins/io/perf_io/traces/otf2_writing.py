@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import otf2  # type: ignore[import-untyped]
 
-from perfcore.errors import OptionError
-from perfcore.trace import Trace
+from perfcore.base.errors import OptionError
+from perfcore.data.trace import Trace
 
 __all__ = ["NO_STATE", "write_archive_file", "write_files"]
 

@@ -17,15 +17,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from perf_io.nested_states import NestedStates
-from perf_io.times import parse_ns
+from perf_io.shared.times import parse_ns
+from perf_io.traces.nested_states import NestedStates
 from perf_io.traces.several_files import anchor_file, holds, is_tar
 from perf_io.traces.used_states import used_states
-from perfcore import progress
-from perfcore.contracts import Reader
-from perfcore.errors import InputError
-from perfcore.source import Source
-from perfcore.trace import Trace
+from perfcore.base import progress
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace
+from perfcore.plugins.contracts import Reader
+from perfcore.reading.source import Source
 
 __all__ = ["ProjectionsReader"]
 

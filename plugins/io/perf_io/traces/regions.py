@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from perfcore.options import option
+from perfcore.plugins.options import option
 
 __all__ = ["WAITING_REGIONS", "busy_regions", "matches", "waiting_option"]
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
-from perfcore.errors import InputError
-from perfcore.source import Source
+from perfcore.base.errors import InputError
+from perfcore.reading.source import Source
 
 __all__ = ["anchor_file", "holds", "is_tar"]
 

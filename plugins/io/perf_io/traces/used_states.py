@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from perfcore.errors import InputError
-from perfcore.trace import Trace
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace
 
 __all__ = ["used_states"]
 

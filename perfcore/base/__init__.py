@@ -1,0 +1,1 @@
+"""What everything stands on: errors, files, progress, compiled kernels, ranges, names that fit."""

@@ -1,0 +1,55 @@
+"""Compiled kernels: numba's ``njit`` that also works where nothing can be cached, and says when it compiles.
+
+Numba is imported when the first kernel is made, not with this module. So a module of kernels imports it, and is itself
+imported by who is about to call one.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from perfcore.base import progress
+
+__all__ = ["announce_compilation", "kernel"]
+
+# Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity keep
+# their meaning. Kernels touch arrays alone, so that threads may run them side by side.
+_OPTIONS: dict[str, Any] = {
+    "fastmath": {"reassoc", "contract", "nsz"},
+    "error_model": "numpy",
+    "nogil": True,
+}
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile on first use; keep the machine code on disk where a cache folder can be written.
+
+    Numba decides about the folder (beside the source, else below the user's cache folder, or ``NUMBA_CACHE_DIR``) when
+    the function is decorated and raises `RuntimeError` where it finds none; then each process compiles for itself.
+    """
+    import numba
+
+    try:
+        return numba.njit(cache=True, **_OPTIONS)(function)
+    except RuntimeError:
+        return numba.njit(**_OPTIONS)(function)
+
+
+@functools.cache
+def announce_compilation(*kernels: Any) -> None:
+    """Tell the user, once in a process, if any of the kernels that are about to be called must be compiled first."""
+    if not all(_is_cached(compiled) for compiled in kernels):
+        progress.note("compiling the kernels, once for this machine (some seconds)")
+
+
+def _is_cached(compiled: Any) -> bool:
+    if compiled.signatures:
+        return True
+    folder = compiled.stats.cache_path
+    if folder is None:
+        return False
+    name = f"{compiled.py_func.__module__.rpartition('.')[2]}.{compiled.py_func.__qualname__}-*.nbi"
+    return any(Path(folder).glob(name))

@@ -1,0 +1,1 @@
+"""The nouns: utilization curves, traces, series, measurements, and their units."""

@@ -1,0 +1,300 @@
+"""The processor-utilization curve: how many processors compute at each time."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError
+from perfcore.data.units import nanoseconds_per
+
+__all__ = ["UtilizationCurve"]
+
+_CHUNK = 1 << 20  # steps checked at a time: bounded temporaries at 10^8 steps
+_FINGERPRINT_SAMPLES = 1 << 16
+
+Floats = npt.NDArray[np.float64]
+
+
+class UtilizationCurve:
+    """A nonnegative step function of time.
+
+    Parameters
+    ----------
+    edges : (n_steps + 1,) float or int
+        Times at which the height changes, increasing, in ``time_unit``. Whole numbers are kept as int64, so that
+        nanoseconds since 1970 lose nothing. Steps of zero width are dropped.
+    heights : (n_steps,) float, >= 0
+        Number of computing processors (or any utilization) between ``edges[j]`` and ``edges[j + 1]``.
+    time_unit : {"us", "ns", "ms", "s"}
+        Unit of ``edges``.
+    n_locations : int, optional
+        How many processors there are, if known.
+    source : str, optional
+        Where the data came from, for messages.
+    notes : sequence of str, optional
+        What its reader has to say about it, for ``perf info``.
+
+    Raises
+    ------
+    DataError
+        Wrong lengths, values that are not finite, negative heights or decreasing edges; the message names the
+        first place.
+
+    Examples
+    --------
+    >>> curve = UtilizationCurve([0, 2, 3], [1, 4], time_unit="us")
+    >>> curve.n_steps, curve.mean
+    (2, 2.0)
+    """
+
+    def __init__(
+        self,
+        edges: npt.ArrayLike,
+        heights: npt.ArrayLike,
+        time_unit: str = "us",
+        *,
+        n_locations: int | None = None,
+        source: str = "curve",
+        notes: Sequence[str] = (),
+    ) -> None:
+        nanoseconds_per(time_unit)
+        self.notes = tuple(notes)
+        self.time_unit = time_unit
+        self.n_locations = n_locations
+        self.source = source
+        times = _numbers(edges, "edges")
+        values = _numbers(heights, "heights").astype(np.float64, copy=False)
+        if times.ndim != 1 or values.ndim != 1 or len(times) != len(values) + 1:
+            raise DataError(
+                f"{source}: {times.size} edges and {values.size} heights; "
+                "a curve has one edge more than heights, both one-dimensional"
+            )
+        if len(values) == 0:
+            raise DataError(f"{source}: the curve has no steps")
+        zero_width = _check(times, values, source)
+        if zero_width:
+            keep = np.empty(len(values), dtype=bool)
+            np.not_equal(times[1:], times[:-1], out=keep)
+            if not keep.any():
+                raise DataError(f"{source}: the curve has no duration, all its edges are {times[0]!s}")
+            values = values[keep]
+            times = np.append(times[:-1][keep], times[-1])
+        self.edges: npt.NDArray[Any] = _frozen(times)
+        self.heights: Floats = _frozen(values)
+
+    def __repr__(self) -> str:
+        return (
+            f"UtilizationCurve({self.n_steps} steps, {self.start!s} to {self.end!s} {self.time_unit}, "
+            f"mean {self.mean:.6g})"
+        )
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps."""
+        return len(self.heights)
+
+    @property
+    def start(self) -> float:
+        """First edge."""
+        return self.edges[0].item()  # type: ignore[no-any-return]
+
+    @property
+    def end(self) -> float:
+        """Last edge."""
+        return self.edges[-1].item()  # type: ignore[no-any-return]
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last edge."""
+        return float(self.edges[-1] - self.edges[0])
+
+    @functools.cached_property
+    def integral(self) -> float:
+        """Area under the curve: processors times ``time_unit``."""
+        return float(sum(np.dot(np.diff(edges), heights) for edges, heights in self._chunks()))
+
+    @property
+    def mean(self) -> float:
+        """Time average of the height."""
+        return self.integral / self.duration
+
+    @property
+    def relative_edges(self) -> Floats:
+        """Edges as float64 counted from the first one; no copy where they already are."""
+        if self.edges.dtype == np.float64 and self.edges[0] == 0.0:
+            return self.edges
+        relative: Floats = np.subtract(self.edges, self.edges[0]).astype(np.float64, copy=False)
+        return relative
+
+    def _chunks(self) -> Iterator[tuple[npt.NDArray[Any], Floats]]:
+        for first in range(0, self.n_steps, _CHUNK):
+            last = min(first + _CHUNK, self.n_steps)
+            yield self.edges[first : last + 1], self.heights[first:last]
+
+    def value_at(self, times: npt.ArrayLike) -> Floats:
+        """Heights at given times; NaN outside of the curve.
+
+        Parameters
+        ----------
+        times : (n,) float
+            In ``time_unit``. At an edge the step to its right counts; at the last edge the last step.
+        """
+        at = np.asarray(times)
+        index = np.clip(np.searchsorted(self.edges, at, side="right") - 1, 0, self.n_steps - 1)
+        inside = (at >= self.edges[0]) & (at <= self.edges[-1])
+        return np.where(inside, self.heights[index], np.nan)
+
+    def merged(self) -> UtilizationCurve:
+        """The same function with neighbouring steps of equal height joined; itself when there are none."""
+        keep = np.empty(self.n_steps, dtype=bool)
+        keep[0] = True
+        np.not_equal(self.heights[1:], self.heights[:-1], out=keep[1:])
+        if keep.all():
+            return self
+        return UtilizationCurve(
+            np.append(self.edges[:-1][keep], self.edges[-1]),
+            self.heights[keep],
+            self.time_unit,
+            n_locations=self.n_locations,
+            source=self.source,
+            notes=self.notes,
+        )
+
+    def envelope(self, n_bins: int) -> tuple[Floats, Floats, Floats]:
+        """Lowest and highest value in each of at most ``n_bins`` runs of steps: an honest picture of a long curve.
+
+        Parameters
+        ----------
+        n_bins : int
+            At most this many runs, each of nearly the same duration.
+
+        Returns
+        -------
+        edges : (n + 1,) float
+            Times in ``time_unit``.
+        low, high : (n,) float
+            Extreme heights within each run; no step is left out.
+        """
+        if self.n_steps <= n_bins:
+            return self.edges.astype(np.float64), self.heights.copy(), self.heights.copy()
+        cuts = np.linspace(self.start, self.end, n_bins + 1)[:-1]
+        first = np.unique(np.clip(np.searchsorted(self.edges, cuts, side="right") - 1, 0, self.n_steps - 1))
+        low = np.minimum.reduceat(self.heights, first)
+        high = np.maximum.reduceat(self.heights, first)
+        return np.append(self.edges[first], self.edges[-1]).astype(np.float64), low, high
+
+    def averaged(self, n_bins: int) -> tuple[Floats, Floats]:
+        """Time averages in ``n_bins`` bins of equal duration.
+
+        Returns
+        -------
+        edges : (n_bins + 1,) float
+            Times in ``time_unit``.
+        means : (n_bins,) float
+            Mean height in each bin.
+
+        Examples
+        --------
+        >>> UtilizationCurve([0, 1, 4], [4, 0]).averaged(2)[1]
+        array([2., 0.])
+        """
+        area = np.empty(self.n_steps + 1)
+        area[0] = 0.0
+        np.cumsum(np.diff(self.edges) * self.heights, out=area[1:])
+        relative = self.relative_edges
+        cuts = np.linspace(0.0, relative[-1], n_bins + 1)
+        means = np.diff(np.interp(cuts, relative, area)) / np.diff(cuts)
+        return float(self.start) + cuts, means
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Identity of the data for model files.
+
+        A hash of the length, the area and up to 65,536 evenly spread steps, so that it costs little at 10^8 steps.
+        """
+        stride = max(1, self.n_steps // _FINGERPRINT_SAMPLES)
+        digest = hashlib.sha256(f"{self.n_steps} {self.integral!r} {self.time_unit}".encode())
+        digest.update(np.ascontiguousarray(self.edges[::stride]).tobytes())
+        digest.update(np.ascontiguousarray(self.heights[::stride]).tobytes())
+        return f"sha256:{digest.hexdigest()[:32]}"
+
+    @classmethod
+    def from_samples(
+        cls,
+        times: npt.ArrayLike,
+        values: npt.ArrayLike,
+        time_unit: str = "us",
+        *,
+        end: float | None = None,
+        **facts: Any,
+    ) -> Self:
+        """A curve from samples, each valid until the next one.
+
+        Parameters
+        ----------
+        times, values : (n,) float
+            Sampling times, increasing, and values.
+        end : float, optional
+            Until when the last sample is valid; by default it lasts as long as the median sample.
+        """
+        at = _numbers(times, "times")
+        if end is None:
+            if len(at) < 2:
+                raise DataError(f"{facts.get('source', 'curve')}: one sample has no duration; give the end")
+            width = np.median(np.diff(at))
+            end = at[-1] + (width.astype(at.dtype) if at.dtype.kind == "i" else width)
+        return cls(np.append(at, end), values, time_unit, **facts)
+
+
+def _numbers(given: npt.ArrayLike, what: str) -> npt.NDArray[Any]:
+    """Int64 where all are whole numbers of an integer type, else float64."""
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind in "iub":
+            return array.astype(np.int64, copy=False)
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what}: numbers are expected: {error}") from None
+
+
+def _check(edges: npt.NDArray[Any], heights: Floats, source: str) -> bool:
+    """Refuse what is not a curve; say whether there are steps of zero width."""
+    zero_width = False
+    for first in range(0, len(heights), _CHUNK):
+        part = heights[first : first + _CHUNK]
+        # NaN fails every comparison, so one test finds NaN, negative and infinite heights.
+        good = (part >= 0.0) & (part < np.inf)
+        if not good.all():
+            at = first + int(np.argmin(good))
+            raise DataError(
+                f"{source}: height {heights[at]} of step {at} (from time {edges[at]!s}); "
+                "heights must be finite and not negative"
+            )
+        with np.errstate(invalid="ignore"):  # infinity minus infinity is reported below
+            widths = np.diff(edges[first : first + _CHUNK + 1])
+        good = widths > 0
+        if not good.all():
+            increasing = (widths >= 0) & (widths < np.inf)
+            if not increasing.all():
+                at = first + int(np.argmin(increasing))
+                raise DataError(
+                    f"{source}: time {edges[at + 1]!s} follows {edges[at]!s} at edge {at + 1}; "
+                    "times must be finite and increase"
+                )
+            zero_width = True
+    for at in (0, len(edges) - 1):  # what lies between has passed, since it increases
+        if not np.isfinite(edges[at]):
+            raise DataError(f"{source}: time {edges[at]!s} at edge {at}; times must be finite and increase")
+    return zero_width
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

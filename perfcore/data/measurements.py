@@ -1,0 +1,314 @@
+"""Measurements: a tidy table, one row for each run, and what its columns mean."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perfcore.data.roles import (
+    MeasurementRoles,
+    guess_roles,
+    missing_roles,
+    named_columns,
+    named_parameters,
+    same_unit,
+    unit_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfcore.data.observations import Observations
+
+__all__ = ["Measurements"]
+
+Names = str | Iterable[str] | None
+
+_LOOKED_AT = 1000  # values of a column of texts, at even distances, that tell whether it is meant to hold numbers
+
+
+class Measurements:
+    """A tidy table: one row for each measurement.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The rows, with all columns; those without a role are kept, for `where` and for tables of operation counts.
+    parameters : str, sequence or mapping of str, optional
+        Columns that were varied (processors, problem size, ...): ``"procs"``, ``["procs", "size"]``, or with the
+        symbols that formulas use ``{"p": "procs"}``. Guessed from usual names when left out.
+    value : str, optional
+        Column that was measured; guessed when left out.
+    code, system : str or sequence of str, optional
+        Columns whose values, joined, name the code and the system; guessed when left out. ``()`` for none.
+    category : str or sequence of str, optional
+        Columns whose values, joined, name what a part of the time was spent in, such as an overhead or a call path;
+        guessed when left out. ``()`` for none.
+    unit : str, optional
+        Unit of the value; by default the ending of its name, or the column ``unit``.
+    source : str
+        Where it came from, for messages.
+    lines : (n_rows,) sequence of int, optional
+        Line of each row in the source.
+
+    Raises
+    ------
+    UnknownNameError
+        A named column does not exist.
+    DataError
+        The table has no rows, or its column names are not texts that differ.
+    OptionError
+        One column was given two roles, or a unit contradicts the name of the column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"code": ["lu", "lu", "cg"], "procs": [1, 2, 4], "time_s": [8.0, 4.1, 2.2]})
+    >>> Measurements(runs)
+    Measurements(3 rows, time_s [s] over p=procs, code by code)
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        parameters: Names | Mapping[str, str] = None,
+        value: str | None = None,
+        *,
+        code: Names = None,
+        system: Names = None,
+        category: Names = None,
+        unit: str | None = None,
+        source: str = "measurements",
+        lines: Sequence[int] | None = None,
+    ) -> None:
+        if not len(table):
+            raise DataError(f"{source}: the table has no rows")
+        columns = list(table.columns)
+        if not all(isinstance(name, str) for name in columns) or len(set(columns)) < len(columns):
+            raise DataError(f"{source}: the names of the columns must be texts that differ, not {columns!r}"[:300])
+        self.table = table.reset_index(drop=True)
+        self.source = source
+        self._lines = lines
+        self._rows: Sequence[int] = range(len(table))  # of the table that it was made of
+        given = {
+            **{"parameters": parameters, "value": value, "unit": unit},
+            **{"code": code, "system": system, "category": category},
+        }
+        self._given: dict[str, Any] = {role: columns for role, columns in given.items() if columns is not None}
+        numeric = {name for name in columns if _holds_numbers(self.table[name])}
+        guessed = guess_roles(columns, numeric)
+        chosen = MeasurementRoles(
+            parameters=guessed.parameters if parameters is None else named_parameters(parameters, columns),
+            value=guessed.value if value is None else named_columns([value], columns)[0],
+            code=guessed.code if code is None else named_columns(code, columns),
+            system=guessed.system if system is None else named_columns(system, columns),
+            category=guessed.category if category is None else named_columns(category, columns),
+        )
+        told = {
+            "parameter": () if parameters is None else tuple(chosen.parameters.values()),
+            "value": () if value is None else (chosen.value,),
+            "code": () if code is None else chosen.code,
+            "system": () if system is None else chosen.system,
+            "category": () if category is None else chosen.category,
+        }
+        self.roles = _without_conflicts(chosen, told)
+        self._read_unit()
+
+    def __repr__(self) -> str:
+        roles = self.roles
+        unit = f" [{roles.unit}]" if roles.unit else ""
+        over = ", ".join(column if s == column else f"{s}={column}" for s, column in roles.parameters.items())
+        named = "".join(
+            f", {what} by {' '.join(columns)}"
+            for what, columns in (("code", roles.code), ("system", roles.system), ("category", roles.category))
+            if columns
+        )
+        return (
+            f"Measurements({len(self.table)} rows, {roles.value or 'no value'}{unit} over {over or 'nothing'}{named})"
+        )
+
+    def with_roles(
+        self,
+        parameters: Names | Mapping[str, str] = None,
+        value: str | None = None,
+        *,
+        code: Names = None,
+        system: Names = None,
+        category: Names = None,
+        unit: str | None = None,
+    ) -> Measurements:
+        """The same rows; roles that are not given stay as they are."""
+        told = {
+            **{"parameters": parameters, "value": value, "unit": unit},
+            **{"code": code, "system": system, "category": category},
+        }
+        given = {role: columns for role, columns in told.items() if columns is not None}
+        kept = {role: columns for role, columns in self._given.items() if role != "unit" or "value" not in given}
+        made = Measurements(self.table, **{**kept, **given}, source=self.source, lines=self._lines)
+        made._rows = self._rows
+        return made
+
+    def where(self, conditions: str | Iterable[str]) -> Measurements:
+        """The rows that meet all conditions, such as ``"class=D,nodes>4,benchmark=ssd|resnet"``.
+
+        Raises
+        ------
+        OptionError
+            A text that is no condition, a column that does not exist, or no row is left.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> runs = pd.DataFrame({"p": [1, 2, 4], "time_s": [8.0, 4.1, 2.2]})
+        >>> len(Measurements(runs).where("p>1").table)
+        2
+        """
+        from perfcore.data.selection import parse_conditions, rows_that_meet
+
+        try:
+            kept = rows_that_meet(self.table, parse_conditions(conditions))
+        except (ValueError, PerfError) as error:
+            raise OptionError(f"where: {error}") from None
+        if not kept.any():
+            shown = conditions if isinstance(conditions, str) else ",".join(conditions)
+            raise OptionError(f"{self.source}: no row meets {shown!r}")
+        # The roles stay: what was guessed from the whole table must not change with the rows that are left.
+        chosen = copy.copy(self)
+        rows = [int(row) for row in kept.nonzero()[0]]
+        chosen.table = self.table[kept].reset_index(drop=True)
+        chosen._rows = [self._rows[row] for row in rows]
+        chosen._lines = None if self._lines is None else [self._lines[row] for row in rows]
+        chosen._read_unit()
+        return chosen
+
+    @property
+    def told(self) -> Mapping[str, Any]:
+        """Roles that were given and not guessed, as they were given."""
+        return dict(self._given)
+
+    def line(self, row: int) -> int | None:
+        """Line of a row in the source, if it has lines."""
+        return None if self._lines is None else self._lines[row]
+
+    def row(self, row: int) -> int:
+        """Number of a row, from 0, in the table that this was made of, before `where`."""
+        return self._rows[row]
+
+    def refuse(self, row: int, problem: str) -> NoReturn:
+        """Raise the error about one row."""
+        line = self.line(row)
+        if line is None:
+            raise DataError(f"{self.source}: row {self.row(row)}: {problem}")
+        raise InputError(self.source, problem, line=line)
+
+    def observations(self, aggregate: str = "median", duplicates: str = "refuse") -> Observations:
+        """The runs of one code on one system at one point as one value with its spread; see `Observations`.
+
+        Parameters
+        ----------
+        aggregate : {"median", "mean", "minimum"}
+            What stands for repeated runs.
+        duplicates : {"refuse", "keep", "drop"}
+            What to do with rows that agree in every column: a run that was copied, or repetitions that were rounded.
+
+        Raises
+        ------
+        OptionError
+            The parameter or the value is not known.
+        InputError, DataError
+            A value or parameter that is no positive number, duplicates; with the line.
+        """
+        from perfcore.data.observations import observe
+
+        self.require_roles()
+        return observe(self, aggregate, duplicates)
+
+    def require_roles(self) -> None:
+        """Refuse measurements of which it is not known what was varied, what was measured, or in which unit.
+
+        Raises
+        ------
+        OptionError
+            A role is missing.
+        DataError
+            The values are in several units.
+        """
+        if self._several_units is not None:
+            raise DataError(self._several_units)
+        missing = missing_roles(self.roles, list(self.table.columns))
+        if missing is not None:
+            raise OptionError(f"{self.source}: {missing}")
+
+    def _read_unit(self) -> None:
+        """Unit of the value: told, or said by the column's name, or by a column of units.
+
+        Several units in one column are an error only when the values are used: a selection may leave one of them.
+
+        Raises
+        ------
+        OptionError
+            What was told contradicts what the table says, or two places of the table contradict each other.
+        """
+        value = self.roles.value
+        said: dict[str, str] = {}
+        self._several_units: str | None = None
+        if (given := self._given.get("unit")) is not None:
+            said["the option unit"] = same_unit(given)
+        if value is not None and (by_name := unit_of(value)) is not None:
+            said[f"the name of column {value!r}"] = by_name
+        column = next((c for c in self.table.columns if c.strip().lower() in ("unit", "units")), None)
+        if value is not None and column is not None:
+            units = list(dict.fromkeys(same_unit(str(unit)) for unit in self.table[column].dropna()))
+            if len(units) > 1:
+                self._several_units = (
+                    f"{self.source}: column {column!r} has several units ({', '.join(units[:5])}); convert the values "
+                    f"to one, or choose with --where {column}={units[0]}"
+                )
+            elif units:
+                said[f"column {column!r}"] = units[0]
+        if len(set(said.values())) > 1:
+            one, unit = next(iter(said.items()))
+            other, another = next(item for item in said.items() if item[1] != unit)
+            raise OptionError(f"{self.source}: {one} says {unit!r} and {other} says {another!r}; correct one of them")
+        self.roles = replace(self.roles, unit=next(iter(said.values()), None))
+
+
+def _holds_numbers(column: pd.Series) -> bool:
+    """Whether most values are numbers: a text among them is then refused with its line, not taken for a name."""
+    import pandas as pd
+
+    if column.dtype.kind in "iuf":
+        return True
+    if column.dtype.kind not in "OUT" and str(column.dtype) not in ("str", "string"):
+        return False
+    given = column.dropna()
+    given = given.iloc[:: max(1, len(given) // _LOOKED_AT)]
+    return bool(2 * pd.to_numeric(given, errors="coerce").notna().sum() > len(given))
+
+
+def _without_conflicts(roles: MeasurementRoles, told: Mapping[str, Iterable[str | None]]) -> MeasurementRoles:
+    """Guesses give way to what was told; a column that was told two roles is refused.
+
+    Raises
+    ------
+    OptionError
+    """
+    owners: dict[str, str] = {}
+    for role, columns in told.items():
+        for column in columns:
+            if column is not None and owners.setdefault(column, role) != role:
+                raise OptionError(f"column {column!r} is given as {owners[column]} and as {role}")
+
+    def free(role: str, column: str | None) -> bool:
+        return column is not None and owners.get(column, role) == role
+
+    return MeasurementRoles(
+        parameters={s: c for s, c in roles.parameters.items() if free("parameter", c)},
+        value=roles.value if free("value", roles.value) else None,
+        code=tuple(c for c in roles.code if free("code", c)),
+        system=tuple(c for c in roles.system if free("system", c)),
+        category=tuple(c for c in roles.category if free("category", c)),
+    )

@@ -1,0 +1,389 @@
+"""Observations: measurements by code, system and point, repeated runs as one value with its spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError, UnknownNameError, listing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfcore.data.measurements import Measurements
+
+__all__ = [
+    "AGGREGATES",
+    "DUPLICATES",
+    "Observations",
+    "labels_of",
+    "numbers_of",
+    "observe",
+    "paths_of",
+    "without_duplicates",
+]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+AGGREGATES = ("median", "mean", "minimum")
+DUPLICATES = ("refuse", "keep", "drop")
+_ALL = "all"  # the one code, or system, of a table that names none
+
+
+@dataclass(frozen=True)
+class Observations:
+    """What a model of codes on systems is fitted to: one row for each code, system and point.
+
+    Parameters
+    ----------
+    points : mapping of str to (n,) float
+        Parameters by their symbol in formulas, positive.
+    columns : mapping of str to str
+        Symbol to the column's name in the source.
+    value : (n,) float
+        Measured, positive, in ``unit``; of repeated runs the aggregate.
+    code, system : (n,) int
+        Index into ``codes`` and ``systems``.
+    codes, systems : tuple of str
+    repetitions : (n,) int
+        How many runs the value stands for.
+    spread : (n,) float
+        Standard deviation of the runs, in ``unit``; NaN for a single run.
+    row : (n,) int
+        First row of the table that it came from.
+    value_name : str
+    unit : str or None
+    aggregate : str
+        What stands for repeated runs.
+    source : str
+    notes : tuple of str
+        What a user should know about the rows: missing values, what was taken as a repetition.
+    """
+
+    points: Mapping[str, Floats]
+    columns: Mapping[str, str]
+    value: Floats
+    code: Ints
+    system: Ints
+    codes: tuple[str, ...]
+    systems: tuple[str, ...]
+    repetitions: Ints
+    spread: Floats
+    row: Ints
+    value_name: str
+    unit: str | None
+    aggregate: str
+    source: str
+    notes: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @property
+    def cell(self) -> Ints:
+        """Code-system pair of each observation (n,), ``code * n_systems + system``."""
+        return self.code * len(self.systems) + self.system
+
+    def cell_name(self, cell: int) -> str:
+        """A pair as a person reads it."""
+        code, system = divmod(int(cell), len(self.systems))
+        names = [
+            name
+            for name, names in ((self.codes[code], self.codes), (self.systems[system], self.systems))
+            if names != (_ALL,)
+        ]
+        return " on ".join(names) or _ALL
+
+    def describe(self, at: int) -> str:
+        """One observation as a person reads it: ``SP on Cray T3D, p=16``."""
+        place = ", ".join(f"{symbol}={values[at]:.6g}" for symbol, values in self.points.items())
+        name = self.cell_name(int(self.cell[at]))
+        return place if name == _ALL else f"{name}, {place}"
+
+    def missing_cells(self) -> list[str]:
+        """Pairs of a code and a system that were never measured together."""
+        met = np.zeros(len(self.codes) * len(self.systems), dtype=np.bool_)
+        met[self.cell] = True
+        return [self.cell_name(int(cell)) for cell in np.flatnonzero(~met)]
+
+    def select(self, kept: npt.NDArray[np.bool_]) -> Observations:
+        """Those observations, with the codes and systems that are left."""
+        codes, code = np.unique(self.code[kept], return_inverse=True)
+        systems, system = np.unique(self.system[kept], return_inverse=True)
+        return Observations(
+            points={symbol: values[kept] for symbol, values in self.points.items()},
+            columns=self.columns,
+            value=self.value[kept],
+            code=code,
+            system=system,
+            codes=tuple(self.codes[number] for number in codes),
+            systems=tuple(self.systems[number] for number in systems),
+            repetitions=self.repetitions[kept],
+            spread=self.spread[kept],
+            row=self.row[kept],
+            value_name=self.value_name,
+            unit=self.unit,
+            aggregate=self.aggregate,
+            source=self.source,
+            notes=self.notes,
+        )
+
+    def fingerprint(self) -> str:
+        """Digest of points, codes, systems and values, whatever the order of the rows: the same data have the same."""
+        import hashlib
+
+        digest = hashlib.sha256(repr((sorted(self.codes), sorted(self.systems), list(self.points), self.unit)).encode())
+        code, system = (np.argsort(np.argsort(names, kind="stable"))[index] for names, index in self._named)
+        order = np.lexsort((*self.points.values(), system, code))
+        for array in (*self.points.values(), self.value, code, system, self.repetitions, self.spread):
+            digest.update(np.ascontiguousarray(array[order]).tobytes())
+        return f"sha256:{digest.hexdigest()}"
+
+    @property
+    def _named(self) -> tuple[tuple[tuple[str, ...], Ints], tuple[tuple[str, ...], Ints]]:
+        return (self.codes, self.code), (self.systems, self.system)
+
+
+def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations:
+    """Check measurements and join repeated runs; see `Measurements.observations`."""
+    import pandas as pd
+
+    for given, known, what in ((aggregate, AGGREGATES, "aggregate"), (duplicates, DUPLICATES, "duplicates")):
+        if given not in known:
+            raise UnknownNameError(what, given, known)
+    roles, table, notes = data.roles, data.table, []
+    assert roles.value is not None
+    value = numbers_of(data, roles.value, optional=True)
+    empty = np.isnan(value)
+    if empty.all():
+        raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
+    if empty.any():
+        notes.append(f"left out, without {roles.value}: {_rows(data, empty)}")
+    kept = ~empty
+    points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
+    kept &= without_duplicates(data, kept, duplicates, notes)
+    codes, code = labels_of(data, "code", kept)
+    systems, system = labels_of(data, "system", kept)
+    keys = pd.DataFrame({"code": code, "system": system, **{f"={s}": v[kept] for s, v in points.items()}})
+    groups = keys.groupby(list(keys.columns), sort=True)
+    group = np.asarray(groups.ngroup(), dtype=np.int64)
+    runs = pd.Series(value[kept]).groupby(group)
+    joined = runs.agg("min" if aggregate == "minimum" else aggregate)
+    row = pd.Series(np.flatnonzero(kept)).groupby(group).min().to_numpy()
+    repetitions = np.asarray(runs.size(), dtype=np.int64)
+    _refuse_mixed_categories(data, kept, group)
+    if (repetitions > 1).any():
+        notes.append(_repetition_note(table[kept], roles_columns(data), group, repetitions, aggregate))
+    return Observations(
+        points={symbol: values[row] for symbol, values in points.items()},
+        columns=dict(roles.parameters),
+        value=joined.to_numpy(dtype=np.float64),
+        code=keys["code"].groupby(group).first().to_numpy(),
+        system=keys["system"].groupby(group).first().to_numpy(),
+        codes=codes,
+        systems=systems,
+        repetitions=repetitions,
+        spread=np.asarray(runs.std(ddof=1), dtype=np.float64),
+        row=row,
+        value_name=roles.value,
+        unit=roles.unit,
+        aggregate=aggregate,
+        source=data.source,
+        notes=tuple(notes),
+    )
+
+
+def roles_columns(data: Measurements) -> set[str]:
+    """Columns that have a role."""
+    roles = data.roles
+    return {*roles.parameters.values(), str(roles.value), *roles.code, *roles.system, *roles.category}
+
+
+def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], group: Ints) -> None:
+    """Refuse to take the categories of a run for repeated runs.
+
+    Raises
+    ------
+    DataError
+    """
+    import pandas as pd
+
+    column = ",".join(data.roles.category)
+    if not column:
+        return
+    names, category = labels_of(data, "category", kept)
+    if (pd.Series(category).groupby(group).nunique() > 1).any():
+        raise DataError(
+            f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); model all of them with "
+            f"--fitter lca or modgen, or choose one, such as --where '{column.partition(',')[0]}={names[0]}'"
+        )
+
+
+def labels_of(data: Measurements, what: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
+    """Names of the codes or systems, in order of appearance, and the index of each kept row.
+
+    Raises
+    ------
+    InputError, DataError
+        A name is empty.
+    """
+    import pandas as pd
+
+    columns: tuple[str, ...] = getattr(data.roles, what)
+    rows = np.flatnonzero(kept)
+    if not columns:
+        return (_ALL,), np.zeros(len(rows), dtype=np.int64)
+    parts: list[tuple[Ints, list[str]]] = []
+    for column in columns:
+        # Names are made of the few different values, not of every row.
+        number, values = pd.factorize(data.table[column])
+        names = _texts(values)
+        absent = np.array([number < 0, *(number == k for k, name in enumerate(names) if not name)]).any(axis=0) & kept
+        if absent.any():
+            data.refuse(int(np.argmax(absent)), f"{column} is empty; each row needs the name of its {what}; fill it in")
+        parts.append((number[rows], names))
+    together, different = pd.factorize(pd.MultiIndex.from_arrays([number for number, _ in parts]))
+    # Values that differ may read the same, such as 16 and 16.0: their rows belong together.
+    texts = [tuple(names[k] for k, (_, names) in zip(at, parts, strict=True)) for at in different]
+    order = {text: position for position, text in enumerate(dict.fromkeys(texts))}
+    labels = [" ".join(text) for text in order]
+    if len(set(labels)) < len(labels):  # ("gcc", "12 lu") is not ("gcc 12", "lu")
+        labels = [" | ".join(text) for text in order]
+    return tuple(labels), np.array([order[text] for text in texts], dtype=np.int64)[together]
+
+
+def paths_of(data: Measurements, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
+    """Names of what has a law of its own, and the index of each kept row: code, system and category together.
+
+    Roles with one name for all rows are left out of the names, unless all of them have.
+
+    Raises
+    ------
+    InputError, DataError
+        A name is empty.
+    """
+    import pandas as pd
+
+    parts = [what for what in ("code", "system", "category") if getattr(data.roles, what)]
+    if not parts:
+        return (data.roles.value or "value",), np.zeros(int(kept.sum()), dtype=np.int64)
+    labels = [labels_of(data, what, kept) for what in parts]
+    if len(labels) == 1:
+        return labels[0]
+    together, different = pd.factorize(pd.MultiIndex.from_arrays([number for _, number in labels]))
+    several = [k for k, (names, _) in enumerate(labels) if len(names) > 1] or [0]
+    made = tuple(" ".join(labels[k][0][numbers[k]] for k in several) for numbers in different)
+    return made, np.asarray(together, dtype=np.int64)
+
+
+def _texts(values: Any) -> list[str]:
+    """Values as names: a number without a needless ``.0``, and with all of its digits."""
+    found = []
+    for value in values:
+        if isinstance(value, (float, np.floating)):
+            found.append(repr(float(value)).removesuffix(".0"))
+        else:
+            found.append(" ".join(str(value).split()))
+    return found
+
+
+def numbers_of(
+    data: Measurements, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False
+) -> Floats:
+    """A column as positive numbers, or also 0; NaN where it is empty and that is allowed.
+
+    Raises
+    ------
+    InputError, DataError
+        Text, an empty cell, or a number that is not positive (or 0) and finite, with its line.
+    """
+    import pandas as pd
+
+    column = data.table[name]
+    if column.dtype.kind in "mMc":  # dates, durations and complex numbers turn into numbers that nobody meant
+        data.refuse(0, f"{name} is {str(column.iloc[0])[:40]!r}; a number is expected")
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    unread = np.isnan(numbers)
+    texts = column[unread].astype(str).str.strip()
+    empty = unread.copy()
+    empty[unread] = column[unread].isna() | (texts == "")
+    considered = np.ones(len(column), dtype=np.bool_) if kept is None else kept
+    wrong = considered & unread & ~(empty if optional else np.zeros_like(empty))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        met = "is empty" if empty[row] else f"is {texts.loc[row][:40]!r}"
+        cure = f"; mend it, or leave such rows out with --where '{name}>0'" if empty[row] else ""
+        data.refuse(row, f"{name} {met}; a number is expected{cure}")
+    with np.errstate(invalid="ignore"):
+        wrong = considered & ~empty & ~(((numbers > 0.0) | (zero & (numbers == 0.0))) & (numbers < np.inf))
+    if wrong.any():
+        row, count = int(np.argmax(wrong)), int(wrong.sum())
+        more = f" (and in {count - 1} more row{'s' if count > 2 else ''})" if count > 1 else ""
+        least = f"{name}>=0" if zero else f"{name}>0"
+        condition = f"{name}<{np.finfo(np.float64).max:.0e}" if numbers[row] > 0.0 else least
+        wanted = "a positive number or 0" if zero else "a positive number"
+        data.refuse(
+            row,
+            f"{name} is {numbers[row]:g}{more}; {wanted} is expected; mend it, or leave such rows out with "
+            f"--where '{condition}'",
+        )
+    return numbers
+
+
+def without_duplicates(
+    data: Measurements, kept: npt.NDArray[np.bool_], duplicates: str, notes: list[str]
+) -> npt.NDArray[np.bool_]:
+    """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition.
+
+    Raises
+    ------
+    InputError, DataError
+        There are such rows, and `duplicates` is ``refuse``.
+    """
+    # As texts, so that cells of any kind can be compared.
+    again = data.table.astype(str).duplicated().to_numpy() & kept
+    if not again.any() or duplicates == "keep":
+        return np.ones(len(kept), dtype=np.bool_)
+    row = int(np.argmax(again))
+    if duplicates == "refuse":
+        texts = data.table.astype(str)
+        first = int(np.argmax((texts.fillna("") == texts.fillna("").iloc[row]).all(axis=1).to_numpy()))
+        line = data.line(first)
+        earlier = f"row {data.row(first)}" if line is None else f"line {line}"
+        count = int(again.sum())
+        more = f", and {count - 1} more rows repeat others" if count > 1 else ""
+        data.refuse(
+            row,
+            f"repeats {earlier} in every column{more}; remove the copy (--duplicates drop) or say that these are "
+            "repeated runs (--duplicates keep)",
+        )
+    notes.append(f"left out, a copy of another row in every column: {_rows(data, again)}")
+    return ~again
+
+
+def _rows(data: Measurements, chosen: npt.NDArray[np.bool_]) -> str:
+    rows = [int(row) for row in np.flatnonzero(chosen)]
+    lines = [data.line(row) for row in rows[:20]]
+    named = lines if None not in lines else [data.row(row) for row in rows[:20]]
+    more = ", ..." if len(rows) > len(named) else ""
+    return f"{'line' if None not in lines else 'row'} {', '.join(map(str, named))}{more}"
+
+
+def _repetition_note(table: pd.DataFrame, known: set[str], group: Ints, repetitions: Ints, aggregate: str) -> str:
+    """How many points have several runs, and in what else these runs differ."""
+    several = int((repetitions > 1).sum())
+    differ: Sequence[str] = [
+        str(name)
+        for name in table.columns
+        if name not in known and (table[name].astype(str).groupby(group).nunique(dropna=False) > 1).any()
+    ]
+    text = (
+        f"{several} of {len(repetitions)} points have several runs (up to {repetitions.max()}); the {aggregate} stands "
+        "for them"
+    )
+    return text + (f"; they differ in {listing(differ, 6)} (--parameter names what was varied)" if differ else "")

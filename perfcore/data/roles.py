@@ -1,0 +1,251 @@
+"""Which column of a table of measurements is what: told by name, or guessed from usual names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from perfcore.base.errors import OptionError, UnknownNameError, listing
+from perfcore.formulas.formula import Formula, FormulaError
+
+__all__ = [
+    "MeasurementRoles",
+    "guess_roles",
+    "missing_roles",
+    "named_columns",
+    "named_parameters",
+    "same_unit",
+    "unit_of",
+]
+
+# The first that a table has is taken, so the narrower word comes first: with processes and nodes in one table, the
+# processes are what was varied and the nodes are where they ran.
+_NAMES = {
+    role: tuple(names.split())
+    for role, names in {
+        "processors": "p np nproc nprocs n_procs num_procs procs processes processors total_processes ranks n_ranks "
+        "nranks mpi_ranks ntasks tasks cores ncores n_cores threads nthreads n_threads workers gpus ngpus n_gpus "
+        "accelerators devices nodes nnodes n_nodes",
+        "value": "time runtime run_time walltime wall_time wall elapsed elapsed_time duration exec_time "
+        "execution_time seconds real_time",
+        "code": "code benchmark bench application app program kernel workload",
+        "system": "system machine platform cluster computer host hostname site",
+        "category": "category overhead region function routine call_path callpath path kernel_name timer section",
+    }.items()
+}
+_UNITS = {
+    **{unit: unit for unit in ("ns", "us", "ms", "s", "min", "h")},
+    **{"sec": "s", "secs": "s", "seconds": "s", "usec": "us", "msec": "ms", "nsec": "ns"},
+    **{"minutes": "min", "hours": "h"},
+}
+_ENDING = re.compile(rf"(?P<name>.+?)(?:_|\s*[(\[]\s*)(?P<unit>{'|'.join(_UNITS)})\s*[)\]]?", re.IGNORECASE)
+_STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|min|max|total|sum)", re.IGNORECASE)
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class MeasurementRoles:
+    """The meaning of a table's columns; what is not known is empty or None.
+
+    Parameters
+    ----------
+    parameters : mapping of str to str
+        Symbol in formulas to column: ``{"p": "procs"}``.
+    value : str or None
+        Measured column.
+    unit : str or None
+        Unit of the value.
+    code, system : tuple of str
+        Columns whose values together name the code, and the system.
+    category : tuple of str
+        Columns whose values together name what a part of the time was spent in; a row is then a part of a run.
+    """
+
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    value: str | None = None
+    unit: str | None = None
+    code: tuple[str, ...] = ()
+    system: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+
+
+def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> MeasurementRoles:
+    """What the names of the columns suggest.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        All columns in the order of the table.
+    numeric : collection of str
+        Those that hold numbers.
+
+    Examples
+    --------
+    >>> guess_roles(["code", "procs", "time_s"], {"procs", "time_s"})
+    MeasurementRoles(parameters={'p': 'procs'}, value='time_s', unit='s', code=('code',), system=(), category=())
+    """
+    processors = _first(columns, _NAMES["processors"], among=numeric)
+    value = _first([c for c in columns if c != processors], _NAMES["value"], among=numeric)
+    named = [column for column in columns if column != value]
+    code, system = (_first(named, _NAMES[role]) for role in ("code", "system"))
+    # Names only: a column of numbers that is called `function` or `region` counts something.
+    category = _first([column for column in named if column not in numeric], _NAMES["category"])
+    if value is None:
+        left = [c for c in columns if c in numeric and c not in (processors, code, system)]
+        value = left[0] if processors is not None and len(left) == 1 else None
+    return MeasurementRoles(
+        parameters={} if processors is None else {_symbol(processors, True, columns): processors},
+        value=value,
+        unit=None if value is None else unit_of(value),
+        code=() if code is None else (code,),
+        system=() if system is None else (system,),
+        category=() if category is None else (category,),
+    )
+
+
+def unit_of(column: str) -> str | None:
+    """Unit of time that a column's name ends with.
+
+    Examples
+    --------
+    >>> unit_of("time_ms"), unit_of("wall [s]"), unit_of("time_s_min"), unit_of("bytes")
+    ('ms', 's', 's', None)
+    """
+    name = column.strip()
+    if name.lower() == "seconds":
+        return "s"
+    # In time_s_min the ending is a statistic, in time_min it is a unit.
+    statistic = _STATISTIC.fullmatch(name)
+    found = (_ENDING.fullmatch(statistic["name"]) if statistic else None) or _ENDING.fullmatch(name)
+    return _UNITS[found["unit"].lower()] if found else None
+
+
+def same_unit(unit: str) -> str:
+    """A unit as it is spelt here, whatever the blanks around it and however long the word.
+
+    Examples
+    --------
+    >>> same_unit(" seconds "), same_unit("GB")
+    ('s', 'GB')
+    """
+    return _UNITS.get(unit.strip().lower(), unit.strip())
+
+
+def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
+    """Parameters as a user names them, as symbols and columns.
+
+    Parameters
+    ----------
+    given : str, iterable of str, or mapping
+        ``"procs"``, ``"p=procs,n=size"``, ``["procs", "size"]`` or ``{"p": "procs"}``. The first without a symbol is
+        ``p``, unless a column of another meaning is called so; the others are called like their columns.
+    columns : sequence of str
+        Columns of the table.
+
+    Raises
+    ------
+    UnknownNameError
+        No such column.
+    OptionError
+        A symbol that cannot stand in a formula, or one that is given twice.
+
+    Examples
+    --------
+    >>> named_parameters("procs,size", ["procs", "size", "time_s"])
+    {'p': 'procs', 'size': 'size'}
+    """
+    if isinstance(given, Mapping):
+        pairs = [(str(symbol), str(column)) for symbol, column in given.items()]
+    else:
+        words = given.split(",") if isinstance(given, str) else list(given)
+        pairs = [_pair(str(word)) for word in words]
+    named = [(symbol, _existing(column, columns)) for symbol, column in pairs]
+    taken = {symbol for symbol, _ in named if symbol}
+    found: dict[str, str] = {}
+    for given_symbol, column in named:
+        symbol = given_symbol or _symbol(column, "p" not in taken, columns)
+        taken.add(symbol)
+        _check_symbol(symbol)
+        if symbol in found or column in found.values():
+            raise OptionError(f"parameter {symbol!r} ({column}) is given twice")
+        found[symbol] = column
+    return found
+
+
+def _check_symbol(symbol: str) -> None:
+    """Refuse what cannot stand in a formula, such as a name with blanks or that of a function.
+
+    Raises
+    ------
+    OptionError
+    """
+    try:
+        usable = Formula(symbol).names == (symbol,)
+    except FormulaError:
+        usable = False
+    if not usable:
+        raise OptionError(f"parameter {symbol!r} cannot stand in a formula; give it a name, such as n={symbol!r}")
+
+
+def named_columns(given: str | Iterable[str] | None, columns: Sequence[str]) -> tuple[str, ...]:
+    """Columns as a user names them: one, or several with commas.
+
+    Raises
+    ------
+    UnknownNameError
+        No such column.
+    OptionError
+        A column is given twice.
+    """
+    if given is None:
+        return ()
+    words = given.split(",") if isinstance(given, str) else list(given)
+    found = tuple(_existing(word.strip(), columns) for word in words)
+    twice = [name for name in found if found.count(name) > 1]
+    if twice:
+        raise OptionError(f"column {twice[0]!r} is given twice")
+    return found
+
+
+def missing_roles(roles: MeasurementRoles, columns: Sequence[str]) -> str | None:
+    """One line that says which role is not known and how to give it, or None."""
+    wanted = []
+    if not roles.parameters:
+        wanted.append("which column was varied: --parameter COLUMN")
+    if roles.value is None:
+        wanted.append("which was measured: --value COLUMN")
+    return f"it does not say {', nor '.join(wanted)}; the columns are {listing(columns)}" if wanted else None
+
+
+def _first(columns: Sequence[str], names: Sequence[str], among: Collection[str] | None = None) -> str | None:
+    """The column that bears the earliest of the names."""
+    plain: dict[str, str] = {}
+    for column in reversed([c for c in columns if among is None or c in among]):
+        found = _ENDING.fullmatch(column.strip())
+        bare = found["name"] if found else column
+        plain[bare.strip().lower().replace(" ", "_").replace("-", "_")] = column
+    return next((plain[name] for name in names if name in plain), None)
+
+
+def _symbol(column: str, may_be_p: bool, columns: Sequence[str]) -> str:
+    """What a parameter is called in formulas when the user does not say."""
+    if column.lower() == "p" or (may_be_p and "p" not in columns):
+        return "p"
+    return column if _SYMBOL.fullmatch(column) else re.sub(r"\W", "_", column, flags=re.ASCII)
+
+
+def _pair(word: str) -> tuple[str, str]:
+    """Symbol, empty where none is given, and column of ``p=procs`` or ``procs``."""
+    symbol, equals, column = word.partition("=")
+    return (symbol.strip(), column.strip()) if equals else ("", word.strip())
+
+
+def _existing(name: str, columns: Sequence[str]) -> str:
+    """The column of this name, its case aside where that is clear."""
+    if name in columns:
+        return name
+    same = [column for column in columns if column.strip().lower() == name.lower()]
+    if len(same) != 1:
+        raise UnknownNameError("column", name, columns)
+    return same[0]

@@ -1,0 +1,118 @@
+"""Rows of a table by simple conditions: ``class=D,nodes>4,benchmark=ssd|resnet``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import OptionError, UnknownNameError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Condition", "parse_conditions", "rows_that_meet"]
+
+_CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<relation><=|>=|!=|<|>|==?)\s*(?P<value>[^<>=!]*?)\s*")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition on one column.
+
+    Parameters
+    ----------
+    column : str
+    relation : {"=", "!=", "<", "<=", ">", ">="}
+    values : tuple of str
+        One of them must be met; with an order a single number.
+    """
+
+    column: str
+    relation: str
+    values: tuple[str, ...]
+
+
+def parse_conditions(given: str | Iterable[str]) -> tuple[Condition, ...]:
+    """Conditions that a row must meet, all of them.
+
+    Raises
+    ------
+    ValueError
+        A text that is no condition; the message says what is accepted.
+
+    Examples
+    --------
+    >>> parse_conditions("class=C|D,procs>=4")[1]
+    Condition(column='procs', relation='>=', values=('4',))
+    """
+    found = []
+    for word in given.split(",") if isinstance(given, str) else given:
+        match = _CONDITION.fullmatch(str(word))
+        if match is None:
+            raise ValueError(f"{word!r} is no condition; COLUMN=VALUE, COLUMN=A|B, COLUMN!=VALUE or COLUMN>NUMBER is")
+        relation = "=" if match["relation"] == "==" else match["relation"]
+        values = tuple(value.strip() for value in match["value"].split("|"))
+        if relation not in ("=", "!=") and (len(values) > 1 or not _is_number(values[0])):
+            raise ValueError(f"{word!r}: {relation} takes one number")
+        found.append(Condition(match["column"], relation, values))
+    return tuple(found)
+
+
+def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.NDArray[np.bool_]:
+    """Which rows meet all conditions (n_rows,).
+
+    Numbers are compared as numbers, so ``4`` finds ``4.0``; everything else as text.
+
+    Raises
+    ------
+    UnknownNameError
+        No such column.
+    OptionError
+        An order was asked of a column that does not hold numbers, or a value occurs nowhere in its column.
+    """
+    import pandas as pd
+
+    kept = np.ones(len(table), dtype=np.bool_)
+    for condition in conditions:
+        if condition.column not in table.columns:
+            raise UnknownNameError("column", condition.column, map(str, table.columns))
+        column = table[condition.column]
+        if condition.relation in ("=", "!="):
+            equal = np.zeros(len(table), dtype=np.bool_)
+            for value in condition.values:
+                here = _equal(column, value)
+                if not here.any():
+                    raise OptionError(
+                        f"no row has {condition.column}={value}; "
+                        + str(UnknownNameError("value", value, map(str, column.dropna().unique())))
+                    )
+                equal |= here
+            kept &= equal if condition.relation == "=" else ~equal
+            continue
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        if column.dtype.kind in "mM" or (column.dtype.kind not in "iufb" and np.isnan(numbers).all()):
+            raise OptionError(f"column {condition.column!r} does not hold numbers; use = or !=")
+        bound = float(condition.values[0])
+        compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[condition.relation]
+        kept &= compare(numbers, bound)
+    return kept
+
+
+def _equal(column: pd.Series, value: str) -> npt.NDArray[np.bool_]:
+    if column.dtype.kind in "iufb" and _is_number(value):
+        return (column == float(value)).to_numpy(dtype=np.bool_, na_value=False)
+    same = (column.astype(str).str.strip() == value) & column.notna()
+    return same.to_numpy(dtype=np.bool_, na_value=False)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,102 @@
+"""A time series: one or more columns of values at increasing times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.units import nanoseconds_per
+
+__all__ = ["Series"]
+
+
+class Series:
+    """Columns of values sampled at increasing times.
+
+    Parameters
+    ----------
+    times : (n,) float or int
+        Increasing, in ``time_unit``.
+    columns : mapping of str to (n,) float
+        Values; NaN marks a missing sample.
+    time_unit : str
+        Unit of ``times``.
+    source : str
+        Where it came from, for messages.
+    notes : sequence of str
+        What its reader has to say about it, for ``perf info``.
+
+    Raises
+    ------
+    DataError
+        Lengths differ, there are no columns, or the times are not finite or do not increase.
+
+    Examples
+    --------
+    >>> Series([0, 1, 2], {"cpu": [0.5, 0.7, 0.2]}, time_unit="s").curve().n_steps
+    3
+    """
+
+    def __init__(
+        self,
+        times: npt.ArrayLike,
+        columns: Mapping[str, npt.ArrayLike],
+        time_unit: str = "s",
+        *,
+        source: str = "series",
+        notes: Sequence[str] = (),
+    ) -> None:
+        nanoseconds_per(time_unit)
+        self.notes = tuple(notes)
+        given = np.asarray(times)
+        self.times = given.astype(np.int64 if given.dtype.kind in "iu" else np.float64)
+        self.columns = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
+        self.time_unit = time_unit
+        self.source = source
+        if not self.columns:
+            raise DataError(f"{source}: the series has no value column")
+        for name, values in self.columns.items():
+            if values.shape != self.times.shape or values.ndim != 1:
+                raise DataError(f"{source}: column {name!r} has {values.size} values for {self.times.size} times")
+        finite = np.isfinite(self.times)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            raise DataError(f"{source}: time {self.times[at]!s} of sample {at}; times must be finite and increase")
+        rising = np.diff(self.times) > 0
+        if not rising.all():
+            at = int(np.argmin(rising)) + 1
+            raise DataError(
+                f"{source}: time {self.times[at]!s} of sample {at} follows {self.times[at - 1]!s}; times must increase"
+            )
+
+    def __repr__(self) -> str:
+        return f"Series({len(self.times)} samples of {', '.join(self.columns)}, from {self.source})"
+
+    def curve(self, column: str | None = None) -> UtilizationCurve:
+        """One column as a step function, each sample valid until the next.
+
+        Parameters
+        ----------
+        column : str, optional
+            May be left out when there is only one.
+
+        Raises
+        ------
+        OptionError
+            There are several columns and none was named.
+        DataError
+            Values are negative or not finite.
+        """
+        if column is None:
+            if len(self.columns) > 1:
+                raise OptionError(f"{self.source}: name a column (--column NAME): {listing(self.columns)}")
+            column = next(iter(self.columns))
+        if column not in self.columns:
+            raise UnknownNameError("column", column, self.columns)
+        return UtilizationCurve.from_samples(
+            self.times, self.columns[column], self.time_unit, source=f"{self.source} ({column})"
+        )

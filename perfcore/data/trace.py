@@ -1,0 +1,299 @@
+"""The trace: state intervals of processes, threads or streams, in whole nanoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.units import nanoseconds_per
+
+__all__ = ["IDLE_STATES", "Trace", "busy_mask", "curve_from_changes", "curve_from_intervals"]
+
+# States in which a processor does not compute the user's work, by their names in lower case: the words that
+# tracers commonly use, MPI waiting, and StarPU's runtime states (StarPU handbook, "Offline performance tools").
+IDLE_STATES = frozenset(
+    {
+        *("idle", "wait", "waiting", "sleep", "sleeping", "blocked", "barrier", "communication", "overhead"),
+        *("recv", "receive", "receiving", "send", "sending", "not created", "waiting a message"),
+        *("mpi_wait", "mpi_waitall", "mpi_recv", "mpi_send", "mpi_barrier"),
+        *("callback", "popdata", "pushdata", "scheduling", "progressing", "fetchinginput", "pushingoutput"),
+        *("initializing", "deinitializing", "flushing", "executing", "building task", "submitting task"),
+        "waiting all tasks",
+    }
+)
+
+
+class Trace:
+    """State intervals ``(location, state, start, end)``.
+
+    Parameters
+    ----------
+    location, state : (n,) int
+        Index into ``locations`` and ``states``.
+    start_ns, end_ns : (n,) int, nanoseconds
+        Start and end, ``start <= end``. Intervals of one location do not overlap; nested states are given to the
+        innermost one by the reader.
+    locations, states : sequence of str
+        Names.
+    time_unit : str
+        Unit in which the user thinks; curves come out in it.
+    busy_states : sequence of str, optional
+        States that count as computing unless the user says otherwise. By default all states but those of
+        `IDLE_STATES`.
+    span_ns : (int, int), optional
+        Start and end of the run when it is longer than its intervals.
+    source : str
+        Where it came from, for messages.
+    notes : sequence of str
+        What its reader has to say about it, for ``perf info``.
+
+    Raises
+    ------
+    DataError
+        Wrong lengths, an index without a name, an end before its start, or overlapping states of one location.
+
+    Examples
+    --------
+    >>> trace = Trace([0, 1], [0, 0], [0, 1000], [2000, 3000], ["cpu0", "cpu1"], ["run"])
+    >>> trace.utilization().heights
+    array([1., 2., 1.])
+    """
+
+    def __init__(
+        self,
+        location: npt.ArrayLike,
+        state: npt.ArrayLike,
+        start_ns: npt.ArrayLike,
+        end_ns: npt.ArrayLike,
+        locations: Sequence[str],
+        states: Sequence[str],
+        *,
+        time_unit: str = "us",
+        busy_states: Sequence[str] | None = None,
+        span_ns: tuple[int, int] | None = None,
+        source: str = "trace",
+        notes: Sequence[str] = (),
+    ) -> None:
+        nanoseconds_per(time_unit)
+        self.notes = tuple(notes)
+        self.location = np.asarray(location, dtype=np.int32)
+        self.state = np.asarray(state, dtype=np.int32)
+        self.start_ns = np.asarray(start_ns, dtype=np.int64)
+        self.end_ns = np.asarray(end_ns, dtype=np.int64)
+        self.locations = tuple(locations)
+        self.states = tuple(states)
+        self.time_unit = time_unit
+        self.source = source
+        self.busy_states = default_busy(self.states) if busy_states is None else tuple(busy_states)
+        sizes = {len(self.location), len(self.state), len(self.start_ns), len(self.end_ns)}
+        if len(sizes) != 1:
+            raise DataError(f"{source}: the columns of the trace have different lengths: {sorted(sizes)}")
+        if not len(self.start_ns):
+            raise DataError(f"{source}: the trace has no state intervals")
+        _check_intervals(self)
+        self.span_ns = span_ns or (int(self.start_ns.min()), int(self.end_ns.max()))
+
+    def __repr__(self) -> str:
+        return (
+            f"Trace({self.n_intervals} intervals, {len(self.locations)} locations, "
+            f"{len(self.states)} states, from {self.source})"
+        )
+
+    @property
+    def n_intervals(self) -> int:
+        """Number of state intervals."""
+        return len(self.start_ns)
+
+    def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
+        """How many locations compute at each time.
+
+        Parameters
+        ----------
+        busy : sequence of str, optional
+            States that count as computing; by default `busy_states`.
+        idle : sequence of str, optional
+            Instead: states that do not count; all others do.
+
+        Returns
+        -------
+        UtilizationCurve
+            From the trace's start to its end, in `time_unit`; neighbouring steps have different heights.
+
+        Raises
+        ------
+        UnknownNameError
+            A state that the trace does not have.
+        """
+        chosen = busy_mask(self.states, self.busy_states, busy, idle)[self.state]
+        return curve_from_intervals(
+            np.concatenate([self.start_ns[chosen], self.end_ns[chosen]]),
+            self.span_ns,
+            self.time_unit,
+            n_locations=len(self.locations),
+            source=self.source,
+        )
+
+
+def default_busy(states: Sequence[str]) -> tuple[str, ...]:
+    """All states but those known to be idle; with none left, all."""
+    return tuple(name for name in states if name.strip().lower() not in IDLE_STATES) or tuple(states)
+
+
+def busy_mask(
+    states: Sequence[str],
+    default: Sequence[str],
+    busy: Sequence[str] | None,
+    idle: Sequence[str] | None,
+) -> npt.NDArray[np.bool_]:
+    """For each state whether it counts as computing.
+
+    Raises
+    ------
+    OptionError
+        Both ``busy`` and ``idle`` are given, or nothing is busy.
+    UnknownNameError
+        A name that is no state.
+    """
+    if busy is not None and idle is not None:
+        raise OptionError("give the busy states or the idle ones, not both")
+    named = default if busy is None and idle is None else (busy if busy is not None else idle)
+    for name in named or ():
+        if name not in states:
+            raise UnknownNameError("state", name, states)
+    mask = np.array([name in (named or ()) for name in states], dtype=bool)
+    if idle is not None:
+        mask = ~mask
+    if not mask.any():
+        known = ", ".join(states)
+        raise OptionError(f"no state counts as computing; say which do with the option busy. States: {known}")
+    return mask
+
+
+def curve_from_intervals(
+    times_ns: npt.NDArray[np.int64], span_ns: tuple[int, int], time_unit: str, **facts: Any
+) -> UtilizationCurve:
+    """How many intervals there are at each time.
+
+    Parameters
+    ----------
+    times_ns : (2 n,) int64, nanoseconds
+        All starts, then all ends, each in any order. They are overwritten.
+    span_ns, time_unit, **facts
+        As for `curve_from_changes`.
+    """
+    n_intervals = len(times_ns) // 2
+    first, last = (int(times_ns.min()), int(times_ns.max())) if n_intervals else (0, 0)
+    if last - first >= 1 << 62:
+        changes = np.repeat(np.array([1, -1], np.int8), n_intervals)
+        order = np.argsort(times_ns)
+        return curve_from_changes(times_ns[order], changes[order], span_ns, time_unit, **facts)
+    # A time and whether it is a start, in one number: sorts several times as fast as an order of times, in place.
+    times_ns -= first
+    times_ns <<= 1
+    times_ns[:n_intervals] |= 1
+    times_ns.sort(kind="stable")  # starts and ends are nearly in order, of which that makes use
+    changes = (times_ns & 1).astype(np.int8)
+    changes <<= 1
+    changes -= 1
+    times_ns >>= 1
+    times_ns += first
+    return curve_from_changes(times_ns, changes, span_ns, time_unit, **facts)
+
+
+def curve_from_changes(
+    times_ns: npt.NDArray[np.int64],
+    changes: npt.NDArray[np.integer[Any]],
+    span_ns: tuple[int, int],
+    time_unit: str,
+    **facts: Any,
+) -> UtilizationCurve:
+    """Sum up changes of the number of computing locations.
+
+    Parameters
+    ----------
+    times_ns : (n,) int64, nanoseconds, sorted
+    changes : (n,) int
+        Change at each time; several at one time add.
+    span_ns : (int, int)
+        Start and end of the curve.
+    time_unit : str
+        Unit of the curve; "ns" keeps whole numbers.
+    """
+    first, last = span_ns
+    if last <= first:
+        raise DataError(f"{facts.get('source', 'trace')}: the trace has no duration")
+    level = np.cumsum(changes, dtype=np.int64)
+    # A step begins where the last change of a moment leaves another level than the moment before had.
+    begins = np.ones(len(level), dtype=bool)
+    np.not_equal(times_ns[1:], times_ns[:-1], out=begins[:-1])
+    if not begins.all():
+        times_ns, level = times_ns[begins], level[begins]
+        begins = np.ones(len(level), dtype=bool)
+    np.not_equal(level[1:], level[:-1], out=begins[1:])
+    begins[:1] = level[:1] != 0
+    begins &= times_ns < last
+    # The run may begin before anyone computes.
+    idle = int(not begins.any() or int(times_ns[begins.argmax()]) > first)
+    n_steps = idle + int(begins.sum())
+    factor = nanoseconds_per(time_unit)
+    edges = np.empty(n_steps + 1, dtype=np.int64 if factor == 1 else np.float64)
+    heights = np.zeros(n_steps)
+    edges[0], edges[-1] = first, last
+    edges[idle:-1], heights[idle:] = times_ns[begins], level[begins]
+    if factor != 1:
+        np.divide(edges, factor, out=edges)
+    return UtilizationCurve(edges, heights, time_unit, **facts)
+
+
+def _check_intervals(trace: Trace) -> None:
+    for what, codes, names in (
+        ("location", trace.location, trace.locations),
+        ("state", trace.state, trace.states),
+    ):
+        unnamed = (codes < 0) | (codes >= len(names))
+        if unnamed.any():
+            at = int(np.argmax(unnamed))
+            raise DataError(
+                f"{trace.source}: interval {at} has {what} {codes[at]}, but there are {len(names)} {what}s; "
+                f"{what} is an index into {what}s"
+            )
+    backwards = trace.end_ns < trace.start_ns
+    if backwards.any():
+        at = int(np.argmax(backwards))
+        raise DataError(
+            f"{trace.source}: interval {at} of {trace.locations[trace.location[at]]} ends at "
+            f"{trace.end_ns[at]} ns before it starts at {trace.start_ns[at]} ns"
+        )
+    pair = first_overlap(trace.location, trace.start_ns, trace.end_ns)
+    if pair is not None:
+        one, two = pair
+        raise DataError(
+            f"{trace.source}: {trace.locations[trace.location[two]]} is in state "
+            f"{trace.states[trace.state[two]]!r} from {trace.start_ns[two]} ns although "
+            f"{trace.states[trace.state[one]]!r} lasts until {trace.end_ns[one]} ns; "
+            "states of one location must not overlap"
+        )
+
+
+def first_overlap(
+    location: npt.NDArray[np.int32], start_ns: npt.NDArray[np.int64], end_ns: npt.NDArray[np.int64]
+) -> tuple[int, int] | None:
+    """Indices of two overlapping intervals of one location, or None."""
+    following = location[1:] == location[:-1]
+    following &= start_ns[1:] < end_ns[:-1]
+    if not following.any() and not (location[1:] < location[:-1]).any():
+        return None  # by location and time, as readers often hand them over
+    # Intervals without duration overlap nothing: they may lie anywhere.
+    lasting = np.flatnonzero(end_ns > start_ns)
+    order = lasting[np.lexsort((start_ns[lasting], location[lasting]))]
+    same = location[order[1:]] == location[order[:-1]]
+    overlaps = same & (start_ns[order[1:]] < end_ns[order[:-1]])
+    if not overlaps.any():
+        return None
+    at = int(np.argmax(overlaps))
+    return int(order[at]), int(order[at + 1])

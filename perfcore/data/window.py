@@ -1,0 +1,211 @@
+"""The part of a series that a prediction is made from: by default its last five minutes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.series import Series
+from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable
+
+__all__ = [
+    "DEFAULT_WINDOW",
+    "Window",
+    "check_length",
+    "parse_duration",
+    "select_column",
+    "take_window",
+    "variation_class",
+]
+
+Floats = npt.NDArray[np.float64]
+
+DEFAULT_WINDOW = "5min"  # Schopf, section 3.2: "no worse than using larger or smaller windows of data"
+_LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
+_DURATION_NS = {
+    **NANOSECONDS,
+    "min": 60 * NANOSECONDS["s"],
+    "h": 3600 * NANOSECONDS["s"],
+    "d": 86400 * NANOSECONDS["s"],
+}
+_DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*")
+
+
+@dataclass(frozen=True)
+class Window:
+    """Samples of one quantity within a stretch of time.
+
+    Parameters
+    ----------
+    column : str
+        What was sampled.
+    times : (n,) float or int
+        In ``time_unit``, increasing.
+    values : (n,) float
+        Finite.
+    time_unit : str
+    missing : int
+        Samples of the stretch that had no value.
+    source : str
+        Where the series came from.
+    """
+
+    column: str
+    times: npt.NDArray[Any]
+    values: Floats
+    time_unit: str
+    missing: int
+    source: str
+
+    @property
+    def variation(self) -> float:
+        """Largest minus smallest value."""
+        return float(np.ptp(self.values))
+
+    def describe(self) -> str:
+        """One line: how many samples, of what, over which time."""
+        span = readable(float(self.times[-1] - self.times[0]), self.time_unit)
+        gaps = f", {self.missing} missing" if self.missing else ""
+        count = len(self.values)
+        return f"{count} sample{'s' if count > 1 else ''}{gaps} of {self.column!r} over {span}, from {self.source}"
+
+
+def parse_duration(text: str) -> int:
+    """A duration with its unit as whole nanoseconds; a bare number is seconds.
+
+    Raises
+    ------
+    OptionError
+        It is no positive duration.
+
+    Examples
+    --------
+    >>> parse_duration("5min"), parse_duration("0.5s"), parse_duration("2")
+    (300000000000, 500000000, 2000000000)
+    """
+    found = _DURATION.fullmatch(text)
+    factor = None if found is None else _DURATION_NS.get(found[2] or "s")
+    length = 0 if found is None or factor is None else round(float(found[1]) * factor)
+    if length < 1:
+        raise OptionError(
+            f"duration {text!r}: a positive number with one of {', '.join(_DURATION_NS)} is expected, 5min"
+        )
+    return length
+
+
+def check_length(length: str) -> str:
+    """The length of a window, a duration or ``"all"``, as it was given.
+
+    Raises
+    ------
+    OptionError
+        It is neither.
+    """
+    if length != "all":
+        parse_duration(length)
+    return length
+
+
+def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArray[Any], Floats, str]:
+    """Name, times, values and time unit of one column of a series.
+
+    A curve, which is what a table of one value column is read as, counts as the series of its heights at the times
+    where they begin.
+
+    Raises
+    ------
+    DataError
+        The data are neither a series nor a curve.
+    OptionError
+        There are several columns and none was named, or none has the name.
+    """
+    if isinstance(data, UtilizationCurve):
+        data = Series(data.edges[:-1], {"value": data.heights}, data.time_unit, source=data.source)
+    if not isinstance(data, Series):
+        raise DataError(f"samples over time are expected, a series, not {type(data).__name__}")
+    if column is None:
+        if len(data.columns) > 1:
+            raise OptionError(f"{data.source}: name a column (--column NAME): {listing(data.columns)}")
+        column = next(iter(data.columns))
+    if column not in data.columns:
+        raise UnknownNameError(f"column of {data.source}", column, data.columns)
+    return column, data.times, data.columns[column], data.time_unit
+
+
+def take_window(
+    data: Any, length: str = DEFAULT_WINDOW, column: str | None = None, until: float | None = None
+) -> Window:
+    """The samples of the last stretch of a series.
+
+    Parameters
+    ----------
+    data : Series or UtilizationCurve
+    length : str
+        A duration such as ``"5min"``, or ``"all"``. A sample that is older by exactly this much is left out, so that
+        five minutes of samples every second are 300.
+    column : str, optional
+        May be left out when there is only one.
+    until : float, optional
+        Last time that counts, in the data's unit; by default the last sample's. It serves to predict what has happened
+        since.
+
+    Raises
+    ------
+    DataError
+        No sample of the stretch has a finite value; the message says where the nearest one is.
+    OptionError
+        The length is no duration, or the column is not known.
+
+    Examples
+    --------
+    >>> series = Series([0, 60, 120], {"cpu": [0.9, 0.4, 0.6]}, "s")
+    >>> take_window(series, "2min").values
+    array([0.4, 0.6])
+    """
+    column, times, values, unit = select_column(data, column)
+    if not len(times):
+        raise DataError(f"{data.source}: the series has no samples")
+    end = times[-1] if until is None else until
+    inside = times <= end
+    if length != "all":
+        inside &= times > end - parse_duration(length) / nanoseconds_per(unit)
+    finite = np.isfinite(values)
+    kept = inside & finite
+    if not kept.any():
+        earlier = np.flatnonzero(finite & (times <= end))
+        nearest = f"the last one before is at {times[earlier[-1]]!s}" if len(earlier) else "there is none before either"
+        raise DataError(
+            f"{data.source}: no value of {column!r} in the {length} until {end!s} {unit}; {nearest}; "
+            "give a longer --window, or 'all'"
+        )
+    return Window(column, times[kept], values[kept], unit, int((inside & ~finite).sum()), data.source)
+
+
+def variation_class(variation: float, scale: float = 1.0) -> str:
+    """Whether a quantity varies little, some or much (Schopf 1999, section 4).
+
+    Parameters
+    ----------
+    variation : float, >= 0
+        Largest minus smallest value.
+    scale : float, > 0
+        Full range of the quantity: 1 for a share, 100 for per cent.
+
+    Returns
+    -------
+    {"low", "medium", "high"}
+        Up to a quarter of the range; less than half; more. The paper leaves out exactly one half, which is high here.
+
+    Examples
+    --------
+    >>> variation_class(0.25), variation_class(0.3), variation_class(0.5)
+    ('low', 'medium', 'high')
+    """
+    share = variation / scale
+    return "low" if share <= _LOW else "medium" if share < _HIGH else "high"

@@ -1,0 +1,1 @@
+"""Formulas without `eval`: parser, tree, formula, and functions by name."""

@@ -1,0 +1,172 @@
+"""Formulas that a user types, such as ``p^(2/3)*log2(p)`` or ``idle > 0 and waiting == 0``.
+
+A text becomes a tree of numbers, variables and the operations of `perfcore.formulas.tree`, and nothing else: there is
+no way from a formula to Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from perfcore.base.errors import DataError, UnknownNameError
+from perfcore.formulas.parser import MAX_DEPTH, MAX_LENGTH, MAX_NODES, SPACE, FormulaError, Parser, excerpt, fail
+from perfcore.formulas.tree import Node, replaced, value_of, variables, written
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["MAX_DEPTH", "MAX_LENGTH", "MAX_NODES", "Formula", "FormulaError", "split_formulas"]
+
+
+@dataclass(frozen=True, repr=False)
+class Formula:
+    """A formula in named variables; equal to another if both have the same canonical text.
+
+    Numbers are floats. Operators, from the loosest: ``or``, ``and``, ``not``; one of ``< <= > >= == !=``; ``+ -``;
+    ``* / %``; signs; ``^``, also written ``**``, which groups from the right. ``a % b`` is the remainder with the sign
+    of ``b``, as in Python. Functions: abs, cbrt, ceil, exp, floor, log (natural), log10, log2, max, min, sqrt.
+
+    Parameters
+    ----------
+    text : str
+        At most 1,000 characters, 200 numbers, names and operations, 32 levels of parentheses, functions, signs and
+        exponents; also when it is written out as ``canonical``.
+
+    Attributes
+    ----------
+    text : str
+        As given, without surrounding space.
+    canonical : str
+        Written with the fewest parentheses; ``Formula(canonical)`` is this formula.
+    names : tuple of str
+        Variables in order of first appearance.
+
+    Raises
+    ------
+    FormulaError
+        The text is not a formula or exceeds a limit.
+
+    Examples
+    --------
+    >>> formula = Formula("(p**(2/3)) * log2(p)")
+    >>> formula
+    Formula('p^(2/3)*log2(p)')
+    >>> formula.evaluate({"p": [1, 8]})
+    array([ 0., 12.])
+    >>> Formula("p^(2/3")
+    Traceback (most recent call last):
+        ...
+    perfcore.formulas.parser.FormulaError: formula 'p^(2/3': column 6: ')' is missing
+    """
+
+    text: str = field(compare=False)
+    canonical: str = field(init=False)
+    names: tuple[str, ...] = field(init=False, compare=False)
+    _tree: Node = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        text = self.text.strip(SPACE)
+        tree = Parser(text).formula()
+        canonical = written(tree)
+        if len(canonical) > MAX_LENGTH:
+            fail(text, 0, f"written out it has {len(canonical):,} characters; at most {MAX_LENGTH:,} are accepted")
+        values = {"text": text, "canonical": canonical, "names": tuple(dict.fromkeys(variables(tree))), "_tree": tree}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        return self.canonical
+
+    def __repr__(self) -> str:
+        return f"Formula({self.canonical!r})"
+
+    def evaluate(self, values: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.float64]:
+        """Values of the formula, point by point.
+
+        Parameters
+        ----------
+        values : mapping of str to array_like
+            Numbers for each variable; shapes that broadcast. More names than the formula has may be given.
+
+        Returns
+        -------
+        array of float64
+            A new array of the common shape of all ``values``, also where the formula is a constant. Comparisons and
+            ``and``, ``or``, ``not`` give 1 or 0; what is not 0 counts as true, NaN included. Poles give inf, what is
+            undefined NaN, without a warning.
+
+        Raises
+        ------
+        UnknownNameError
+            A variable has no values.
+        DataError
+            The shapes do not broadcast.
+
+        Examples
+        --------
+        >>> Formula("log(p)/p").evaluate({"p": 1})
+        array(0.)
+        >>> Formula("1").evaluate({"p": [2, 4, 8]})
+        array([1., 1., 1.])
+        """
+        import numpy as np
+
+        for name in self.names:
+            if name not in values:
+                raise UnknownNameError("variable of the formula", name, map(str, values))
+        shapes = [np.shape(array) for array in values.values()]
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            found = ", ".join(map(str, dict.fromkeys(shapes)))
+            problem = f"the shapes of the values, {found}, do not broadcast"
+            raise DataError(f"formula {excerpt(self.text, 0)}: {problem}") from None
+        arrays = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
+        with np.errstate(all="ignore"):
+            # A copy: the formula `p` must not hand out the array that it was given.
+            return np.array(np.broadcast_to(value_of(self._tree, arrays), shape))
+
+    __call__ = evaluate
+
+    def substituted(self, mapping: Mapping[str, Formula]) -> Formula:
+        """The formula with variables replaced by formulas, all at once.
+
+        Parameters
+        ----------
+        mapping : mapping of str to Formula
+            Replacements; names that the formula does not have are passed over, so that one mapping serves many.
+
+        Raises
+        ------
+        FormulaError
+            The result exceeds a limit.
+
+        Examples
+        --------
+        >>> Formula("p*log2(n)").substituted({"p": Formula("n"), "n": Formula("p + 1")})
+        Formula('n*log2(p + 1)')
+        """
+        return Formula(written(replaced(self._tree, {name: formula._tree for name, formula in mapping.items()})))
+
+
+def split_formulas(text: str) -> list[str]:
+    """Split a list of formulas at the commas outside parentheses, without checking them.
+
+    Examples
+    --------
+    >>> split_formulas("1/p, max(p,4)")
+    ['1/p', 'max(p,4)']
+    """
+    parts, begin, depth = [], 0, 0
+    for at, character in enumerate(text):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth = max(depth - 1, 0)
+        elif character == "," and depth == 0:
+            parts.append(text[begin:at])
+            begin = at + 1
+    return [part.strip(SPACE) for part in (*parts, text[begin:])]

@@ -1,0 +1,86 @@
+"""Functions from which models are built: registered ones by name, and any other as a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from perfcore.base.errors import OptionError, PerfError, UnknownNameError, listing
+from perfcore.formulas.formula import Formula, FormulaError
+from perfcore.plugins.contracts import Function
+from perfcore.plugins.registry import registry
+
+__all__ = ["find_function", "functions_of"]
+
+
+def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple[str, ...]:
+    """Names of the registered functions of no other variables, in order of registration by name.
+
+    Parameters
+    ----------
+    variables : collection of str
+        For example ``("t",)`` or ``("p", "n")``.
+    constant : bool
+        The constant, which is a function of nothing, too.
+
+    Examples
+    --------
+    >>> functions_of(("t",))
+    ('exp', 'log', 'reciprocal')
+    """
+    found = []
+    for name, entry in registry().entries("functions").items():
+        try:
+            needed = entry.load().variables
+        except PerfError:  # one that lacks its library must not hide the others
+            continue
+        if set(needed) <= set(variables) and (needed or constant):
+            found.append(name)
+    return tuple(found)
+
+
+def find_function(text: str, variables: Collection[str]) -> Function:
+    """A function by its registered name, or one that is the formula typed.
+
+    Parameters
+    ----------
+    text : str
+        ``"1/sqrt(p)"`` or ``"p^(2/3)*log2(p)"``.
+    variables : collection of str
+        What there are values of.
+
+    Raises
+    ------
+    OptionError
+        Neither a name nor a formula, or a function of something that there are no values of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_function("p^2", ("p",))({"p": np.array([3.0])})
+    array([9.])
+    """
+    text = text.strip()
+    if text in registry().entries("functions"):
+        function: Function = registry().load("functions", text)()
+    else:
+        try:
+            function = _of_formula(Formula(text))
+        except FormulaError as error:
+            raise OptionError(
+                f"{error}; or the name of a function: {listing(functions_of(variables, constant=True))}"
+            ) from None
+    known = functions_of(variables, constant=True)
+    if function.variables == (text,) and text not in (*variables, *known):
+        raise UnknownNameError("function", text, (*known, *variables))
+    unknown = [name for name in function.variables if name not in variables]
+    if unknown:
+        raise OptionError(f"function {text!r} is one of {unknown[0]!r}; the data have {listing(variables)}")
+    return function
+
+
+def _of_formula(formula: Formula) -> Function:
+    class Typed(Function):
+        name = formula.canonical
+
+    Typed.formula, Typed.variables = formula.canonical, formula.names
+    return Typed()

@@ -1,0 +1,236 @@
+"""The parser of formulas: it climbs precedences and refuses a text as soon as a limit is passed.
+
+Source: V. R. Pratt, "Top down operator precedence", POPL 1973.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, NoReturn
+
+from perfcore.base.errors import PerfError, UnknownNameError
+from perfcore.formulas.tree import (
+    COMPARISON,
+    FUNCTIONS,
+    INFIX,
+    OR,
+    POWER,
+    PREFIX,
+    Node,
+    Number,
+    Operation,
+    Rule,
+    Variable,
+)
+
+__all__ = ["MAX_DEPTH", "MAX_LENGTH", "MAX_NODES", "SPACE", "FormulaError", "Parser", "excerpt", "fail"]
+
+# Formulas of papers have some 100 characters and nest 5 deep. The limits keep hostile texts cheap, and all recursion
+# here below 300 calls, of which Python allows 1,000.
+MAX_LENGTH = 1_000
+MAX_NODES = 200
+MAX_DEPTH = 32
+
+_EXCERPT = 60  # characters of a formula that an error shows, so that the line stays readable
+SPACE = " \t\r\n"
+
+_TOKEN = re.compile(
+    r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<symbol>\*\*|[<>=!]=|[-+*/%^(),<>])"
+    rf"|[{SPACE}]+"
+)
+_ACCEPTED = "accepted are numbers, names, functions, + - * / % ^ ( ) < <= > >= == != and or not"
+# What people type by habit from other languages or copy from a paper.
+_INSTEAD = {"=": "==", "!": "not", "&": "and", "|": "or", "\u00d7": "*", "\u00b7": "*", "\u2212": "-"}
+
+
+class FormulaError(PerfError):
+    """A text that is not a formula; one line with the formula, the column from 1 and what is accepted."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            instead = f"write {_INSTEAD[text[at]]!r}" if text[at] in _INSTEAD else _ACCEPTED
+            fail(text, at, f"{text[at]!r} has no meaning here; {instead}")
+        if found.lastgroup is not None:
+            operator = found[0] in INFIX or found[0] in PREFIX
+            yield _Token("symbol" if operator else found.lastgroup, found[0], at)
+        at = found.end()
+    # What is missing at the end is missing after the last character.
+    yield _Token("end", "", max(len(text) - 1, 0))
+
+
+class Parser:
+    """Parses one text; refuses it as soon as a limit is passed, before anything could recurse further.
+
+    Parameters
+    ----------
+    text : str
+    functions : mapping of str to Rule
+        The functions that it may call.
+    """
+
+    def __init__(self, text: str, functions: Mapping[str, Rule] = FUNCTIONS) -> None:
+        if not text:
+            fail(text, 0, "there is no formula; an example is p^2*log2(p)")
+        if len(text) > MAX_LENGTH:
+            fail(text, MAX_LENGTH, f"it has {len(text):,} characters; at most {MAX_LENGTH:,} are accepted")
+        self.text, self.functions = text, functions
+        self.tokens = list(_tokens(text))
+        self.at = self.nodes = self.depth = 0
+
+    @property
+    def token(self) -> _Token:
+        """The one to read next."""
+        return self.tokens[self.at]
+
+    def take(self) -> _Token:
+        """Read one token."""
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def refuse(self, problem: str, token: _Token | None = None) -> NoReturn:
+        """Raise the error about a token, by default the next."""
+        fail(self.text, (token or self.token).start, problem)
+
+    def counted(self, node: Node, token: _Token) -> Node:
+        """A new node of the tree, unless there are too many."""
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            self.refuse(f"more than {MAX_NODES} numbers, names and operations", token)
+        return node
+
+    def formula(self) -> Node:
+        """Read the whole text."""
+        tree = self.expression(OR)
+        if self.token.kind != "end":
+            self.refuse_after_operand()
+        return tree
+
+    def expression(self, level: int) -> Node:
+        """Read operands and the operators between them that bind at least like ``level``."""
+        left = self.operand(level)
+        while (rule := INFIX.get(self.token.text)) is not None and rule.level >= level:
+            token = self.take()
+            right = self.nested(rule.operands[1], token) if rule.level == POWER else self.expression(rule.operands[1])
+            left = self.counted(Operation(rule, (left, right)), token)
+            following = INFIX.get(self.token.text)
+            if rule.level == COMPARISON and following is not None and following.level == COMPARISON:
+                self.refuse("comparisons do not chain; join two with 'and', as in a < b and b < c")
+        return left
+
+    def nested(self, level: int, token: _Token) -> Node:
+        """Read an expression one level deeper, unless that is too deep."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.refuse(f"more than {MAX_DEPTH} levels of parentheses, functions, signs and exponents", token)
+        node = self.expression(level)
+        self.depth -= 1
+        return node
+
+    def operand(self, level: int) -> Node:
+        """Read what may stand between operators that bind like ``level``."""
+        token = self.token
+        if token.kind == "end":
+            self.refuse("the formula ends where a number, a name, a function or '(' is expected")
+        self.take()
+        if token.kind == "number":
+            return self.number(token)
+        if token.kind == "word":
+            return self.word(token)
+        if token.text == "(":
+            node = self.nested(OR, token)
+            self.close()
+            return node
+        if token.text not in PREFIX:
+            self.refuse(f"{token.text!r} stands where a number, a name, a function or '(' is expected", token)
+        rule = PREFIX[token.text]
+        if rule.level < level:
+            self.refuse(f"{token.text!r} must stand in parentheses here", token)
+        operand = self.nested(rule.operands[0], token)
+        return operand if token.text == "+" else self.counted(Operation(rule, (operand,)), token)
+
+    def number(self, token: _Token) -> Node:
+        """A number, which must be finite."""
+        value = float(token.text)
+        if value == float("inf"):
+            self.refuse("the number is too large; at most 1.7976931348623157e308 is accepted", token)
+        return self.counted(Number(value), token)
+
+    def word(self, token: _Token) -> Node:
+        """A variable, or a function with its arguments."""
+        called = self.token.text == "("
+        if token.text not in self.functions and not called:
+            return self.counted(Variable(token.text), token)
+        name = _cut(token.text)
+        if not called:
+            self.refuse(f"{name!r} is a function; write {name}(...)", token)
+        if token.text not in self.functions:
+            self.refuse(
+                f"{UnknownNameError('function', name, self.functions)}; for a product write {name}*(...)", token
+            )
+        rule = self.functions[token.text]
+        arguments, wanted = self.arguments(), len(rule.operands)
+        if len(arguments) < wanted or wanted == 1 < len(arguments):
+            expected = "two arguments or more" if wanted == 2 else "one argument"
+            self.refuse(f"{name} takes {expected}, not {len(arguments)}", token)
+        found = self.counted(Operation(rule, tuple(arguments[:wanted])), token)
+        for argument in arguments[wanted:]:  # max(a, b, c) is max(max(a, b), c)
+            found = self.counted(Operation(rule, (found, argument)), token)
+        return found
+
+    def arguments(self) -> list[Node]:
+        """Read what stands in the parentheses after the name of a function."""
+        token, found = self.take(), []
+        if self.token.text != ")":
+            found.append(self.nested(OR, token))
+            while self.token.text == ",":
+                found.append(self.nested(OR, self.take()))
+        self.close()
+        return found
+
+    def close(self) -> None:
+        """Read the closing parenthesis."""
+        if self.token.text != ")":
+            self.refuse_after_operand()
+        self.take()
+
+    def refuse_after_operand(self) -> NoReturn:
+        """Say what is wrong with a token that cannot follow an operand."""
+        token, before = self.token, self.tokens[self.at - 1]
+        if token.kind == "end":
+            self.refuse("')' is missing")
+        if token.text == ")":
+            self.refuse("')' closes nothing")
+        if token.text == ",":
+            self.refuse("',' may only separate the arguments of min and max")
+        if token.kind == "word" or token.text == "(":
+            self.refuse(f"an operator is missing; for a product write {_cut(before.text)}*{_cut(token.text)}")
+        self.refuse(f"an operator is missing before {_cut(token.text)!r}")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}..."
+
+
+def excerpt(text: str, at: int) -> str:
+    """The text around a place, quoted and escaped."""
+    begin = max(0, min(at - _EXCERPT // 2, len(text) - _EXCERPT))
+    end = begin + _EXCERPT
+    return f"{'...' * (begin > 0)}{text[begin:end]!r}{'...' * (end < len(text))}"
+
+
+def fail(text: str, at: int, problem: str) -> NoReturn:
+    """Raise the error about a place in a text, counted from 0."""
+    raise FormulaError(f"formula {excerpt(text, at)}: column {at + 1}: {problem}")

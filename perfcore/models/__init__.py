@@ -1,0 +1,1 @@
+"""What every model can do, its file, how it is fitted and ranked."""

@@ -1,0 +1,187 @@
+"""Facts about data, for a person who has just been handed a file."""
+
+from __future__ import annotations
+
+import glob
+import shlex
+from pathlib import Path
+from typing import Any
+
+from perfcore.base.errors import PerfError, listing
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
+from perfcore.data.observations import Observations
+from perfcore.data.series import Series
+from perfcore.data.trace import Trace
+from perfcore.data.units import readable
+
+__all__ = ["describe"]
+
+
+def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
+    """What data are, how much there is, and which commands apply.
+
+    Parameters
+    ----------
+    data : Trace, UtilizationCurve, Series or Measurements
+    name : str
+        How the user names the file; it appears in the suggested commands.
+    reading : str
+        Options by which it was read, as they are typed, which the suggested commands repeat.
+
+    Examples
+    --------
+    >>> describe(UtilizationCurve([0, 1000], [2.0]), "x.csv")["duration"]
+    '1 ms'
+    """
+    named = shlex.quote(name) + reading
+    if isinstance(data, Trace):
+        facts = _trace(data, named)
+    elif isinstance(data, UtilizationCurve):
+        facts = {"kind": "utilization curve", **_curve(data), "next": _phase_commands(named)}
+    elif isinstance(data, Series):
+        facts = {
+            "kind": "time series",
+            "samples": len(data.times),
+            "columns": list(data.columns),
+            "time unit": data.time_unit,
+            "next": _phase_commands(named)
+            if len(data.columns) == 1
+            else [f"perf fit {named} --fitter worley --column '{next(iter(data.columns))}' --plot phases.png"],
+        }
+    elif isinstance(data, Measurements):
+        facts = _measurements(data, named)
+        if (more := _more_files(data, name)) is not None:
+            facts["next"] = [more + reading]
+    else:
+        facts = {"kind": type(data).__name__}
+    notes = list(getattr(data, "notes", ()))
+    return {"file": name, **facts, **({"notes": notes} if notes else {})}
+
+
+def _curve(curve: UtilizationCurve) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "steps": curve.n_steps,
+        "start": readable(curve.start, curve.time_unit),
+        "duration": readable(curve.duration, curve.time_unit),
+        "mean": round(curve.mean, 6),
+        "highest": float(curve.heights.max()),
+        "time unit": curve.time_unit,
+    }
+    if curve.n_locations:
+        facts["mean utilization"] = f"{curve.mean / curve.n_locations:.3f} of {curve.n_locations}"
+    return facts
+
+
+def _trace(trace: Trace, name: str) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "kind": "trace",
+        "intervals": trace.n_intervals,
+        "locations": len(trace.locations),
+        "states": list(trace.states),
+        "busy": list(trace.busy_states),
+    }
+    try:
+        facts |= _curve(trace.utilization())
+    except PerfError as error:
+        facts["curve"] = f"none: {error}"
+    return facts | {"next": [*_phase_commands(name), f"perf overheads {name}", f"perf read {name} -o trace.parquet"]}
+
+
+def _measurements(data: Measurements, name: str) -> dict[str, Any]:
+    roles = data.roles
+    facts: dict[str, Any] = {
+        "kind": "measurements",
+        "rows": len(data.table),
+        "columns": list(data.table.columns),
+        "parameters": [c if s == c else f"{s}={c}" for s, c in roles.parameters.items()],
+        "value": f"{roles.value or 'none'}{f' [{roles.unit}]' if roles.unit else ''}",
+        "code by": list(roles.code),
+        "system by": list(roles.system),
+    }
+    if roles.category:
+        return facts | {"category by": list(roles.category)} | _categories(data, name)
+    seen, problem, flags = _observed(data)
+    if seen is None:
+        known = {"parameter": roles.parameters, "value": roles.value, "code": roles.code, "system": roles.system}
+        missing = "".join(f" --{option} COLUMN" for option, columns in known.items() if not columns)
+        command = f"perf fit {name} --fitter individual{flags}{missing}"
+        return facts | {"observations": f"none: {problem}", "next": [command]}
+    points = [
+        f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+        for symbol, values in seen.points.items()
+    ]
+    facts |= {
+        "observations": len(seen),
+        "points": points,
+        "range": f"{seen.value.min():.6g} to {seen.value.max():.6g} {seen.unit or ''}".rstrip(),
+        "codes": listing(seen.codes),
+        "systems": listing(seen.systems),
+    }
+    absent = seen.missing_cells()
+    if absent:
+        facts["never measured"] = f"{len(absent)} of {len(seen.codes) * len(seen.systems)} pairs: {listing(absent, 6)}"
+    if seen.notes:
+        facts["rows to know about"] = list(seen.notes)
+    fitter = "strohmaier" if len(seen.systems) > 1 else "scaling" if len(seen.codes) > 1 else "individual"
+    ranked = [f"perf rank {name} --terms 2{flags}"] * (fitter != "scaling")  # it makes one model and has none to rank
+    return facts | {"next": [*ranked, f"perf fit {name} --fitter {fitter}{flags} --plot model.png"]}
+
+
+def _more_files(data: Measurements, name: str) -> str | None:
+    """The command that reads the files beside one that holds a single point, of which no model can be made."""
+    columns = data.roles.parameters.values()
+    path = Path(name)
+    if not path.suffix or glob.has_magic(name) or not columns or any(data.table[c].nunique() > 1 for c in columns):
+        return None
+    return f"perf info {shlex.quote(str(path.with_name('*' + path.suffix)))}"
+
+
+def _categories(data: Measurements, name: str) -> dict[str, Any]:
+    """Facts about times by category, of the code and the system that most rows are of."""
+    from perf_lost_cycles.categories.table import by_category
+
+    conditions = [
+        f"{column}={data.table[column].mode().iloc[0]}"
+        for column in (*data.roles.code, *data.roles.system)
+        if data.table[column].nunique() > 1
+    ]
+    flags = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
+    following = [f"perf fit {name} --fitter {fitter}{flags}" for fitter in ("lca", "modgen", "scaling")]
+    try:
+        table = by_category(data.where(conditions) if conditions else data)
+    except PerfError as error:
+        return {"categories": f"none: {error}", "next": following}
+    facts: dict[str, Any] = {
+        "points": [
+            f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+            for symbol, values in table.points.items()
+        ],
+        "observations": f"{len(table)} points",
+        "categories": listing(table.categories, 8),
+        "total": f"{table.total.min():.6g} to {table.total.max():.6g} {table.unit or ''}".rstrip(),
+    }
+    if table.notes:
+        facts["rows to know about"] = list(table.notes)
+    if conditions:
+        facts["of these rows"] = ", ".join(conditions)
+    return facts | {"next": following}
+
+
+def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
+    """The observations, or what is wrong; and the option that helps where rows are copies of others."""
+    try:
+        return data.observations(), "", ""
+    except PerfError as error:
+        problem = str(error)
+    try:
+        return data.observations(duplicates="drop"), "", " --duplicates drop"
+    except PerfError:
+        return None, problem, ""
+
+
+def _phase_commands(name: str) -> list[str]:
+    return [
+        f"perf fit {name} --fitter worley --phases auto --plot phases.png",
+        f"perf plot {name} -o curve.png",
+    ]

@@ -1,0 +1,158 @@
+"""Where a model of codes on systems is asked to predict: columns checked, names turned into indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+
+__all__ = ["Places", "check_coverage", "named_points", "places"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Points at which to predict.
+
+    Parameters
+    ----------
+    points : mapping of str to (n,) float
+        Parameters by symbol.
+    code, system : (n,) int
+        Index into the model's codes and systems.
+    """
+
+    points: Mapping[str, Floats]
+    code: Ints
+    system: Ints
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+
+def places(given: Any, columns: Mapping[str, str], codes: Sequence[str], systems: Sequence[str]) -> Places:
+    """Points as a user gives them to a model of codes on systems; see `named_points`."""
+    points, index = named_points(given, columns, {"code": codes, "system": systems})
+    return Places(points, index["code"], index["system"])
+
+
+def named_points(
+    given: Any, columns: Mapping[str, str], known: Mapping[str, Sequence[str]], usual: str | None = None
+) -> tuple[dict[str, Floats], dict[str, Ints]]:
+    """Points as a user gives them.
+
+    Parameters
+    ----------
+    given : mapping or DataFrame of columns, or (n,) float
+        A plain array is the first parameter of a model with one parameter. Single values hold for all points; what has
+        only one name may be left out.
+    columns : mapping of str to str
+        Parameters: symbol to the name in the data; either is accepted.
+    known : mapping of str to sequence of str
+        Variables whose levels are names, and these.
+    usual : str, optional
+        The name that is meant where none is given.
+
+    Returns
+    -------
+    points : dict of str to (n,) float
+        By symbol.
+    index : dict of str to (n,) int
+        Number of each name.
+
+    Raises
+    ------
+    UnknownNameError
+        A column or a name that the model does not have.
+    OptionError
+        A parameter or a name is missing.
+    DataError
+        A parameter that is no positive number, or columns of different lengths.
+
+    Examples
+    --------
+    >>> points, index = named_points({"P": [8, 16], "category": "b"}, {"P": "procs"}, {"category": ["a", "b"]})
+    >>> points["P"], index["category"]
+    (array([ 8., 16.]), array([1, 1]))
+    """
+    table = _as_columns(given, columns)
+    symbols = {**{column: symbol for symbol, column in columns.items()}, **{symbol: symbol for symbol in columns}}
+    named = {}
+    for name, values in table.items():
+        if name not in symbols and name not in known:
+            raise UnknownNameError("variable of the model", str(name), [*columns, *known])
+        named[symbols.get(name, name)] = np.atleast_1d(np.asarray(values))
+    for symbol in columns:
+        if symbol not in named:
+            raise OptionError(f"the model is one of {', '.join(columns)}; {symbol} is missing")
+    for what, names in known.items():
+        if what not in named:
+            if len(names) > 1 and usual is None:
+                raise OptionError(f"name the {what}, as {what}=NAME: {listing(names)}")
+            named[what] = np.array([usual or names[0]])
+    try:
+        shaped = dict(zip(named, np.broadcast_arrays(*named.values()), strict=True))
+    except ValueError:
+        lengths = ", ".join(f"{name}: {len(values)}" for name, values in named.items())
+        raise DataError(f"the points have columns of different lengths ({lengths})") from None
+    return (
+        {symbol: _positive(symbol, shaped[symbol]) for symbol in columns},
+        {what: _indices(what, shaped[what], names) for what, names in known.items()},
+    )
+
+
+def check_coverage(interval: float) -> None:
+    """Refuse a coverage that is none.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not 0.0 < interval < 1.0:
+        raise OptionError(f"interval {interval}: the coverage must be above 0 and below 1, such as 0.95")
+
+
+def _as_columns(given: Any, columns: Mapping[str, str]) -> Mapping[str, Any]:
+    if isinstance(given, Mapping):
+        return given
+    if hasattr(given, "columns"):  # a DataFrame
+        return {str(name): given[name].to_numpy() for name in given.columns}
+    if len(columns) > 1:
+        raise OptionError(f"the model is one of {', '.join(columns)}; give a mapping with a column for each")
+    return {next(iter(columns)): given}
+
+
+def _positive(symbol: str, values: npt.NDArray[Any]) -> Floats:
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        met = next(str(value) for value in values.ravel().tolist() if not _is_number(value))
+        raise DataError(f"{symbol} must be numbers, not {met[:40]!r}") from None
+    wrong = ~((numbers > 0.0) & (numbers < np.inf))
+    if wrong.any():
+        raise DataError(f"{symbol}={numbers[wrong][0]:g}: a positive number is expected")
+    return numbers
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _indices(what: str, names: npt.NDArray[Any], known: Sequence[str]) -> Ints:
+    order = {name: number for number, name in enumerate(known)}
+    unique, inverse = np.unique(names.astype(np.str_), return_inverse=True)
+    for name in unique:
+        if str(name) not in order:
+            raise UnknownNameError(what, str(name), known)
+    return np.array([order[str(name)] for name in unique], dtype=np.int64)[inverse.ravel()]

@@ -1,0 +1,237 @@
+"""Options declared once: Python keywords, command-line options, help, completion, validation, model files.
+
+An implementation declares a frozen dataclass whose fields are made by `option`; everything else is derived here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from perfcore.base.errors import OptionError, UnknownNameError
+
+__all__ = ["OptionField", "build", "describe", "option", "to_dict"]
+
+_METADATA = "perfcore"
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    choices: tuple[str, ...] | Callable[[], tuple[str, ...]] | None = None,
+    minimum: float | None = None,
+    above: float | None = None,
+    metavar: str | None = None,
+    parse: Callable[[Any], Any] | None = None,
+    selects: str | None = None,
+) -> Any:
+    """Declare one field of an options dataclass.
+
+    Parameters
+    ----------
+    default : object
+        Value when nothing is given.
+    help : str
+        One sentence; it appears in ``--help`` and in ``perf plugins NAME``.
+    choices : tuple of str or callable, optional
+        Accepted words; a callable is asked when they are needed (names from the registry).
+    minimum, above : float, optional
+        Smallest accepted number; or a bound that the number must exceed.
+    metavar : str, optional
+        How the value is shown in help.
+    parse : callable, optional
+        Turns what was given (a text from the command line or a Python object) into the field's value and raises
+        `ValueError` with what is accepted.
+    selects : str, optional
+        Kind of registered thing that the value names (``"segmenters"``); the options of the chosen one are then
+        accepted beside these.
+    """
+    facts = {
+        "help": help,
+        "choices": choices,
+        "minimum": minimum,
+        "above": above,
+        "metavar": metavar,
+        "parse": parse,
+        "selects": selects,
+    }
+    return dataclasses.field(default=default, metadata={_METADATA: facts})
+
+
+@dataclass(frozen=True)
+class OptionField:
+    """One option as help, completion and validation see it."""
+
+    name: str
+    type: type
+    optional: bool
+    many: bool
+    default: Any
+    help: str
+    choices: tuple[str, ...] | None
+    minimum: float | None
+    above: float | None
+    metavar: str | None
+    parse: Callable[[Any], Any] | None
+    selects: str | None
+
+    @property
+    def flag(self) -> str:
+        """The command-line spelling, ``--break-tolerance``."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def default_text(self) -> str:
+        """The default as a user would type it; empty where there is none."""
+        if self.default in (None, ()):
+            return ""
+        return ",".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
+
+    def convert(self, value: Any, owner: str) -> Any:
+        """Check one value and bring it to the field's type.
+
+        Raises
+        ------
+        OptionError
+            The value is not accepted; the message says what is.
+        """
+        if value is None and (self.optional or self.default is None):
+            return None
+        try:
+            if self.parse is not None:
+                return self.parse(value)
+            if self.many:
+                parts = value.split(",") if isinstance(value, str) else list(value)
+                return tuple(self._one(part.strip() if isinstance(part, str) else part) for part in parts)
+            return self._one(value)
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"{owner}: {self.flag} {value!r}: {error}") from None
+
+    def _one(self, value: Any) -> Any:
+        if self.type is bool:
+            return _boolean(value)
+        if self.type is str:
+            value = str(value)
+        else:
+            if isinstance(value, bool):
+                raise ValueError(f"a number is expected ({self.type.__name__})")
+            try:
+                converted = self.type(value)
+            except (TypeError, ValueError, OverflowError):
+                raise ValueError(f"a number is expected ({self.type.__name__})") from None
+            if self.type is int and converted != value and isinstance(value, float):
+                raise ValueError("a whole number is expected")
+            value = converted
+            if not -float("inf") < value < float("inf"):
+                raise ValueError("a finite number is expected")
+        if self.choices is not None and value not in self.choices:
+            raise ValueError(str(UnknownNameError("value", str(value), self.choices)))
+        if self.minimum is not None and value < self.minimum:
+            raise ValueError(f"must be at least {self.minimum:g}")
+        if self.above is not None and not value > self.above:
+            raise ValueError(f"must be greater than {self.above:g}")
+        return value
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    try:
+        return words[str(value).lower()]
+    except KeyError:
+        raise ValueError("true or false is expected") from None
+
+
+def describe(options_class: type) -> tuple[OptionField, ...]:
+    """The options of a dataclass, in order of declaration.
+
+    Raises
+    ------
+    TypeError
+        A field was not made by `option`: options that cannot be listed are refused.
+    """
+    hints = typing.get_type_hints(options_class)
+    found = []
+    for item in dataclasses.fields(options_class):
+        if _METADATA not in item.metadata:
+            raise TypeError(f"{options_class.__name__}.{item.name} must be declared with option(...)")
+        facts = dict(item.metadata[_METADATA])
+        if callable(facts["choices"]):
+            facts["choices"] = tuple(facts["choices"]())
+        base, optional, many = _plain_type(hints[item.name])
+        found.append(
+            OptionField(
+                name=item.name,
+                type=base,
+                optional=optional,
+                many=many,
+                default=item.default,
+                **facts,
+            )
+        )
+    return tuple(found)
+
+
+def _plain_type(hint: Any) -> tuple[type, bool, bool]:
+    optional = False
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        parts = [part for part in typing.get_args(hint) if part is not type(None)]
+        optional = len(parts) < len(typing.get_args(hint))
+        hint = parts[0] if len(parts) == 1 else str
+    if typing.get_origin(hint) is tuple:
+        return typing.get_args(hint)[0], optional, True
+    if typing.get_origin(hint) is typing.Literal:
+        return str, optional, False
+    return (hint if isinstance(hint, type) else str), optional, False
+
+
+def build(options_class: type, values: Mapping[str, Any], owner: str) -> Any:
+    """Make the options from what a user gave.
+
+    Parameters
+    ----------
+    options_class : type
+        Frozen dataclass declared with `option`.
+    values : mapping
+        Names (Python spelling) to values, texts included.
+    owner : str
+        Who takes the options, for messages: ``"worley"``.
+
+    Raises
+    ------
+    UnknownNameError
+        A name that the class does not have.
+    OptionError
+        A value that is not accepted.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Options:
+    ...     degree: int = option(2, "degree of the polynomials", minimum=0)
+    >>> build(Options, {"degree": "3"}, "demo")
+    Options(degree=3)
+    >>> build(Options, {"degree": -1}, "demo")
+    Traceback (most recent call last):
+        ...
+    perfcore.base.errors.OptionError: demo: --degree -1: must be at least 0
+    """
+    known = {item.name: item for item in describe(options_class)}
+    for name in values:
+        if name not in known:
+            raise UnknownNameError(f"option of {owner}", name, known)
+    return options_class(**{name: known[name].convert(value, owner) for name, value in values.items()})
+
+
+def to_dict(options: Any) -> dict[str, Any]:
+    """Options as JSON-ready values, in order of declaration."""
+    return {
+        item.name: list(value) if isinstance(value := getattr(options, item.name), tuple) else value
+        for item in dataclasses.fields(options)
+    }

@@ -1,0 +1,1 @@
+"""Files to data: sources, recognised formats, many files as one."""

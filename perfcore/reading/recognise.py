@@ -1,0 +1,255 @@
+"""Files to data: finds the reader, checks its options, reads one file or many, and writes data back."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfcore.base import progress
+from perfcore.base.errors import InputError, OptionError, PerfError, listing
+from perfcore.base.files import atomic_path
+from perfcore.models.model import SCHEMA
+from perfcore.plugins import options as option_tools
+from perfcore.plugins.registry import registry
+from perfcore.reading.source import Source
+
+if TYPE_CHECKING:
+    from perfcore.plugins.contracts import Reader
+    from perfcore.plugins.registry import Entry
+
+__all__ = ["Reading", "read", "read_named", "recognise", "write", "writer"]
+
+_MODEL_BEGINS = 64  # bytes, in which a model file says what it is
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Data, and how they were read.
+
+    Parameters
+    ----------
+    data : Trace, UtilizationCurve, Series or Measurements
+    reader : str
+        Name of the format.
+    files : int
+        Number of files that were read.
+    """
+
+    data: Any
+    reader: str
+    files: int
+
+
+def recognise(source: Source) -> tuple[str, Reader]:
+    """Name and instance of the reader that is surest of a source.
+
+    Raises
+    ------
+    InputError
+        No reader knows it; the message says where they are listed, and which readers could not be asked.
+    """
+    best: tuple[float, str, Reader] | None = None
+    entries = registry().entries("readers")
+    problems = []
+    # A reader that claims the ending is asked first, so that others are imported only when it declines.
+    for name, entry in sorted(entries.items(), key=lambda item: source.suffix not in item[1].suffixes):
+        if best is not None and source.suffix not in entry.suffixes:
+            break
+        try:
+            reader: Reader = entry.load()()
+        except PerfError as error:  # one that lacks its library must not keep the others from reading
+            problems.append(str(error))
+            continue
+        sureness = reader.sniff(source)
+        if sureness > 0 and (best is None or sureness > best[0]):
+            best = (sureness, name, reader)
+    if best is None:
+        if f'"{SCHEMA}"'.encode() in source.head[:_MODEL_BEGINS]:
+            raise InputError(
+                source.name, "is a model, no data; `perf predict`, `perf compare` and `perf report` read it"
+            )
+        raise InputError(
+            source.name,
+            "; ".join(
+                [
+                    f"not in a format that is known here; `perf formats` lists the {len(entries)} that are, "
+                    "--reader names one",
+                    *problems,
+                ]
+            ),
+        )
+    return best[1], best[2]
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    reader: str | None = None,
+    wanted: Sequence[type] = (),
+    from_name: str | None = None,
+    **options: Any,
+) -> Any:
+    """Read a file, or many files as one data set.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, also gzip-compressed, or ``"-"`` for standard input. Or many files of measurements in one format: a
+        folder, in which files of no known format are passed over, or a pattern such as ``"runs/*.out"``.
+    reader : str, optional
+        Name of the format; by default it is told from the content.
+    wanted : sequence of type
+        What the data are for, where a file could be read as several types; a table is one such.
+    from_name : str, optional
+        What the names of the files say, as ``"run_p{p:int}_n{n}.out"``; see `perfcore.reading.many_files.NamePattern`.
+    **options
+        Options of the reader (``perf plugins NAME`` lists them).
+
+    Returns
+    -------
+    Trace, UtilizationCurve, Series or Measurements
+        Always measurements where there are several files, or where names say something.
+
+    Raises
+    ------
+    InputError
+        A file is missing, empty, damaged or of no known format; with file and line. Files of several formats.
+    DataError
+        Files that measure different things.
+    OptionError
+        The reader has no such option or refuses its value, or ``from_name`` is no such pattern.
+
+    Examples
+    --------
+    >>> import perfcore
+    >>> perfcore.read("examples/step.csv")
+    UtilizationCurve(3 steps, 0.0 to 30.0 us, mean 2.33333)
+    """
+    return read_named(path, reader=reader, wanted=wanted, from_name=from_name, **options).data
+
+
+def read_named(
+    path: str | os.PathLike[str],
+    *,
+    reader: str | None = None,
+    wanted: Sequence[type] = (),
+    from_name: str | None = None,
+    **options: Any,
+) -> Reading:
+    """Read as `read` does, and name the format; arguments and errors are those of `read`."""
+    from perfcore.reading.many_files import NamePattern, join, named_files
+
+    pattern = None if from_name is None else NamePattern(from_name)
+    name = os.fsdecode(path)
+    files = named_files(name)
+    if files is None:
+        one = _read_one(path, reader, wanted, options)
+        return one if pattern is None else Reading(join([(Path(path), one.data)], name, pattern), one.reader, 1)
+    files, reader = _of_one_format(files, name, reader)
+    if len(files) == 1 and pattern is None:
+        return _read_one(files[0], reader, wanted, options)
+    with progress.bar("reading", len(files)) as advance:
+        parts = []
+        for file in files:
+            parts.append((file, _read_one(file, reader, wanted, options).data))
+            advance(1)
+    return Reading(join(parts, name, pattern), reader, len(parts))
+
+
+def _read_one(
+    path: str | os.PathLike[str], reader: str | None, wanted: Sequence[type], options: Mapping[str, Any]
+) -> Reading:
+    """One file by the named reader, or by the one that is surest of it."""
+    with Source(path) as source:
+        if reader is None:
+            reader, implementation = recognise(source)
+        else:
+            implementation = registry().load("readers", reader)()
+        given = {**implementation.options_for(wanted), **options}
+        chosen = option_tools.build(implementation.Options, given, reader)
+        try:
+            return Reading(implementation.read(source, chosen), reader, 1)
+        except RecursionError as error:
+            raise InputError(source.name, f"nested too deeply: {error}") from error
+
+
+def _of_one_format(files: Sequence[Path], name: str, reader: str | None) -> tuple[list[Path], str]:
+    """The files of a set that are of one format, and its reader.
+
+    Raises
+    ------
+    InputError
+        Files of several formats, none of a known one, or, by a pattern, one that is not known.
+    """
+    formats: dict[Path, str] = {}
+    passed: list[Path] = []
+    for file in files:
+        try:
+            with Source(file) as source:
+                formats[file] = recognise(source)[0] if reader is None else _claimed(source, reader)
+        except InputError:
+            if not Path(name).is_dir():
+                raise
+            passed.append(file)
+    if not formats:
+        raise InputError(name, f"holds no file that is known here ({listing(map(str, passed), 3)})")
+    counts = Counter(formats.values())
+    if len(counts) > 1:
+        kinds = ", ".join(
+            f"{count} of {kind} such as {next(str(file) for file, one in formats.items() if one == kind)}"
+            for kind, count in counts.most_common()
+        )
+        raise InputError(name, f"holds files of several formats: {kinds}; choose with --reader, or with a pattern")
+    if passed:
+        progress.note(f"{name}: passed over, of no known format: {listing(map(str, passed), 3)}")
+    return list(formats), next(iter(counts))
+
+
+def _claimed(source: Source, reader: str) -> str:
+    """The reader, if the file may be of its format."""
+    implementation: Reader = registry().load("readers", reader)()
+    if not implementation.sniff(source) > 0:
+        raise InputError(source.name, f"is not in the format {reader!r}")
+    return reader
+
+
+def writer(path: str | os.PathLike[str]) -> Reader:
+    """The reader that writes the format that the ending of ``path`` names.
+
+    Raises
+    ------
+    OptionError
+        None writes this ending.
+    """
+    suffix = Path(path).suffix.lower()
+    entries = registry().entries("readers").values()
+    for entry in entries:
+        if suffix in entry.suffixes and (implementation := _writing(entry)) is not None:
+            return implementation
+    endings = [ending for entry in entries if _writing(entry) is not None for ending in entry.suffixes]
+    raise OptionError(f"cannot write {os.fspath(path)!r}: the ending must be one of {', '.join(endings)}")
+
+
+def _writing(entry: Entry) -> Reader | None:
+    try:
+        reader: Reader = entry.load()()
+    except PerfError:  # one that lacks its library must not keep the others from writing
+        return None
+    return reader if reader.writes else None
+
+
+def write(data: Any, path: str | os.PathLike[str]) -> None:
+    """Write data in the format that the ending of ``path`` names, whole or not at all.
+
+    Raises
+    ------
+    OptionError
+        No reader writes this ending.
+    """
+    implementation = writer(path)
+    with atomic_path(path) as temporary:
+        implementation.write(data, temporary)

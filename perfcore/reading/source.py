@@ -1,0 +1,182 @@
+"""Where bytes come from: a file, a gzip-compressed file, or standard input, behind one face."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from perfcore.base.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["Source"]
+
+HEAD_BYTES = 1 << 16  # enough for every header that a format is told by
+_GZIP_MAGIC = b"\x1f\x8b"
+_LONGEST_LINE = 1 << 20
+# Measurements and traces shrink to a tenth or a fiftieth. What grows this much, and is large, was made to fill a disk;
+# the format itself allows a growth of 1,030 times.
+_LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 28
+
+
+class Source:
+    """One input.
+
+    Parameters
+    ----------
+    path : str or path
+        A file, or ``"-"`` for standard input.
+
+    Attributes
+    ----------
+    name : str
+        The input as the user named it, for messages.
+    suffix : str
+        Ending in lower case without ``.gz``; empty for standard input.
+    head : bytes
+        The first 64 KiB, decompressed.
+
+    Raises
+    ------
+    InputError
+        The file does not exist, is a folder, is empty, or cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._named = Path(path)
+        # Bytes that are no text could be neither printed nor saved.
+        self.name = os.fsencode(path).decode(errors="replace")
+        self.is_stdin = self.name == "-"
+        self._spooled: Path | None = None
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)  # what was spooled must not outlive a failure
+            try:
+                self.path = self._locate()
+                with self.path.open("rb") as raw:
+                    self.is_gzip = raw.read(2) == _GZIP_MAGIC
+                with self.open() as stream:
+                    self.head = stream.read(HEAD_BYTES)
+            except OSError as error:
+                raise InputError(self.name, f"cannot be read: {error.strerror or error}") from error
+            if not self.head:
+                raise InputError(self.name, "the file is empty")
+            undo.pop_all()
+        suffixes = [] if self.is_stdin else [s.lower() for s in self.path.suffixes]
+        if suffixes and suffixes[-1] == ".gz":
+            suffixes.pop()
+        self.suffix = suffixes[-1] if suffixes else ""
+
+    def _locate(self) -> Path:
+        """The file to read: the named one, or a copy of what can be read only once."""
+        if self.is_stdin:
+            return self._spool(lambda: contextlib.nullcontext(sys.stdin.buffer))
+        if not self._named.exists():
+            raise InputError(self.name, "there is no such file")
+        if self._named.is_dir():
+            raise InputError(self.name, "is a folder; name a file in it")
+        if self._named.is_file():
+            return self._named
+        return self._spool(lambda: self._named.open("rb"))
+
+    def _spool(self, opened: Callable[[], contextlib.AbstractContextManager[BinaryIO]]) -> Path:
+        # The copy comes first: a pipe may wait for its writer, and who interrupts that wait finds nothing half made.
+        handle, name = tempfile.mkstemp(prefix="perfcore-stdin-")
+        self._spooled = Path(name)
+        with os.fdopen(handle, "wb") as spool, opened() as stream:
+            shutil.copyfileobj(stream, spool)
+        return self._spooled
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The decompressed bytes as a stream; damage to the compression is the user's error.
+
+        Raises
+        ------
+        InputError
+            The compressed file is damaged, or decompresses to more than 256 MiB and 300 times its size.
+        """
+        with self.path.open("rb") as raw:
+            stream = io.BufferedReader(_Decompressed(raw, self.name), 1 << 17) if self.is_gzip else raw
+            try:
+                yield stream
+            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+                raise InputError(self.name, f"the gzip file is cut short or damaged: {error}") from error
+
+    def lines(self, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+        """Number, from 1, and bytes of each line with its end.
+
+        Parameters
+        ----------
+        longest : int, bytes
+            A longer line is no line of a text, and would be held in memory whole.
+
+        Raises
+        ------
+        InputError
+            A line is longer, or the compressed file is damaged.
+        """
+        with self.open() as stream:
+            number = 0
+            while line := stream.readline(longest + 1):
+                number += 1
+                if len(line) > longest:
+                    problem = f"the line is longer than {longest >> 10} KiB; the file is damaged or no text"
+                    raise InputError(self.name, problem, line=number)
+                yield number, line
+
+    @contextlib.contextmanager
+    def plain_file(self) -> Iterator[Path]:
+        """A path to the decompressed bytes, for libraries that open files themselves."""
+        if not self.is_gzip:
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
+            plain = Path(folder) / ("data" + self.suffix)
+            with self.open() as stream, plain.open("wb") as copy:
+                shutil.copyfileobj(stream, copy, 1 << 20)
+            yield plain
+
+    def close(self) -> None:
+        """Remove what standard input was spooled to."""
+        if self._spooled is not None:
+            self._spooled.unlink(missing_ok=True)
+            self._spooled = None
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Decompressed(io.RawIOBase):
+    """What a gzip file holds, as long as that is not out of all proportion to the file."""
+
+    def __init__(self, packed: BinaryIO, name: str) -> None:
+        self._stream = gzip.GzipFile(fileobj=packed)
+        self._name = name
+        self._left = max(_GROWTH_FROM_BYTES, os.fstat(packed.fileno()).st_size * _LARGEST_GROWTH)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        count = self._stream.readinto(buffer)
+        self._left -= count
+        if self._left < 0:
+            raise InputError(
+                self._name,
+                f"decompresses to more than {_LARGEST_GROWTH} times its size, as files do that are made to fill disks; "
+                "if you trust it, unpack it with gunzip first",
+            )
+        return count

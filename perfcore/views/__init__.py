@@ -1,0 +1,45 @@
+"""Views of data and models, for the page of `perf explore` and for reports: what is shown, apart from how."""
+
+from perfcore.views.contents import (
+    Action,
+    Block,
+    Cell,
+    Chart,
+    Field,
+    Form,
+    Link,
+    Notice,
+    NoViewError,
+    Query,
+    Table,
+    Text,
+    View,
+    Viewable,
+    ViewPath,
+)
+from perfcore.views.edits import Change, Check, Checkable, Editable, FileEdit, Fitting, Storable
+
+__all__ = [
+    "Action",
+    "Block",
+    "Cell",
+    "Change",
+    "Chart",
+    "Check",
+    "Checkable",
+    "Editable",
+    "Field",
+    "FileEdit",
+    "Fitting",
+    "Form",
+    "Link",
+    "NoViewError",
+    "Notice",
+    "Query",
+    "Storable",
+    "Table",
+    "Text",
+    "View",
+    "ViewPath",
+    "Viewable",
+]

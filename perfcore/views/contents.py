@@ -1,0 +1,359 @@
+"""What a view is made of: plain blocks, which the page and the report turn into HTML.
+
+Whoever has something to show gives a `Viewable`; it knows nothing of servers, addresses or HTML. Paths are those of
+the viewable itself: its first view is ``()``. Where several stand side by side, `mounted` puts each below a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from perfcore.base.errors import PerfError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Action",
+    "Block",
+    "Cell",
+    "Chart",
+    "Field",
+    "Form",
+    "Link",
+    "NoViewError",
+    "Notice",
+    "Query",
+    "Table",
+    "Text",
+    "View",
+    "ViewPath",
+    "Viewable",
+]
+
+ViewPath = tuple[str, ...]
+Query = Mapping[str, str]
+
+
+class NoViewError(PerfError):
+    """There is no view at a path: a link that is out of date, or an address that was typed."""
+
+    def __init__(self, path: ViewPath) -> None:
+        super().__init__(f"there is no view {'/'.join(path)!r} here; begin at the first one")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A way to another view, or to the same one in another state.
+
+    Parameters
+    ----------
+    text : str
+    path : tuple of str
+        Of the view; any text may stand in it.
+    query : mapping of str to str
+        Its state.
+    """
+
+    text: str
+    path: ViewPath
+    query: Query = field(default_factory=dict)
+
+    def mounted(self, prefix: ViewPath, query: Query) -> Link:
+        """The same link of a viewable that stands below a path, where that has a state of its own."""
+        return replace(self, path=(*prefix, *self.path), query={**query, **self.query})
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table.
+
+    Parameters
+    ----------
+    text : str
+        Always shown.
+    link : Link, optional
+        Where a click on it leads; its own text is not shown.
+    shade : float, 0 to 1, optional
+        Colour behind the text, dark for 0 and bright for 1, on a scale that colour-blind people read too.
+    indent : int
+        How many steps the text stands to the right, as what is below another row does.
+    bar : float, 0 to 1, optional
+        Length of a bar beside the text, which says the same as a number.
+    """
+
+    text: str
+    link: Link | None = None
+    shade: float | None = None
+    indent: int = 0
+    bar: float | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs, or a formula.
+
+    Parameters
+    ----------
+    lines : tuple of str
+    title : str
+    kind : {"plain", "formula"}
+        A formula keeps its line breaks and scrolls when it is wide.
+    links : tuple of Link
+        Below the lines, in one row.
+    """
+
+    lines: tuple[str, ...] = ()
+    title: str = ""
+    kind: Literal["plain", "formula"] = "plain"
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; the first column names the rows.
+
+    Parameters
+    ----------
+    header : tuple of Cell or str
+    rows : tuple of tuple of Cell or str
+        Each as long as the header.
+    title : str
+    note : str
+        What must be known to read it.
+
+    Raises
+    ------
+    ValueError
+        A row is longer or shorter than the header.
+    """
+
+    header: tuple[Cell | str, ...]
+    rows: tuple[tuple[Cell | str, ...], ...]
+    title: str = ""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != len(self.header):
+                raise ValueError(
+                    f"table {self.title!r}: row {number} has {len(row)} cells, and the header has {len(self.header)}"
+                )
+
+    @classmethod
+    def of(cls, title: str, header: Iterable[Cell | str], rows: Iterable[Iterable[Cell | str]]) -> Table:
+        """From the three parts that models' tables come in."""
+        return cls(tuple(header), tuple(tuple(row) for row in rows), title)
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing and the same figures as tables.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws into an empty matplotlib figure; it may change the figure's size.
+    alternative : str
+        What it shows, in a sentence, for who cannot see it.
+    tables : tuple of Table
+        What is drawn, in numbers; a long curve as a summary of some tens of rows. Empty where the view itself has
+        them.
+    title : str
+    size : (float, float), inches
+        Width and height to begin with; the page scales it to its own width, which is about 10.
+    """
+
+    draw: Callable[[Figure], None]
+    alternative: str
+    tables: tuple[Table, ...]
+    title: str = ""
+    size: tuple[float, float] = (10.0, 4.0)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a form.
+
+    Parameters
+    ----------
+    name : str
+        In the query or the posted form.
+    label : str
+    value : str
+        What it holds now.
+    kind : {"text", "number", "range", "choice", "lines", "hidden"}
+        ``lines`` is a text of several lines, such as formulas. A ``range`` is a slider with its number beside it.
+    choices : tuple of str
+        Of a ``choice``.
+    minimum, maximum, step : str
+        Of a ``number`` or ``range``; empty for none.
+    help : str
+        In one sentence.
+    is_checked : bool
+        Whether the page says while it is typed what is right and what is not; at most one field of an action. The
+        subject answers, see `perfcore.views.edits.Checkable`.
+    """
+
+    name: str
+    label: str = ""
+    value: str = ""
+    kind: Literal["text", "number", "range", "choice", "lines", "hidden"] = "text"
+    choices: tuple[str, ...] = ()
+    minimum: str = ""
+    maximum: str = ""
+    step: str = ""
+    help: str = ""
+    is_checked: bool = False
+
+
+@dataclass(frozen=True)
+class Form:
+    """Fields that lead to another state of a view; the state stands in the address. A report leaves it out.
+
+    Parameters
+    ----------
+    fields : tuple of Field
+    path : tuple of str
+        The view that gets them as its query.
+    submit : str
+        On the button.
+    title : str
+    is_folded : bool
+        Only its title is shown until it is opened; for forms that few need.
+    """
+
+    fields: tuple[Field, ...]
+    path: ViewPath
+    submit: str = "Show"
+    title: str = ""
+    is_folded: bool = False
+
+
+@dataclass(frozen=True)
+class Action:
+    """Fields that change what is kept. The page first shows what would change. A report leaves it out.
+
+    The fields go to `Editable.act` with the path; several actions at one path are told apart by a hidden field.
+
+    Parameters
+    ----------
+    fields : tuple of Field
+    path : tuple of str
+    submit : str
+        On the button that leads to the preview.
+    title : str
+    """
+
+    fields: tuple[Field, ...]
+    path: ViewPath
+    submit: str = "Preview"
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something that must not be overlooked.
+
+    Parameters
+    ----------
+    text : str
+    kind : {"note", "warning", "error"}
+    """
+
+    text: str
+    kind: Literal["note", "warning", "error"] = "note"
+
+
+Block = Text | Table | Chart | Form | Action | Notice
+
+
+@dataclass(frozen=True)
+class View:
+    """One page, or one section of a report.
+
+    Parameters
+    ----------
+    title : str
+    blocks : tuple of Block
+        From top to bottom.
+    path : tuple of str
+    trail : tuple of Link
+        The views above this one, outermost first.
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    path: ViewPath = ()
+    trail: tuple[Link, ...] = ()
+
+    def mounted(self, prefix: ViewPath, query: Query | None = None, trail: tuple[Link, ...] = ()) -> View:
+        """The same view where its viewable stands below a path.
+
+        Parameters
+        ----------
+        prefix : tuple of str
+        query : mapping of str to str, optional
+            State of the view above, such as the options of a fit; every link and form keeps it.
+        trail : tuple of Link
+            Views above the viewable.
+
+        Examples
+        --------
+        >>> view = View("a", (Text(links=(Link("b", ("b",), {"n": "2"}),)),)).mounted(("fit",), {"terms": "3"})
+        >>> view.blocks[0].links[0].path, view.blocks[0].links[0].query
+        (('fit', 'b'), {'terms': '3', 'n': '2'})
+        """
+        state = {} if query is None else query
+        return View(
+            self.title,
+            tuple(_mounted(block, prefix, state) for block in self.blocks),
+            (*prefix, *self.path),
+            (*trail, *(link.mounted(prefix, state) for link in self.trail)),
+        )
+
+
+def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
+    if isinstance(block, Text):
+        return replace(block, links=tuple(link.mounted(prefix, query) for link in block.links))
+    if isinstance(block, Table):
+        header, *rows = (
+            tuple(_mounted_cell(cell, prefix, query) for cell in row) for row in (block.header, *block.rows)
+        )
+        return replace(block, header=header, rows=tuple(rows))
+    if isinstance(block, (Form, Action)):
+        own = {item.name for item in block.fields}
+        kept = tuple(Field(name, value=value, kind="hidden") for name, value in query.items() if name not in own)
+        return replace(block, path=(*prefix, *block.path), fields=(*kept, *block.fields))
+    return block
+
+
+def _mounted_cell(cell: Cell | str, prefix: ViewPath, query: Query) -> Cell | str:
+    if isinstance(cell, str) or cell.link is None:
+        return cell
+    return replace(cell, link=cell.link.mounted(prefix, query))
+
+
+@runtime_checkable
+class Viewable(Protocol):
+    """What the page and the report can show. It does not change; an edit gives another one."""
+
+    @property
+    def title(self) -> str:
+        """Name of the whole."""
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The view at a path in a state.
+
+        Raises
+        ------
+        NoViewError
+            There is none at the path.
+        PerfError
+            The state is not accepted, or a fit fails; the page shows the message beside a way back.
+        """
+
+    def paths(self) -> Iterable[ViewPath]:
+        """Views for a report, the most important first; the report stops where it becomes too long."""

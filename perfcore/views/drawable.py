@@ -1,0 +1,86 @@
+"""Views of everything that draws itself: a model, a prediction, a judgement, a profile.
+
+Whoever writes a model gets these for nothing, and overrides `perfcore.Model.views` for more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from perfcore.models.model import Model
+from perfcore.views.contents import Block, Chart, NoViewError, Query, Table, Text, View, ViewPath
+from perfcore.views.picture import Drawable
+
+__all__ = ["DrawableViews", "drawing_of", "model_blocks", "parameter_table", "statistics_table"]
+
+
+class DrawableViews:
+    """One view with everything that a drawable says of itself.
+
+    Parameters
+    ----------
+    subject : Drawable
+    data : object, optional
+        What it is drawn over.
+    """
+
+    def __init__(self, subject: Drawable, data: Any = None) -> None:
+        self._subject, self._data = subject, data
+
+    @property
+    def title(self) -> str:
+        """That of the subject."""
+        return self._subject.title
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The only view; it has one state.
+
+        Raises
+        ------
+        NoViewError
+            The path names another.
+        """
+        if path:
+            raise NoViewError(path)
+        return View(self.title, model_blocks(self._subject, self._data))
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The only one."""
+        return [()]
+
+
+def model_blocks(subject: Drawable, data: Any = None) -> tuple[Block, ...]:
+    """Summary, picture, formula, tables and, of a model, parameters and statistics."""
+    tables = [Table.of(*table) for table in subject.tables()]
+    blocks: list[Block] = [Text(tuple(line for line in subject.summary() if line != subject.title))]
+    blocks.append(drawing_of(subject, data))
+    if subject.formula and subject.formula not in subject.summary():
+        blocks.append(Text(tuple(subject.formula.split("\n")), "Formula", "formula"))
+    blocks.extend(tables)
+    if isinstance(subject, Model):
+        blocks += [parameter_table(subject), statistics_table(subject)]
+    return tuple(blocks)
+
+
+def drawing_of(subject: Drawable, data: Any = None, tables: tuple[Table, ...] = ()) -> Chart:
+    """The subject's own drawing; its tables stand beside it."""
+    return Chart(lambda figure: subject.draw(figure, data), f"Drawing: {subject.title}", tables, size=(10.0, 4.5))
+
+
+def parameter_table(model: Model) -> Table:
+    """Every number of a model with its standard error."""
+    rows = [
+        (p.name, f"{p.estimate:.6g}", "-" if p.standard_error is None else f"{p.standard_error:.3g}", p.unit or "")
+        for p in model.parameters
+    ]
+    return Table(("parameter", "estimate", "standard error", "unit"), tuple(rows), "Parameters")
+
+
+def statistics_table(model: Model) -> Table:
+    """How well a model fits and what it cost."""
+    rows = []
+    for name, value in model.statistics.items():
+        shown = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+        rows.append((name.replace("_", " "), shown))
+    return Table(("figure", "value"), tuple(rows), "Figures of the fit")

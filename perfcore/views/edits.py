@@ -1,0 +1,121 @@
+"""Edits of what is shown: a change is worked out, previewed, and only then kept; files are part of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from perfcore.views.contents import Block, Query, Viewable, ViewPath
+
+if TYPE_CHECKING:
+    from perfcore.models.model import Model
+
+__all__ = ["Change", "Check", "Checkable", "Editable", "FileEdit", "Fitting", "Storable", "unsaved_of"]
+
+
+@dataclass(frozen=True)
+class FileEdit:
+    """A file that a change writes when it is kept.
+
+    Parameters
+    ----------
+    path : Path
+    before : bytes or None
+        What it must hold until then, so that nobody else's work is lost; None where it must not exist.
+    after : bytes or None
+        What it holds then; None removes it.
+    """
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an action would do, before it is kept.
+
+    Parameters
+    ----------
+    subject : Viewable
+        What takes the place of the present one.
+    summary : str
+        In one line, for the preview, the button of undo, and other tabs.
+    blocks : tuple of Block
+        What becomes different, such as a table of R^2 before and after.
+    files : tuple of FileEdit
+        Written when the change is kept, each whole or not at all.
+    path : tuple of str
+        The view to show afterwards.
+    query : mapping of str to str
+        Its state.
+    """
+
+    subject: Viewable
+    summary: str
+    blocks: tuple[Block, ...]
+    files: tuple[FileEdit, ...] = ()
+    path: ViewPath = ()
+    query: Query = field(default_factory=dict)
+
+
+@runtime_checkable
+class Editable(Viewable, Protocol):
+    """A viewable with actions."""
+
+    def act(self, path: ViewPath, form: Query) -> Change:
+        """What an action would change; nothing is changed by asking.
+
+        Raises
+        ------
+        PerfError
+            The fields are not accepted, or a refit fails; the page shows the message and keeps what was typed.
+        """
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is said of a field while it is typed.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    is_fine : bool
+        False for a mistake.
+    """
+
+    text: str
+    is_fine: bool = True
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """A viewable that checks an action's fields while they are typed; see `Field.is_checked`."""
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """What is right and what is not; it comes after every pause in typing, and should take some 10 ms."""
+
+
+@runtime_checkable
+class Storable(Protocol):
+    """A viewable of one model, which can be saved."""
+
+    @property
+    def model(self) -> Model:
+        """The model that is shown."""
+
+
+@runtime_checkable
+class Fitting(Protocol):
+    """A viewable on which models are fitted."""
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """Models that were made on the page and stand in no file, each in a few words."""
+
+
+def unsaved_of(subject: Viewable) -> tuple[str, ...]:
+    """What stands in no file; nothing where a subject makes no models."""
+    return subject.unsaved if isinstance(subject, Fitting) else ()

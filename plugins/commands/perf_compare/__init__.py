@@ -1,0 +1,1 @@
+"""Two models, or a model and measurements: compare, verify, gate."""

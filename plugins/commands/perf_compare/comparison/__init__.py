@@ -1,0 +1,1 @@
+"""Where two models differ, by how much, and how sure that is."""

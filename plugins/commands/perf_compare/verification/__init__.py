@@ -1,0 +1,1 @@
+"""A model at points that it was not fitted to."""

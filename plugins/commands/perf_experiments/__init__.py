@@ -1,0 +1,69 @@
+"""Experiments: design them, make their runs, keep every run.
+
+A `Design` says which points are measured, how often and in which order. `run_design` makes its runs and keeps each in a
+`Store`, an SQLite file, as soon as it ends; `perfcore.read` reads the store as a table of measurements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfcore import hookimpl
+from perfcore.base.lazy import lazy_names
+from perfcore.plugins.hookspecs import Register
+
+if TYPE_CHECKING:
+    from perf_experiments.advice.next_points import Advice, next_points
+    from perf_experiments.advice.replications import needed_replications
+    from perf_experiments.design.design import Design, make_design, read_design
+    from perf_experiments.design.design_file import write_design
+    from perf_experiments.runs.handing import hand_over
+    from perf_experiments.runs.history import Summary
+    from perf_experiments.runs.options import RunOptions
+    from perf_experiments.runs.runner import run_design
+    from perf_experiments.runs.store import Store
+
+__all__ = [
+    "Advice",
+    "Design",
+    "RunOptions",
+    "Store",
+    "Summary",
+    "hand_over",
+    "make_design",
+    "needed_replications",
+    "next_points",
+    "read_design",
+    "register_readers",
+    "run_design",
+    "write_design",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Advice": "perf_experiments.advice.next_points",
+        "Design": "perf_experiments.design.design",
+        "RunOptions": "perf_experiments.runs.options",
+        "Store": "perf_experiments.runs.store",
+        "Summary": "perf_experiments.runs.history",
+        "hand_over": "perf_experiments.runs.handing",
+        "make_design": "perf_experiments.design.design",
+        "needed_replications": "perf_experiments.advice.replications",
+        "next_points": "perf_experiments.advice.next_points",
+        "read_design": "perf_experiments.design.design",
+        "run_design": "perf_experiments.runs.runner",
+        "write_design": "perf_experiments.design.design_file",
+    },
+)
+
+
+@hookimpl
+def register_readers(register: Register) -> None:
+    """Announce the reader of stores."""
+    register(
+        "experiments",
+        "perf_experiments.store_reader:ExperimentStoreReader",
+        help="stores of runs, made by perf run",
+        suffixes=(".db", ".sqlite"),
+    )

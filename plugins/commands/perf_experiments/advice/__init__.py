@@ -1,0 +1,1 @@
+"""Which further runs help most, and what they cost."""

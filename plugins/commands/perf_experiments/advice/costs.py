@@ -1,0 +1,206 @@
+"""What a design costs: the time of each point from a model or from runs, and which points a budget leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_experiments.design.design import Design
+from perf_experiments.design.factors import Point, is_number, point_text
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+
+if TYPE_CHECKING:
+    from perfcore.models.model import Model
+
+__all__ = ["Budgeted", "costs_by_model", "costs_by_runs", "duration_text", "within_budget"]
+
+Floats = npt.NDArray[np.float64]
+
+_STEPS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
+
+
+def duration_text(seconds: float) -> str:
+    """A duration as a person says it.
+
+    Examples
+    --------
+    >>> duration_text(0.25), duration_text(95), duration_text(9000)
+    ('0.25 s', '1.6 min', '2.5 h')
+    """
+    for length, unit in _STEPS:
+        if seconds >= length:
+            return f"{seconds / length:.2g} {unit}"
+    return f"{seconds:.2g} s"
+
+
+def costs_by_model(model: Model, points: Sequence[Point], seconds_per_unit: float = 1.0) -> Floats:
+    """Time of one run at each point, as a model predicts it.
+
+    Parameters
+    ----------
+    model : Model
+        Its variables, or the columns that they stand for, are factors.
+    points : sequence of Point
+    seconds_per_unit : float, > 0
+        Of what the model predicts.
+
+    Returns
+    -------
+    (n_points,) float, seconds
+
+    Raises
+    ------
+    UnknownNameError
+        The model has a variable that is no factor.
+    DataError
+        A prediction is no positive number.
+    """
+    columns: dict[str, list[Any]] = {}
+    for symbol, column in model.variables.items():
+        name = next((name for name in (symbol, column) if name in points[0]), None)
+        if name is None and symbol in model.levels:  # the model takes the only one, the total, or says what is missing
+            continue
+        if name is None:
+            raise UnknownNameError("factor, which is a variable of the model", symbol, points[0])
+        columns[symbol] = [point[name] for point in points]
+    given: Any = next(iter(columns.values())) if len(model.variables) == 1 else columns
+    seconds = np.asarray(model.predict(given), dtype=np.float64).reshape(len(points), -1)[:, 0] * seconds_per_unit
+    for point, value in zip(points, seconds.tolist(), strict=True):
+        if not 0.0 < value < float("inf"):
+            raise DataError(f"the model predicts {value:g} s at {point_text(point)}; a positive time is expected")
+    return seconds
+
+
+def costs_by_runs(measured: Sequence[tuple[Point, float]], points: Sequence[Point]) -> Floats:
+    """Time of one run at each point, from runs of some.
+
+    A point that was run costs the median of its runs. The others cost what a power law in the positive factors, with
+    a constant for each word, says: the least-squares fit of smallest norm to the logarithms. One run alone therefore
+    says that all points cost the same. A factor whose effect is within the noise has none: the times of runs that are
+    all start-up would otherwise say that small problems are the dearest. It is meant for a rough plan, not for a model.
+
+    Parameters
+    ----------
+    measured : sequence of (Point, float)
+        Points and seconds, > 0.
+    points : sequence of Point
+
+    Returns
+    -------
+    (n_points,) float, seconds
+
+    Raises
+    ------
+    DataError
+        There are no runs.
+    """
+    if not measured:
+        raise DataError("there are no runs to estimate from yet")
+    names = list(points[0])
+    known = [point for point, _ in measured]
+    logs = np.log([seconds for _, seconds in measured])
+    features = _features([*known, *points], names)
+    # Centred, so that the smallest norm leaves the level free and shrinks the slopes alone.
+    middle = features[: len(known)].mean(axis=0)
+    slopes = _clear_slopes(features[: len(known)] - middle, logs - logs.mean())
+    seconds = np.exp(logs.mean() + (features[len(known) :] - middle) @ slopes)
+    for number, point in enumerate(points):
+        own = [value for other, value in measured if dict(other) == dict(point)]
+        if own:
+            seconds[number] = np.median(own)
+    return np.asarray(seconds, dtype=np.float64)
+
+
+def _clear_slopes(features: Floats, logs: Floats) -> Floats:
+    """Slopes of smallest norm (n_features,), of which those within two standard errors are 0, the least clear first."""
+    slopes = np.zeros(features.shape[1])
+    used = np.flatnonzero(np.ptp(features, axis=0) > 0.0)
+    while len(used):
+        chosen = features[:, used]
+        slopes[used] = np.linalg.lstsq(chosen, logs, rcond=None)[0]
+        freedom = len(logs) - int(np.linalg.matrix_rank(chosen)) - 1
+        if freedom <= 0:  # nothing tells the noise
+            break
+        noise = float(np.sum((logs - chosen @ slopes[used]) ** 2)) / freedom
+        errors = np.sqrt(noise * np.diag(np.linalg.pinv(chosen.T @ chosen, hermitian=True)))
+        unclear = np.abs(slopes[used]) - 2.0 * errors
+        worst = int(np.argmin(unclear))
+        if unclear[worst] >= 0.0:
+            break
+        slopes[used[worst]] = 0.0
+        used = np.delete(used, worst)
+    return slopes
+
+
+def _features(points: Sequence[Point], names: Sequence[str]) -> Floats:
+    """Logarithms of positive factors, and an indicator for each level of the others (n_points, n_features)."""
+    columns = []
+    for name in names:
+        levels = [point[name] for point in points]
+        if all(is_number(level) and float(level) > 0.0 for level in levels):
+            columns.append(np.log(np.array(levels, dtype=np.float64)))
+        else:
+            columns += [np.array([level == one for level in levels], dtype=np.float64) for one in dict.fromkeys(levels)]
+    return np.stack(columns, axis=1)
+
+
+@dataclass(frozen=True)
+class Budgeted:
+    """A design within its budget.
+
+    Attributes
+    ----------
+    design : Design
+    total_s : float
+        What its runs take, all replications.
+    left_out : mapping of str to float
+        The points that were left out, dearest first, and the seconds of one run.
+    """
+
+    design: Design
+    total_s: float
+    left_out: Mapping[str, float]
+
+
+def within_budget(design: Design, costs: Floats, budget_s: float | None) -> Budgeted:
+    """Leave out the dearest points until the rest fits.
+
+    Parameters
+    ----------
+    design : Design
+    costs : (n_points,) float, seconds, > 0
+        Of one run at each of ``design.chosen()``.
+    budget_s : float, seconds, optional
+
+    Raises
+    ------
+    OptionError
+        Even the cheapest point alone does not fit.
+    """
+    points = design.chosen()
+    each = costs * np.array(design.counts(points))
+    total = float(each.sum())
+    dropped: list[int] = []
+    if budget_s is not None:
+        for number in np.argsort(-each, kind="stable").tolist():
+            if total <= budget_s:
+                break
+            dropped.append(number)
+            total -= float(each[number])
+        if len(dropped) == len(points):
+            cheapest = int(np.argmin(each))
+            raise OptionError(
+                f"the budget of {duration_text(budget_s)} does not suffice for one point: "
+                f"{point_text(points[cheapest])} alone takes {duration_text(float(each[cheapest]))}"
+            )
+    left_out = [*design.left_out, *(dict(points[number]) for number in dropped)]
+    return Budgeted(
+        msgspec.structs.replace(design, left_out=left_out),
+        float(np.delete(each, dropped).sum()),
+        {point_text(points[number]): float(costs[number]) for number in dropped},
+    )

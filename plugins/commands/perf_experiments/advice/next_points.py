@@ -1,0 +1,282 @@
+"""Which points to measure next: those that make a model's prediction at a target surest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_experiments.advice.costs import costs_by_model
+from perf_experiments.advice.variance import PartialFit
+from perf_experiments.design.factors import Level, Point, check_factors
+from perf_experiments.design.layouts import full_factorial
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.data.units import NANOSECONDS
+from perfcore.models.design_rows import DesignRows
+
+if TYPE_CHECKING:
+    from perfcore.models.model import Model
+
+__all__ = ["Advice", "Choice", "Disagreement", "next_points"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_RIVALS = 3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One further measurement.
+
+    Attributes
+    ----------
+    point : Point
+        By the names of the data's columns.
+    repetitions : int
+        Runs that this measurement stands for: as many as the model's measurements have in the middle.
+    error : float
+        Standard error of the prediction at the target once this and the choices before are measured, in the data's
+        unit.
+    gain : float, 0 to 1
+        Share by which this one lowers the variance that the choices before have left.
+    cost_s : float or None, seconds
+        Of its runs, as the model predicts them; None where the model is not one of time.
+    in_all : int
+        Runs of this point, those in the model's data and those of choices up to this one.
+    """
+
+    point: Point
+    repetitions: int
+    error: float
+    gain: float
+    cost_s: float | None
+    in_all: int
+
+    @property
+    def gain_per_s(self) -> float | None:
+        """Share of the variance for a second of runs."""
+        return None if self.cost_s is None else self.gain / self.cost_s
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Another model that fits about as well, and what it says.
+
+    Attributes
+    ----------
+    name, figure : str
+        What it is made of; how well it fits.
+    value : float
+        Its prediction at the target.
+    point : Point
+        The candidate at which it is farthest from the chosen model, in units of the noise of a measurement there.
+    distance : float
+        How many standard deviations that is.
+    """
+
+    name: str
+    figure: str
+    value: float
+    point: Point
+    distance: float
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to measure next.
+
+    Attributes
+    ----------
+    target : Point
+    value, error, noise : float
+        Prediction at the target, its standard error, and the standard deviation of one measurement there, which no
+        further measurement lowers.
+    unit : str or None
+    choices : tuple of Choice
+    rivals : tuple of Disagreement
+        Those that disagree most at the target; none where the model was not chosen from others, or its kind does not
+        fit them again.
+    """
+
+    target: Point
+    value: float
+    error: float
+    noise: float
+    unit: str | None
+    choices: tuple[Choice, ...]
+    rivals: tuple[Disagreement, ...]
+
+
+def next_points(
+    model: Model,
+    target: Point,
+    candidates: Sequence[Point] | None = None,
+    count: int = 1,
+    *,
+    per_second: bool = False,
+) -> Advice:
+    """Choose further points by the expected reduction of the prediction's variance at a target.
+
+    A linear model's variance does not depend on what will be measured, so the reduction is known beforehand (V. V.
+    Fedorov, "Theory of optimal experiments", 1972; the criterion is c-optimality). Several points are chosen greedily:
+    each is the best after those before it. The noise is taken to stay what the fit found, and the model to be right;
+    where it was chosen from a ranking, `Advice.rivals` says how far models that fit about as well are from it.
+
+    Parameters
+    ----------
+    model : Model
+        Of a kind with `perfcore.models.model.Model.design_rows`.
+    target : Point
+        Where the prediction matters: a level of each variable, by its name or the data's column.
+    candidates : sequence of Point, optional
+        Points that can be measured; by default all combinations of the levels that the model's data have.
+    count : int, >= 1
+    per_second : bool
+        Choose by gain for a second of runs, not by gain.
+
+    Raises
+    ------
+    UnknownNameError
+        The target or a candidate has a name that the model does not know, or lacks one.
+    OptionError
+        The model's kind has no covariance, or times are asked for from a model of something else.
+    DataError
+        The data do not determine the prediction at the target, or leave no degree of freedom.
+
+    Examples
+    --------
+    >>> import pandas as pd, perfcore
+    >>> runs = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.1, 4.3, 2.5, 1.7]})
+    >>> model = perfcore.fit(perfcore.Measurements(runs), fitter="individual", functions="1/p,1")
+    >>> advice = next_points(model, {"p": 64}, [{"p": 4}, {"p": 16}, {"p": 32}])
+    >>> advice.choices[0].point
+    {'p': 32}
+    """
+    for name in target:
+        if name not in model.variables and name not in model.variables.values():
+            raise UnknownNameError("variable of the target", name, model.variables)
+    target = _named(model, target)
+    if candidates is None:
+        candidates = _measured_levels(model, target)
+    points = [_named(model, point) for point in candidates]
+    if not points or count < 1:
+        raise OptionError("a candidate and at least one point to choose are needed")
+    fixed = {name: level for name, level in target.items() if name in model.levels}
+    rows = model.design_rows(_columns(model, [target, *({**fixed, **point} for point in points)]))
+    fit = PartialFit.of(rows)
+    if not fit.determined:
+        raise DataError(
+            "the data do not determine the prediction at the target; first measure points that tell the terms of the "
+            "model apart"
+        )
+    seconds = _seconds(model, rows, points, fixed)
+    if per_second and seconds is None:
+        raise OptionError("gain per second: the model is not one of time, so that it does not tell what runs cost")
+    typical = round(float(np.median(rows.repetitions)))
+    scale = float(rows.scale[0])
+    before, choices = fit.variance, list[Choice]()
+    done = _runs_at(rows, model, points)
+    for _ in range(count):
+        after = fit.variances_with_one()
+        gains = 1.0 - after / fit.variance if fit.variance > 0.0 else np.zeros(len(points))
+        best = int(np.argmax(gains / seconds if per_second and seconds is not None else gains))
+        done[best] += typical
+        choices.append(
+            Choice(
+                point=points[best],
+                repetitions=typical,
+                error=float(np.sqrt(after[best])) * scale,
+                gain=float(gains[best]),
+                cost_s=None if seconds is None else float(seconds[best]) * typical,
+                in_all=int(done[best]),
+            )
+        )
+        fit = fit.with_one(best)
+    value = float(np.asarray(model.predict(_columns(model, [target])))[0])
+    return Advice(
+        target=target,
+        value=value,
+        error=float(np.sqrt(before)) * scale,
+        noise=float(np.sqrt(rows.errors.sum())) * scale,
+        unit=rows.unit,
+        choices=tuple(choices),
+        rivals=_rivals(model, rows, fixed, target, points, value),
+    )
+
+
+def _named(model: Model, point: Point) -> dict[str, Level]:
+    """The point by the names of the columns, without what is no variable; one that is a word may be left out.
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    columns = {**{column: column for column in model.variables.values()}, **model.variables}
+    found = {columns[name]: level for name, level in point.items() if name in columns}
+    for symbol, column in model.variables.items():
+        if column not in found and symbol not in model.levels:
+            raise UnknownNameError("factor of the point, which the model needs,", symbol, point)
+    return found
+
+
+def _columns(model: Model, points: Sequence[Point]) -> dict[str, list[Any]]:
+    """Points as columns by the model's symbols; a variable that none of them has is left to the model."""
+    columns = {}
+    for symbol, column in model.variables.items():
+        values = [point.get(column) for point in points]
+        if any(value is not None for value in values):
+            columns[symbol] = values
+    return columns
+
+
+def _measured_levels(model: Model, target: Point) -> list[Point]:
+    rows = model.design_rows(_columns(model, [target]))
+    levels = {
+        model.variables[symbol]: np.unique(values).tolist()
+        for symbol, values in rows.points.items()
+        if symbol not in model.levels
+    }
+    return full_factorial(check_factors(levels))
+
+
+def _seconds(model: Model, rows: DesignRows, points: Sequence[Point], fixed: Point) -> Floats | None:
+    """Time of one run at each candidate; None where the model is not one of time."""
+    unit = (rows.unit or "").split(" ")[0]
+    if unit not in NANOSECONDS:
+        return None
+    of_run = {name: level for name, level in fixed.items() if name != "category"}  # a run measures all of them
+    return costs_by_model(model, [{**of_run, **point} for point in points], NANOSECONDS[unit] / 1e9)
+
+
+def _runs_at(rows: DesignRows, model: Model, points: Sequence[Point]) -> npt.NDArray[np.int64]:
+    """Runs that the model's data have at each candidate."""
+    numbers = {model.variables[symbol]: values for symbol, values in rows.points.items() if symbol not in model.levels}
+    counts = np.zeros(len(points), dtype=np.int64)
+    for number, point in enumerate(points):
+        same = np.ones(len(rows.repetitions), dtype=np.bool_)
+        for name, values in numbers.items():
+            same &= values == point[name]
+        counts[number] = rows.repetitions[same].sum()
+    return counts
+
+
+def _rivals(
+    model: Model, rows: DesignRows, fixed: Point, target: Point, points: Sequence[Point], value: float
+) -> tuple[Disagreement, ...]:
+    """Those models near the chosen one that are farthest from it at the target."""
+    columns = _columns(model, [target, *({**fixed, **point} for point in points)])
+    rivals = model.rivals(columns)
+    if not rivals:
+        return ()
+    own = np.asarray(model.predict(columns)).reshape(len(points) + 1, -1)[1:, 0]
+    noise = np.sqrt(rows.errors.sum()) * rows.scale[1:]
+    found = []
+    for rival in sorted(rivals, key=lambda rival: -abs(rival.values[0] - value))[:_MOST_RIVALS]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.nan_to_num(np.abs(rival.values[1:] - own) / noise, posinf=np.inf)
+        best = int(np.argmax(apart))
+        found.append(Disagreement(rival.name, rival.figure, float(rival.values[0]), points[best], float(apart[best])))
+    return tuple(found)

@@ -1,0 +1,160 @@
+"""How many runs each point of a study needs for a precision that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perf_experiments.design.factors import Point
+from perf_experiments.runs.history import point_key
+from perf_experiments.runs.records import Run
+from perfcore.base.errors import DataError, OptionError
+
+__all__ = ["Needed", "needed_replications", "runs_for_precision"]
+
+_COVERAGE = 0.95
+# Weight of the spread that all points share, in runs: from two runs of its own a point's spread is hardly known.
+_SHARED_RUNS = 4.0
+
+
+@dataclass(frozen=True)
+class Needed:
+    """One point of a study.
+
+    Attributes
+    ----------
+    point : Point
+    runs : int
+        That succeeded.
+    replications : int
+        The largest number of a replication, failed ones included: from there a design counts on.
+    spread : float
+        Relative standard deviation of a run, its own and the shared one weighed.
+    precision : float
+        Half the width of the 95 % interval of the mean now, as a share of the mean.
+    needed : int
+        Runs for the precision that is asked for, at most as many as was allowed.
+    seconds : float
+        Wall time of one run, the median.
+    """
+
+    point: Point
+    runs: int
+    replications: int
+    spread: float
+    precision: float
+    needed: int
+    seconds: float
+
+    @property
+    def more(self) -> int:
+        """Runs that are missing."""
+        return max(self.needed - self.runs, 0)
+
+
+def runs_for_precision(spread: float, freedom: float, precision: float, most: int) -> int:
+    """The smallest number of runs whose mean is known to a relative precision.
+
+    The 95 % interval of a mean of n runs is ``t spread / sqrt(n)`` wide on each side, with Student's t for the freedom
+    of the spread.
+
+    Parameters
+    ----------
+    spread : float, >= 0
+        Relative standard deviation.
+    freedom : float, > 0
+        Degrees of freedom it was estimated with.
+    precision : float, > 0
+    most : int, >= 1
+
+    Notes
+    -----
+    Source: R. Jain, "The art of computer systems performance analysis", 1991, section 13.9.1, with t for the normal
+    quantile.
+
+    Examples
+    --------
+    >>> runs_for_precision(0.05, 1e9, 0.05, 30)  # (1.96)^2 = 3.84
+    4
+    """
+    from scipy.stats import t
+
+    reach = float(t.ppf(0.5 + 0.5 * _COVERAGE, freedom)) * spread / precision
+    return int(min(max(np.ceil(min(reach, 1e6) ** 2 * (1.0 - 1e-12)), 1), most))
+
+
+def needed_replications(
+    runs: Sequence[Run], precision: float, most: int = 30, value: str | None = None
+) -> list[Needed]:
+    """What each point needs, in the order of the points' levels.
+
+    Run times spread in proportion to themselves, more or less: the relative spread that all points share is estimated
+    from all, and each point's own, with the degrees of freedom that it has, is weighed against it as four runs would
+    be. Two runs of a point are then enough to say that it needs five, which by themselves they would not be.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Of a store; failed ones do not count.
+    precision : float, 0 to 1
+        Half the width of the 95 % interval, as a share of the mean.
+    most : int, >= 1
+        Runs of one point at most.
+    value : str, optional
+        What is to be precise: a reported value or ``wall_s``; by default the first reported, or else the wall time.
+
+    Raises
+    ------
+    OptionError
+        A precision that is none, or a value that no run reported.
+    DataError
+        No point was measured twice.
+    """
+    if not 0.0 < precision < 1.0:
+        raise OptionError(f"precision {precision:g}: a share between 0 and 1 is expected, 0.02 for 2 %")
+    grouped: dict[object, list[Run]] = {}
+    for run in runs:
+        grouped.setdefault(point_key(run.point), []).append(run)
+    points = [mine for mine in grouped.values() if any(run.succeeded for run in mine)]
+    points.sort(key=lambda mine: [(isinstance(level, str), level) for level in mine[0].point.values()])
+    if not points:
+        raise DataError("the store holds no run that counts")
+    name = value or next((each for run in runs for each in run.values), "wall_s")
+    try:
+        values = [np.array([run.value(name) for run in mine if run.succeeded]) for mine in points]
+    except KeyError:
+        raise OptionError(f"no value {name!r} in a run; `perf runs STORE` shows what was reported") from None
+    spreads = [_relative_variance(measured) for measured in values]
+    freedom = np.array([len(measured) - 1 for measured in values])
+    if not freedom.any():
+        raise DataError("no point was measured twice, so that nothing tells the spread; make two replications first")
+    shared = float(np.dot(freedom, spreads) / freedom.sum())
+    found = []
+    for mine, measured, own, own_freedom in zip(points, values, spreads, freedom.tolist(), strict=True):
+        known = own_freedom + min(_SHARED_RUNS, float(freedom.sum()))
+        spread = float(np.sqrt((own_freedom * own + (known - own_freedom) * shared) / known))
+        found.append(
+            Needed(
+                point=mine[0].point,
+                runs=len(measured),
+                replications=max(run.replication for run in mine),
+                spread=spread,
+                precision=_half_width(spread, known) / float(np.sqrt(len(measured))),
+                needed=runs_for_precision(spread, known, precision, most),
+                seconds=float(np.median([run.wall_ns / 1e9 for run in mine if run.succeeded])),
+            )
+        )
+    return found
+
+
+def _half_width(spread: float, freedom: float) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf(0.5 + 0.5 * _COVERAGE, freedom)) * spread
+
+
+def _relative_variance(values: np.ndarray) -> float:
+    mean = float(values.mean())
+    return float(values.var(ddof=1)) / mean**2 if len(values) > 1 and mean else 0.0

@@ -1,0 +1,1 @@
+"""The commands design, run, runs, next and sample."""

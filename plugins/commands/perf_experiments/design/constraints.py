@@ -1,0 +1,61 @@
+"""Conditions that every point of a design meets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from perf_experiments.design.factors import Point, is_number
+from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.formulas.formula import Formula
+
+__all__ = ["available_cores", "meeting"]
+
+
+def available_cores() -> int:
+    """Processors that this process may use, which in a batch job or container are fewer than the machine has."""
+    return len(os.sched_getaffinity(0))
+
+
+def meeting(points: Sequence[Point], constraints: Sequence[str]) -> tuple[list[Point], dict[str, int]]:
+    """The points that meet all constraints, and how many each constraint was the first to refuse.
+
+    Parameters
+    ----------
+    points : sequence of Point
+    constraints : sequence of str
+        Formulas of the factors that are numbers and of ``cores``, the processors of this machine; what is not 0 and
+        not NaN is met.
+
+    Raises
+    ------
+    FormulaError
+        A text is no formula.
+    OptionError
+        It has a variable that is no factor, or computes with a factor of words.
+
+    Examples
+    --------
+    >>> meeting([{"p": 2, "D": 3}, {"p": 2, "D": 4}], ["D % p == 0"])
+    ([{'p': 2, 'D': 4}], {'D % p == 0': 1})
+    """
+    kept, refused = list(points), {}
+    for text in constraints:
+        formula = Formula(text)
+        if not points:
+            break
+        known = points[0]
+        for name in formula.names:
+            if name != "cores" and name not in known:
+                raise OptionError(f"constraint {text!r}: {UnknownNameError('factor', name, [*known, 'cores'])}")
+            if name != "cores" and not is_number(known[name]):
+                raise OptionError(f"constraint {text!r}: the levels of {name} are words, which no formula takes")
+        values = {name: [point[name] for point in kept] for name in formula.names if name != "cores"}
+        shape = {"": np.zeros(len(kept))}  # also where the formula is one of cores alone
+        met = formula.evaluate({**shape, **values, "cores": available_cores()})  # type: ignore[dict-item]
+        fits = (met != 0.0) & ~np.isnan(met)
+        refused[text] = int((~fits).sum())
+        kept = [point for point, fit in zip(kept, fits.tolist(), strict=True) if fit]
+    return kept, refused

@@ -1,0 +1,263 @@
+"""A design: which points are measured, how often, and in which order; read from a TOML file that a person can edit."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from perf_experiments.design import layouts
+from perf_experiments.design.constraints import meeting
+from perf_experiments.design.factors import Level, Point, check_factors, level_text, point_text
+from perfcore.base.errors import InputError, OptionError, PerfError
+
+__all__ = ["KINDS", "Design", "make_design", "read_design"]
+
+KINDS = ("factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol")
+_EXPANDED = ("factorial", "one-at-a-time", "points")
+
+
+class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Points to measure, each several times, in random order within each replication.
+
+    The replications are blocks: all points are measured once, in an order drawn anew, before any is measured again, so
+    that a slow drift of the machine does not look like the effect of a factor.
+
+    Attributes
+    ----------
+    factors : dict of str to list
+        Levels of each factor: numbers, or words.
+    kind : {"factorial", "one-at-a-time", "points"}
+        All combinations; one factor varied at a time around the centre; or exactly ``points``.
+    replications : int, >= 1
+    seed : int, >= 0
+        Of the random order.
+    constraints : list of str
+        Formulas that every point meets; ``cores`` is the number of processors where the design is used.
+    centre : dict
+        Levels of a one-at-a-time design; a factor that is left out is at its middle level.
+    points : list of dict
+        For the kind ``points`` each a level for every factor, and ``replications`` where a point has its own number.
+    left_out : list of dict
+        Points that are not measured, since a budget did not suffice.
+
+    Raises
+    ------
+    OptionError
+        A value that is not accepted.
+
+    Examples
+    --------
+    >>> design = Design(factors={"p": [1, 2, 4], "D": [4, 6]}, constraints=["D % p == 0"])
+    >>> [point_text(point) for point in design.chosen()]
+    ['p=1 D=4', 'p=1 D=6', 'p=2 D=4', 'p=2 D=6', 'p=4 D=4']
+    """
+
+    factors: dict[str, list[Any]]
+    kind: str = "factorial"
+    replications: int = 2
+    seed: int = 0
+    constraints: list[str] = []
+    centre: dict[str, Any] = {}
+    points: list[dict[str, Any]] = []
+    left_out: list[dict[str, Any]] = []
+
+    def __post_init__(self) -> None:
+        if self.kind not in _EXPANDED:
+            raise OptionError(f"kind {self.kind!r}: one of {', '.join(_EXPANDED)} is expected")
+        if self.replications < 1 or self.seed < 0:
+            raise OptionError("replications of at least 1 and a seed of at least 0 are expected")
+        own = (point["replications"] for point in self.points if "replications" in point)
+        if not all(isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in own):
+            raise OptionError("points: replications of a point must be a whole number of at least 1")
+        if self.points and self.kind != "points":
+            raise OptionError('points are given: kind = "points" is expected with them')
+        if self.centre and self.kind != "one-at-a-time":
+            raise OptionError("a centre belongs to designs of one factor at a time")
+
+    def candidates(self) -> tuple[list[Point], dict[str, int]]:
+        """Points that meet the constraints, and how many each constraint refused.
+
+        Raises
+        ------
+        PerfError
+            Factors, points or constraints that cannot be used.
+        """
+        factors = check_factors(self.factors)
+        if self.kind == "points":
+            points = _listed([_levels_alone(point) for point in self.points], factors, "points")
+        elif self.kind == "one-at-a-time":
+            points = layouts.one_at_a_time(factors, layouts.centre_of(factors, self.centre))
+        else:
+            points = layouts.full_factorial(factors)
+        return meeting(points, self.constraints)
+
+    def chosen(self) -> list[Point]:
+        """The points to measure, in the order of their levels.
+
+        Raises
+        ------
+        PerfError
+            As `candidates`; or no point is left.
+        """
+        points, refused = self.candidates()
+        without = {_key(point) for point in _listed(self.left_out, check_factors(self.factors), "left_out")}
+        kept = [point for point in points if _key(point) not in without]
+        if not kept:
+            why = ", ".join(f"{text} refuses {count}" for text, count in refused.items() if count)
+            raise OptionError(f"no point is left to measure{': ' + why if why else ''}; change levels or constraints")
+        return kept
+
+    def counts(self, points: Sequence[Point]) -> list[int]:
+        """How often each of these points is measured.
+
+        Examples
+        --------
+        >>> design = Design(factors={"p": [1, 2]}, kind="points", points=[{"p": 1}, {"p": 2, "replications": 5}])
+        >>> design.counts(design.chosen())
+        [2, 5]
+        """
+        own = {_key(_levels_alone(point)): point["replications"] for point in self.points if "replications" in point}
+        return [own.get(_key(point), self.replications) for point in points]
+
+    def block(self, replication: int, points: Sequence[Point]) -> list[Point]:
+        """The points in the random order of one replication, counted from 1."""
+        order = np.random.default_rng([self.seed, replication]).permutation(len(points))
+        return [points[number] for number in order]
+
+
+def _levels_alone(point: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: level for name, level in point.items() if name != "replications"}
+
+
+def _key(point: Point) -> tuple[tuple[str, Level], ...]:
+    return tuple(sorted(point.items()))
+
+
+def _listed(points: Iterable[Mapping[str, Any]], factors: Mapping[str, Sequence[Level]], key: str) -> list[Point]:
+    """Points that a file lists, each once and in the factors' order.
+
+    Raises
+    ------
+    OptionError
+        A factor is missing or unknown, or a level is not one of the factor's.
+    """
+    found: dict[tuple[tuple[str, Level], ...], Point] = {}
+    for given in points:
+        if set(given) != set(factors):
+            raise OptionError(f"{key}: {point_text(given)}: a level for each of {', '.join(factors)} is expected")
+        for name, levels in factors.items():
+            if given[name] not in levels:
+                known = ", ".join(map(level_text, levels))
+                raise OptionError(f"{key}: {point_text(given)}: {name} has the levels {known}; add it there")
+        point: Point = {name: levels[levels.index(given[name])] for name, levels in factors.items()}
+        found.setdefault(_key(point), point)
+    return list(found.values())
+
+
+def make_design(
+    factors: Mapping[str, Sequence[Any]],
+    kind: str = "factorial",
+    *,
+    constraints: Sequence[str] = (),
+    replications: int = 2,
+    seed: int = 0,
+    centre: Point | None = None,
+    part: int = 2,
+    count: int | None = None,
+) -> Design:
+    """Make a design.
+
+    Parameters
+    ----------
+    factors : mapping of str to sequence
+    kind : {"factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol"}
+        The last three are drawn here and become a list of points, so that the file says exactly what is measured.
+    constraints : sequence of str
+    replications, seed : int
+    centre : mapping, optional
+        Of a one-at-a-time design.
+    part : int
+        A fractional design has about one in ``part`` of all combinations.
+    count : int, optional
+        Points of a space-filling design, before constraints for the Latin hypercube and after them for Sobol'.
+
+    Raises
+    ------
+    PerfError
+        A value that is not accepted; or no point is left.
+
+    Examples
+    --------
+    >>> design = make_design({"p": [1, 2, 4], "D": [64, 128, 256]}, "one-at-a-time")
+    >>> len(design.chosen())
+    5
+    """
+    if kind not in KINDS:
+        raise OptionError(f"kind {kind!r}: one of {', '.join(KINDS)} is expected")
+    levels = check_factors(factors)
+    points: list[Point] = []
+    if kind == "fractional":
+        points = layouts.fraction(levels, part)
+    elif kind in ("latin-hypercube", "sobol"):
+        if count is None or count < 1:
+            raise OptionError(f"a design of the kind {kind} needs the number of its points (--points N)")
+        if kind == "sobol":
+            points = list(itertools.islice(_meeting_each(layouts.sobol(levels, seed), constraints), count))
+        else:
+            points = layouts.latin_hypercube(levels, count, seed)
+    design = Design(
+        factors={name: list(known) for name, known in levels.items()},
+        kind=kind if kind in _EXPANDED else "points",
+        replications=replications,
+        seed=seed,
+        constraints=list(constraints),
+        centre=dict(centre or {}),
+        points=[dict(point) for point in points],
+    )
+    design.chosen()
+    return design
+
+
+def _meeting_each(points: Iterable[Point], constraints: Sequence[str]) -> Iterable[Point]:
+    # In portions: most designs need a few points of the many that the sequence has.
+    numbered = iter(points)
+    while portion := list(itertools.islice(numbered, 256)):
+        yield from meeting(portion, constraints)[0]
+
+
+def read_design(path: str | os.PathLike[str]) -> Design:
+    """Read a design from a TOML file.
+
+    Raises
+    ------
+    InputError
+        There is no such file, it is not TOML, or a key is missing, unknown or of no accepted value.
+    """
+    name = os.fspath(path)
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(name, "there is no such file; `perf design` makes one") from None
+    except OSError as error:
+        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(name, f"not TOML: {error}") from None
+    try:
+        design = msgspec.convert(content, Design)
+        design.chosen()
+    except (msgspec.ValidationError, PerfError) as error:
+        raise InputError(name, _key_first(str(error))) from None
+    return design
+
+
+def _key_first(message: str) -> str:
+    """The message of a failed conversion with its key before it."""
+    text, at, place = message.partition(" - at `$.")
+    return f"{place.rstrip('`')}: {text}" if at else message

@@ -1,0 +1,127 @@
+"""Factors and their levels: what an experiment varies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perfcore.base.errors import OptionError
+from perfcore.base.ranges import parse_values
+from perfcore.formulas.tree import FUNCTIONS
+
+__all__ = ["COLUMNS", "Level", "Point", "check_factors", "is_number", "level_text", "parse_factor", "point_text"]
+
+Level = int | float | str
+Point = Mapping[str, Level]
+
+# What a table of runs holds beside factors and values; `cores` is what constraints call the processors.
+COLUMNS = (
+    *("run", "replication", "replications", "started", "host", "noisy"),
+    *("wall_s", "user_s", "sys_s", "peak_memory_mib", "exit_status", "cores"),
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WHOLE = 2.0**53  # above, not every whole number is a float
+
+
+def parse_factor(text: str) -> tuple[str, tuple[Level, ...]]:
+    """A factor as the command line gives it: ``p=1,2,4``, ``D=128..1024*2`` or ``solver=cg,lu``.
+
+    Raises
+    ------
+    OptionError
+        It is no such text, or numbers and words are mixed.
+
+    Examples
+    --------
+    >>> parse_factor("D=128..1024*2"), parse_factor("solver=cg,lu")
+    (('D', (128, 256, 512, 1024)), ('solver', ('cg', 'lu')))
+    """
+    name, equals, given = (part.strip() for part in text.partition("="))
+    if not equals or not given:
+        raise OptionError(f"factor {text!r}: NAME=LEVEL,LEVEL,... or NAME=FIRST..LAST*FACTOR is expected, p=1..64*2")
+    levels: Sequence[Level]
+    try:
+        levels = parse_values(given)
+    except (ValueError, ZeroDivisionError):
+        words = [word.strip() for word in given.split(",")]
+        numbers = [word for word in words if _reads_as_number(word)]
+        if numbers or ".." in given:
+            wrong = next((word for word in words if word not in numbers), given)
+            raise OptionError(
+                f"factor {name}: {wrong!r} is no number; numbers, or FIRST..LAST:STEP, or FIRST..LAST*FACTOR, or words "
+                "only are expected"
+            ) from None
+        levels = words
+    return name, check_factors({name: levels})[name]
+
+
+def check_factors(factors: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Level, ...]]:
+    """Factors whose names and levels can be used; whole numbers become ``int``.
+
+    Raises
+    ------
+    OptionError
+        There is none; a name is no identifier or is taken; levels are missing, repeated, or neither numbers nor words.
+    """
+    if not factors:
+        raise OptionError("a design needs a factor, such as p=1,2,4,8")
+    found = {}
+    for name, levels in factors.items():
+        if not _NAME.fullmatch(name):
+            raise OptionError(f"factor {name!r}: a name of letters, digits and _ is expected")
+        if name in COLUMNS or name in FUNCTIONS:
+            raise OptionError(f"factor {name!r}: the name has a meaning already; choose another, such as {name}_")
+        known = tuple(_level(name, level) for level in levels)
+        if not known:
+            raise OptionError(f"factor {name}: it has no levels")
+        if len(set(known)) < len(known):
+            twice = next(level for level in known if known.count(level) > 1)
+            raise OptionError(f"factor {name}: level {level_text(twice)} stands there twice")
+        if len({is_number(level) for level in known}) > 1:
+            raise OptionError(f"factor {name}: its levels must be all numbers or all words")
+        found[name] = known
+    return found
+
+
+def _level(name: str, level: Any) -> Level:
+    if isinstance(level, str) and level and level.isprintable():
+        return level
+    if isinstance(level, (int, float)) and not isinstance(level, bool) and abs(level) < float("inf"):
+        return int(level) if float(level).is_integer() and abs(level) < _WHOLE else float(level)
+    raise OptionError(f"factor {name}: level {level!r} is neither a finite number nor a word")
+
+
+def is_number(level: Level) -> bool:
+    """Whether a level can be computed with."""
+    return not isinstance(level, str)
+
+
+def _reads_as_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def level_text(level: Level) -> str:
+    """A level as a command line takes it.
+
+    Examples
+    --------
+    >>> level_text(128), level_text(0.5), level_text("cg")
+    ('128', '0.5', 'cg')
+    """
+    return level if isinstance(level, str) else repr(level)
+
+
+def point_text(point: Point) -> str:
+    """A point as messages name it.
+
+    Examples
+    --------
+    >>> point_text({"p": 4, "D": 128})
+    'p=4 D=128'
+    """
+    return " ".join(f"{name}={level_text(level)}" for name, level in point.items())

@@ -1,0 +1,1 @@
+"""Making the runs of a design and keeping each."""

@@ -1,0 +1,106 @@
+"""One run, measured."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from perf_experiments.design.factors import Point
+from perf_experiments.runs.interference import quiet_or_noisy
+from perf_experiments.runs.options import RunOptions
+from perf_experiments.runs.process import cut, run_process
+from perf_experiments.runs.records import Run
+from perf_experiments.runs.templates import filled
+from perf_experiments.runs.values import ResultsFile, RunValueError, ValuePattern, values_in
+from perfcore.base import progress
+
+__all__ = ["Measuring"]
+
+
+@dataclass
+class Measuring:
+    """Makes runs, one after the other.
+
+    Parameters
+    ----------
+    options : RunOptions
+    patterns : sequence of ValuePattern
+    environment : mapping
+        Facts about this machine, kept with each run.
+    """
+
+    options: RunOptions
+    patterns: Sequence[ValuePattern]
+    environment: Mapping[str, object]
+    _busy: bool = False
+
+    def run(self, point: Point, replication: int, command: Sequence[str]) -> Run:
+        """Make one run.
+
+        Parameters
+        ----------
+        point : Point
+        replication : int
+        command : sequence of str
+            With its places filled.
+
+        Raises
+        ------
+        OptionError
+            The program cannot be started.
+        """
+        options = self.options
+        for _ in range(options.warmup):
+            run_process(command, options.time_limit_s)
+        share = self._look()
+        file = None if options.results is None else ResultsFile(filled([options.results], point)[0])
+        started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        done = run_process(command, options.time_limit_s)
+        problem, values, content = done.problem, dict[str, float](), b""
+        if problem is None:
+            try:
+                values, content = self._values(done.stdout + b"\n" + done.stderr, file, point)
+            except RunValueError as error:
+                problem = str(error)
+        return Run(
+            point=point,
+            replication=replication,
+            problem=problem,
+            started=started,
+            command=tuple(command),
+            wall_ns=done.wall_ns,
+            user_s=done.user_s,
+            system_s=done.system_s,
+            peak_memory_kib=done.peak_memory_kib,
+            exit_status=done.exit_status,
+            signal=done.signal,
+            busy_before=share,
+            noisy=self._busy,
+            values=values,
+            stdout=cut(done.stdout, options.keep_bytes),
+            stderr=cut(done.stderr, options.keep_bytes),
+            results=cut(content, options.keep_bytes),
+            environment=self.environment,
+        )
+
+    def _look(self) -> float | None:
+        """Wait until others leave the machine alone; where that did not help once, do not wait again until it does."""
+        was_busy = self._busy
+        share, self._busy = quiet_or_noisy(self.options.max_load, 0.0 if was_busy else self.options.wait_s)
+        if self._busy and not was_busy:
+            progress.note(
+                f"other work keeps {share:.0%} of the processors busy; runs are marked as noisy, and not waited for, "
+                "until it ends"
+            )
+        return share
+
+    def _values(self, output: bytes, file: ResultsFile | None, point: Point) -> tuple[dict[str, float], bytes]:
+        """What the run reported, and its results file."""
+        if file is None:
+            return values_in(output, self.patterns), b""
+        content = file.content()
+        if not file.is_json:
+            return values_in(content, self.patterns, file.path), content
+        found = values_in(output, self.patterns)
+        return {**found, **file.numbers(content, taken=[*found, *point])}, content

@@ -1,0 +1,70 @@
+"""How the runs of a design are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from perf_experiments.runs.repetition import FEWEST_RUNS
+from perfcore.base.errors import OptionError
+
+__all__ = ["RunOptions"]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How runs are made.
+
+    Attributes
+    ----------
+    command : sequence of str
+        Program and arguments, with ``{FACTOR}`` where a level stands; empty: that of the store.
+    launcher : str
+        ``local``, ``mpirun``, ``srun``, or words of its own to put before the command.
+    values : sequence of str
+        ``NAME=EXPRESSION``, what to find in the output.
+    results : str, optional
+        File that a run writes, with places like the command; see `perf_experiments.runs.values.ResultsFile`.
+    time_limit_s : float, seconds, > 0, optional
+    warmup : int, >= 0
+        Runs before each measured one that are not kept, so that each is measured in the same state.
+    until : float, > 0, optional
+        Repeat each point until half the width of the 95 % interval of its median is this share of the median.
+    most : int, >= 1
+        Runs of one point at most, with ``until``.
+    max_load : float, 0 to 1
+        Share of the processors that others may use before a run; 1: do not look.
+    wait_s : float, seconds, >= 0
+        How long to wait for that before a run is made all the same and marked as noisy.
+    retry_failed : bool
+    keep_bytes : int, >= 0
+        Of each of standard output, standard error and the results file.
+
+    Raises
+    ------
+    OptionError
+        A number out of its range.
+    """
+
+    command: Sequence[str] = ()
+    launcher: str = "local"
+    values: Sequence[str] = ()
+    results: str | None = None
+    time_limit_s: float | None = None
+    warmup: int = 0
+    until: float | None = None
+    most: int = 30
+    max_load: float = 0.2
+    wait_s: float = 10.0
+    retry_failed: bool = False
+    keep_bytes: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.max_load <= 1.0:
+            raise OptionError(f"a busy share of {self.max_load:g}: 0 to 1 is expected, 1 for no check")
+        if self.until is not None and not 0.0 < self.until < 1.0:
+            raise OptionError(f"repetition until {self.until:g}: a share between 0 and 1 is expected, 0.02 for 2 %")
+        if self.until is not None and self.most < FEWEST_RUNS:
+            raise OptionError(
+                f"at most {self.most} runs of a point: {FEWEST_RUNS} are needed before the interval of a median exists"
+            )

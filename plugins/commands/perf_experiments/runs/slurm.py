@@ -1,0 +1,193 @@
+"""Talks to Slurm: `sbatch` takes jobs, `sacct` says what became of them.
+
+Formats as `sbatch(1)` and `sacct(1)` of Slurm 17.11 to 24.05 document them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from perfcore.base.errors import OptionError, PerfError
+
+__all__ = ["JobState", "SchedulerError", "sbatch_words", "states", "submit"]
+
+_LIMIT_S = 120.0  # a busy controller takes its time
+_AT_ONCE = 500  # jobs in one question: a command line has an end
+
+# What the job's state says once it is over; every other state, PENDING to SUSPENDED, may still change.
+_OVER = frozenset(
+    ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT")
+)
+_PARSABLE = re.compile(r"(?P<job>[0-9]+)(?:;(?P<cluster>\S+))?")
+# These would change what a job is, or what sbatch prints; each run is one job, and where it writes is ours.
+_NOT_TAKEN = (
+    *("--array", "--wrap", "--wait", "--parsable", "--test-only", "--requeue", "--output", "--chdir"),
+    *("-a", "-W", "-o", "-D"),
+)
+_SACCT = ("--parsable2", "--noheader", "--allocations", "--format=JobIDRaw,State,ExitCode,ElapsedRaw,End")
+
+
+class SchedulerError(PerfError):
+    """Slurm's commands are missing, or refuse."""
+
+
+@dataclass(frozen=True)
+class JobState:
+    """What Slurm says of a job.
+
+    Attributes
+    ----------
+    state : str
+        As `sacct` has it, without who cancelled it: ``TIMEOUT``, ``CANCELLED``.
+    exit_status : int
+    signal : int
+    elapsed_s : int
+    ended : float or None
+        Seconds since 1970; None where it has not ended.
+    """
+
+    state: str
+    exit_status: int
+    signal: int
+    elapsed_s: int
+    ended: float | None
+
+    @property
+    def over(self) -> bool:
+        """Whether it will not change any more."""
+        return self.state in _OVER
+
+
+def sbatch_words(text: str) -> tuple[str, ...]:
+    """Options for `sbatch` as a user writes them.
+
+    Raises
+    ------
+    OptionError
+        A quotation is not closed, a word is no option, or it is an option that is given already.
+
+    Examples
+    --------
+    >>> sbatch_words("--partition=short --ntasks={p}")
+    ('--partition=short', '--ntasks={p}')
+    """
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise OptionError(f"sbatch options {text!r}: {error}") from None
+    for word in words:
+        if (word.partition("=")[0] if word.startswith("--") else word[:2]) in _NOT_TAKEN:
+            raise OptionError(f"sbatch options {text!r}: {word} does not go with one job for each run")
+        if not word.startswith("-"):
+            raise OptionError(f"sbatch options {text!r}: {word!r} is no option; write values as --option=value")
+    return words
+
+
+def submit(script: Path, words: Sequence[str], output: Path, name: str) -> str:
+    """Hand a script over.
+
+    Parameters
+    ----------
+    script : Path
+    words : sequence of str
+        Further options.
+    output : Path
+        Where the job's own output goes.
+    name : str
+
+    Returns
+    -------
+    str
+        The job's number, and after a semicolon the cluster where there are several.
+
+    Raises
+    ------
+    SchedulerError
+        `sbatch` is missing or refuses.
+    """
+    # In names of output files Slurm replaces %j and the like.
+    fixed = ["--parsable", "--no-requeue", f"--job-name={name}", f"--output={str(output).replace('%', '%%')}"]
+    answer = _run(["sbatch", *fixed, f"--chdir={Path.cwd()}", *words, str(script)])
+    found = _PARSABLE.fullmatch(answer.strip())
+    if found is None:
+        raise SchedulerError(f"sbatch --parsable prints a job's number; it printed {answer.strip()[:80]!r}")
+    return found[0]
+
+
+def states(jobs: Iterable[str]) -> dict[str, JobState]:
+    """What became of jobs; those that Slurm does not know are left out.
+
+    Parameters
+    ----------
+    jobs : iterable of str
+        As `submit` gave them.
+
+    Raises
+    ------
+    SchedulerError
+        `sacct` is missing or refuses, or prints what is not documented.
+    """
+    by_cluster: dict[str, list[str]] = {}
+    for job in jobs:
+        number, _, cluster = job.partition(";")
+        by_cluster.setdefault(cluster, []).append(number)
+    found = {}
+    for cluster, numbers in by_cluster.items():
+        for begin in range(0, len(numbers), _AT_ONCE):
+            part = numbers[begin : begin + _AT_ONCE]
+            where = [f"--clusters={cluster}"] if cluster else []
+            answer = _run(
+                ["sacct", *_SACCT, *where, f"--jobs={','.join(part)}"],
+                {"SLURM_TIME_FORMAT": "%s"},  # seconds since 1970 instead of the controller's local time
+            )
+            for line in answer.splitlines():
+                number, state = _state(line)
+                found[f"{number};{cluster}" if cluster else number] = state
+    return found
+
+
+def _state(line: str) -> tuple[str, JobState]:
+    """One line of `sacct`, such as ``4711|CANCELLED by 1000|0:15|12|1700000000``."""
+    try:
+        number, state, code, elapsed, end = line.split("|")
+        status, _, signal = code.partition(":")
+        ended = float(end) if end.isdigit() else None  # "Unknown" and "None" where there is no end
+        return number, JobState(state.split()[0].rstrip("+"), int(status), int(signal or 0), int(elapsed or 0), ended)
+    except (ValueError, IndexError):
+        raise SchedulerError(
+            f"sacct printed {line[:80]!r}; JobIDRaw|State|ExitCode|ElapsedRaw|End is expected"
+        ) from None
+
+
+def _run(words: Sequence[str], variables: Mapping[str, str] | None = None) -> str:
+    """What a command of Slurm prints.
+
+    Raises
+    ------
+    SchedulerError
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 (words, no shell)
+            words,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LIMIT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **(variables or {})},
+        )
+    except FileNotFoundError:
+        raise SchedulerError(f"there is no {words[0]} here; --scheduler slurm needs Slurm's commands") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SchedulerError(f"{words[0]}: {error}; call again when it answers") from error
+    if done.returncode:
+        said = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
+        raise SchedulerError(f"{words[0]} refuses: {said[:300]}")
+    return done.stdout

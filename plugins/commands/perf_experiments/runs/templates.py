@@ -1,0 +1,66 @@
+"""A command with places for factors: ``./app -n {D} -np {p}``. No shell is involved."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+
+from perf_experiments.design.factors import Point, level_text
+from perfcore.base.errors import OptionError, UnknownNameError
+
+__all__ = ["LAUNCHERS", "filled", "launcher_words"]
+
+LAUNCHERS = {"local": "", "mpirun": "mpirun -np {p}", "srun": "srun -n {p}"}
+
+_PLACE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+def launcher_words(launcher: str) -> tuple[str, ...]:
+    """A launcher by name, or a text of its own, as the words that stand before the command.
+
+    Raises
+    ------
+    OptionError
+        A quotation is not closed.
+
+    Examples
+    --------
+    >>> launcher_words("mpirun"), launcher_words("mpirun -np {p} --bind-to core")
+    (('mpirun', '-np', '{p}'), ('mpirun', '-np', '{p}', '--bind-to', 'core'))
+    """
+    try:
+        return tuple(shlex.split(LAUNCHERS.get(launcher, launcher)))
+    except ValueError as error:
+        raise OptionError(f"launcher {launcher!r}: {error}") from None
+
+
+def filled(words: Iterable[str], point: Point) -> tuple[str, ...]:
+    """Words with the levels of a point in their places; ``{{`` and ``}}`` are braces.
+
+    Raises
+    ------
+    UnknownNameError
+        A place names no factor.
+    OptionError
+        A brace stands alone.
+
+    Examples
+    --------
+    >>> filled(["./app", "-n", "{D}", "{{x}}"], {"D": 128})
+    ('./app', '-n', '128', '{x}')
+    """
+    return tuple(_filled(word, point, list(point)) for word in words)
+
+
+def _filled(word: str, point: Point, known: Sequence[str]) -> str:
+    def place(found: re.Match[str]) -> str:
+        if found[0] in ("{{", "}}"):
+            return found[0][0]
+        if found[1] is None:
+            raise OptionError(f"{word!r}: {found[0]!r} stands alone; {{FACTOR}} is a place and {found[0] * 2} a brace")
+        if found[1] not in point:
+            raise UnknownNameError(f"factor in {word!r}", found[1], known)
+        return level_text(point[found[1]])
+
+    return _PLACE.sub(place, word)

@@ -1,0 +1,104 @@
+"""The store of `perf run` as a table: one row for each run that succeeded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from perf_experiments.design.factors import is_number
+from perf_experiments.runs.records import Run
+from perf_experiments.runs.store import Store, is_store
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import Reader
+from perfcore.plugins.options import option
+from perfcore.reading.source import Source
+
+__all__ = ["ExperimentStoreOptions", "ExperimentStoreReader"]
+
+_COLUMNS = (
+    *("wall_s", "user_s", "sys_s", "peak_memory_mib"),
+    *("run", "replication", "noisy", "host", "started"),
+)
+
+
+@dataclass(frozen=True)
+class ExperimentStoreOptions:
+    """Which runs count."""
+
+    noisy: bool = option(True, "keep runs before which others used the machine")
+
+
+class ExperimentStoreReader(Reader):
+    """Reads the runs that `perf run` kept.
+
+    Columns are the factors, what the runs reported, and ``wall_s``, ``user_s``, ``sys_s``, ``peak_memory_mib``. The
+    factors that are numbers and were varied are the parameters, those that are words name the code. The value is the
+    first that ``--value`` named, or else the first of the results file, or else ``wall_s``.
+    """
+
+    Options = ExperimentStoreOptions
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the number that SQLite files carry of the program that made them."""
+        return 1.0 if is_store(source.head) else 0.0
+
+    def read(self, source: Source, options: ExperimentStoreOptions) -> Measurements:
+        """Read all runs that succeeded.
+
+        Raises
+        ------
+        InputError
+            No store, one of another version, damaged, or without a run that counts.
+        """
+        with source.plain_file() as path:
+            try:
+                with Store.read(path) as store:
+                    runs = store.runs()
+            except InputError as error:  # the path may be that of a copy
+                raise InputError(source.name, error.problem) from error
+        kept = [run for run in runs if run.succeeded and (options.noisy or not run.noisy)]
+        if not kept:
+            failed = sum(not run.succeeded for run in runs)
+            raise InputError(source.name, f"holds no run that counts ({len(runs)} runs, {failed} failed)")
+        try:
+            return _as_measurements(kept, source.name)
+        except TypeError as error:  # a number that became a text
+            raise InputError(source.name, f"the store is damaged: {error}") from error
+
+
+def _as_measurements(runs: Sequence[Run], source: str) -> Measurements:
+    import pandas as pd
+
+    factors = list(dict.fromkeys(name for run in runs for name in run.point))
+    values = list(dict.fromkeys(name for run in runs for name in run.values))
+    table = pd.DataFrame([_row(run) for run in runs])[[*factors, *values, *_COLUMNS]]
+    levels = {name: {run.point.get(name) for run in runs} for name in factors}
+    numbers = [name for name in factors if all(level is None or is_number(level) for level in levels[name])]
+    varied = [name for name in numbers if len(levels[name]) > 1]
+    words = [name for name in factors if name not in numbers]
+    return Measurements(
+        table,
+        varied or numbers,
+        next(iter(values), "wall_s"),
+        code=words or None,
+        system="host" if table["host"].nunique() > 1 else (),
+        source=source,
+    )
+
+
+def _row(run: Run) -> dict[str, Any]:
+    return {
+        **run.point,
+        **run.values,
+        "wall_s": run.wall_ns / 1e9,
+        "user_s": run.user_s,
+        "sys_s": run.system_s,
+        "peak_memory_mib": run.peak_memory_kib / 1024,
+        "run": run.number,
+        "replication": run.replication,
+        "noisy": int(run.noisy),
+        "host": str(run.environment.get("host")),
+        "started": run.started,
+    }

@@ -1,0 +1,219 @@
+"""Blocks of a view as HTML, for the page and for the report alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from itertools import count
+
+from perf_explore.shades import shade_style
+from perf_explore.svg import chart_svg
+from perfcore.base.short_names import shortened_apart
+from perfcore.views.contents import (
+    Action,
+    Block,
+    Cell,
+    Chart,
+    Field,
+    Form,
+    Link,
+    Notice,
+    Query,
+    Table,
+    Text,
+    View,
+    ViewPath,
+)
+
+__all__ = ["Writer"]
+
+# What stands to the right in a table: numbers, also with a unit, per cent, bounds or an error.
+_AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}|± .*|\.\. .*))?|-|nan|inf|")
+_MOST_IN_ROW = 3
+_LONG = 60  # letters of a cell that is broken into lines, and of a label that its field stands below
+_LONGEST_LABEL = 120  # letters; a line of the page has about as many
+_MOST_LINES = 12  # of a cell
+_FARTHEST = 60  # steps to the right; recursions are deeper, and their names are to stay within reach
+_TALL = 1000  # letters of a text that scrolls by itself, such as the names of a thousand states
+
+
+@dataclass
+class Writer:
+    """Writes blocks.
+
+    Parameters
+    ----------
+    address : callable
+        Where a view in a state is; None where it cannot be reached, then a link is written as plain text.
+    is_live : bool
+        Whether forms and actions can be sent.
+    hidden : mapping of str to str
+        Goes with every action, such as the version that it belongs to.
+    name : str
+        Begins the names of everything that needs one within the document.
+    level : int
+        Of the headings of blocks.
+    """
+
+    address: Callable[[ViewPath, Query], str | None]
+    is_live: bool = True
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    name: str = "b"
+    level: int = 2
+
+    def __post_init__(self) -> None:
+        self._numbers = count(1)
+
+    def view(self, view: View) -> str:
+        """All blocks of a view."""
+        return "\n".join(filter(None, map(self.block, view.blocks)))
+
+    def block(self, block: Block) -> str:
+        """One block as a section; empty where it cannot be used."""
+        if isinstance(block, (Form, Action)) and not self.is_live:
+            return ""
+        if isinstance(block, Notice):
+            role = "alert" if block.kind == "error" else "note"
+            return f'<p class="notice {block.kind}" role="{role}">{_scrolling(escape(block.text), block.text)}</p>'
+        title = f"<h{self.level}>{escape(block.title)}</h{self.level}>" if block.title else ""
+        if isinstance(block, Form) and block.is_folded:
+            return f"<details><summary>{escape(block.title)}</summary><section>{self._form(block)}</section></details>"
+        if isinstance(block, Text):
+            inside = self._text(block)
+        elif isinstance(block, Table):
+            inside = self._table(block)
+        elif isinstance(block, Chart):
+            inside = self._chart(block)
+        else:
+            inside = self._form(block)
+        return f"<section>{title}{inside}</section>"
+
+    def link(self, link: Link, text: str | None = None) -> str:
+        """A link, or its text where the view cannot be reached."""
+        shown = escape(link.text if text is None else text)
+        address = self.address(link.path, link.query)
+        return shown if address is None else f'<a href="{escape(address)}">{shown}</a>'
+
+    def _text(self, block: Text) -> str:
+        if block.kind == "formula":
+            parts = [f'<pre tabindex="0">{escape(chr(10).join(block.lines))}</pre>'] if block.lines else []
+        else:
+            parts = [f"<p>{_scrolling(escape(line), line)}</p>" for line in block.lines]
+        links = [link for link in block.links if self.address(link.path, link.query) is not None]
+        if links:
+            parts.append(f'<p class="links">{" ".join(map(self.link, links))}</p>')
+        return "".join(parts)
+
+    def _table(self, table: Table) -> str:
+        numeric = [
+            all(_AMOUNT.fullmatch(cell if isinstance(cell, str) else cell.text) for cell in column)
+            for column in zip(*table.rows, strict=True)
+        ] or [False] * len(table.header)
+        head = "".join(
+            self._cell(cell, "th", 'scope="col"', right) for cell, right in zip(table.header, numeric, strict=True)
+        )
+        rows = "".join(f"<tr>{self._row(row, numeric)}</tr>" for row in table.rows)
+        note = f'<p class="hint">{escape(table.note)}</p>' if table.note else ""
+        # Wide tables scroll by themselves, also by keyboard.
+        label = escape(table.title or "table")
+        return (
+            f'<div class="wide" tabindex="0" role="region" aria-label="{label}">'
+            f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{note}"
+        )
+
+    def _row(self, row: tuple[Cell | str, ...], numeric: list[bool]) -> str:
+        heading = ("th", 'scope="row"')
+        return "".join(
+            self._cell(cell, *(heading if at == 0 else ("td", "")), right)
+            for at, (cell, right) in enumerate(zip(row, numeric, strict=True))
+        )
+
+    def _cell(self, given: Cell | str, tag: str, scope: str, right: bool) -> str:
+        cell = Cell(given) if isinstance(given, str) else given
+        inside = escape(cell.text) if cell.link is None else self.link(cell.link, cell.text)
+        inside = _scrolling(inside.replace("\n", "<br>"), cell.text)
+        if cell.indent:
+            # Before the link, so that only its text is underlined.
+            inside = f'<span style="padding-left:{min(cell.indent, _FARTHEST)}em"></span>{inside}'
+        if cell.bar is not None:
+            inside += f'<span class="bar" style="--part:{min(max(cell.bar, 0.0), 1.0):.4g}"></span>'
+        kind = 'class="n"' if right else 'class="long"' if len(cell.text) > _LONG else ""
+        style = "" if cell.shade is None else f'style="{shade_style(cell.shade)}"'
+        opening = " ".join(filter(None, (tag, scope, kind, style)))
+        return f"<{opening}>{inside}</{tag}>"
+
+    def _chart(self, chart: Chart) -> str:
+        drawing = chart_svg(chart, f"{self.name}{next(self._numbers)}")
+        tables = "".join(
+            (f"<p>{escape(table.title)}</p>" if table.title else "") + self._table(table) for table in chart.tables
+        )
+        if tables:
+            tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
+        return f"<figure>{drawing}</figure>{tables}"
+
+    def _form(self, block: Form | Action) -> str:
+        labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)
+        fields = "".join(map(self._field, block.fields, labels))
+        address = escape(self.address(block.path, {}) or "")
+        # A few fields without explanations stand in one row.
+        seen = [item for item in block.fields if item.kind != "hidden"]
+        row = ' class="row"' if len(seen) <= _MOST_IN_ROW and not any(i.help or i.kind == "lines" for i in seen) else ""
+        if isinstance(block, Action):
+            extra = "".join(_hidden(name, value) for name, value in self.hidden.items())
+            check = " data-check" if any(item.is_checked for item in block.fields) else ""
+            opening = f'<form method="post" action="{address}"{row}{check}>{extra}'
+        else:
+            # A slider that is moved shows the new state at once where scripts run; the button does so everywhere.
+            live = " data-live" if any(item.kind == "range" for item in block.fields) else ""
+            opening = f'<form method="get" action="{address}"{row}{live}>'
+        return f"{opening}{fields}<p><button>{escape(block.submit)}</button></p></form>"
+
+    def _field(self, item: Field, label: str) -> str:
+        if item.kind == "hidden":
+            return _hidden(item.name, item.value)
+        name = f"{self.name}{next(self._numbers)}-{item.name}"
+        common = f'id="{escape(name)}" name="{escape(item.name)}"'
+        limits = "".join(
+            f' {what}="{escape(value)}"'
+            for what, value in (("min", item.minimum), ("max", item.maximum), ("step", item.step))
+            if value
+        )
+        help_name = f"{escape(name)}-help"
+        described = f' aria-describedby="{help_name}"' if item.help else ""
+        value = escape(item.value)
+        if item.kind == "choice":
+            options = "".join(
+                f"<option{' selected' if choice == item.value else ''}>{escape(choice)}</option>"
+                for choice in item.choices
+            )
+            control = f"<select {common}{described}>{options}</select>"
+        elif item.kind == "lines":
+            rows = min(max(item.value.count("\n") + 2, 4), 24)
+            control = f'<textarea {common}{described} rows="{rows}" spellcheck="false">\n{value}</textarea>'
+        elif item.kind == "range":
+            control = (
+                f'<input type="range" {common}{described} value="{value}"{limits}>'
+                f'<output for="{escape(name)}">{value}</output>'
+            )
+        else:
+            kind = "text" if item.kind == "text" else 'number" inputmode="decimal'
+            step = "" if item.step or item.kind == "text" else ' step="any"'
+            control = f'<input type="{kind}" {common}{described} value="{value}"{limits}{step}>'
+        hint = f'<span class="hint" id="{help_name}">{escape(item.help)}</span>' if item.help else ""
+        # Empty until a script asks; it is read aloud when the reader has finished what it says.
+        said = f'<output class="said" for="{escape(name)}" aria-live="polite"></output>' if item.is_checked else ""
+        full = "" if label == item.label else f' title="{escape(item.label)}"'
+        kind = "field below" if len(label) > _LONG else "field"
+        return f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}{said}</p>'
+
+
+def _scrolling(inside: str, text: str) -> str:
+    """A very long text in a box of its own, which scrolls also by keyboard."""
+    is_tall = len(text) > _TALL or text.count("\n") > _MOST_LINES
+    return f'<span class="tall" tabindex="0">{inside}</span>' if is_tall else inside
+
+
+def _hidden(name: str, value: str) -> str:
+    return f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'

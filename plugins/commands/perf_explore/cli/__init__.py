@@ -1,0 +1,1 @@
+"""The commands explore and report."""

@@ -1,0 +1,65 @@
+"""``perf explore``: a page on this machine to look at data and models, and to improve them."""
+
+from __future__ import annotations
+
+import click
+
+from perfcore.cli._output import reporting
+from perfcore.cli._reading import read_file, reader_options
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default: a free one).")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--column", metavar="NAME", help="Predictions: column of the table after them with what happened.")
+@click.option("--at", metavar="NAME", help="Predictions: column of that table with times or run numbers.")
+@reader_options
+def command(
+    files: tuple[str, ...],
+    port: int | None,
+    no_browser: bool,
+    column: str | None,
+    at: str | None,
+    reader: str | None,
+    read_pairs: tuple[str, ...],
+) -> None:
+    """Show data or models as a page in the browser, until Ctrl-C.
+
+    FILES are data, models of `perf fit -o`, structural models (.toml), or predictions with the table of what happened.
+    Data after a model are what it was fitted to; a folder or a quoted pattern is one data set of many files. The page
+    listens on this machine only, and its address has a secret: nobody else can open it.
+
+    \b
+    perf explore trace.prv
+    perf explore model.json runs.csv
+    perf explore 'runs/*.out' --from-name 'run_p{p:int}.out'
+    perf explore predictions.json runs.csv --column time_s
+    """
+    with reporting():
+        from perf_explore.journal import Journal, state_folder
+        from perf_explore.opening import Opening, open_subjects
+        from perf_explore.server import Page, listen, require_libraries, serve
+        from perf_explore.session import Session
+
+        require_libraries()
+        with listen(port or 0) as listener:
+            how = Opening(lambda path, wanted: read_file(path, reader, read_pairs, wanted), column, at)
+            journal = Journal(state_folder(), files)
+            journal.mend()  # before the files are read
+            session = Session(open_subjects(files, how), journal, lambda: open_subjects(files, how))
+            page = Page(session, listener.getsockname()[1])
+            try:
+                click.echo(f"open {page.address} (Ctrl-C ends it)")
+                if not no_browser:
+                    import webbrowser
+
+                    # Where there is no browser, as on a login node, the address has been printed.
+                    webbrowser.open(page.address)
+                serve(page, listener)
+            except KeyboardInterrupt:
+                click.echo("stopped; everything that was kept is in its files")
+                if session.unsaved:
+                    click.echo(f"not saved: {'; '.join(session.unsaved)}")

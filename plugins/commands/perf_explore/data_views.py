@@ -1,0 +1,250 @@
+"""Views of data that nobody has made a model of yet: what is there, a picture, and every fitter that takes it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import perfcore
+from perf_explore.option_form import as_query, given_options, option_form, shown_options
+from perf_explore.saving import SAVE_AS, save_action, saving
+from perf_overheads.views.profile import overhead_view
+from perf_structural.views.series import column_view, series_blocks
+from perf_worley.curve_blocks import Zoom, zoom_blocks
+from perf_worley.curve_summary import CurveSummary
+from perfcore.base.errors import OptionError, PerfError
+from perfcore.base.short_names import shortened
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
+from perfcore.data.series import Series
+from perfcore.data.trace import Trace
+from perfcore.models.describe import describe
+from perfcore.models.model import Model
+from perfcore.plugins.registry import registry
+from perfcore.views.contents import (
+    Block,
+    Cell,
+    Chart,
+    Link,
+    Notice,
+    NoViewError,
+    Query,
+    Table,
+    View,
+    Viewable,
+    ViewPath,
+)
+from perfcore.views.edits import Change, Check, Checkable, Editable, Storable
+from perfcore.views.picture import draw_measurements
+
+__all__ = ["DataViews"]
+
+FIT, OVERHEADS, COLUMN = "fit", "overheads", "column"
+_MOST_FITS = 16  # that are remembered; those that were changed always are
+_MOST_ROWS = 40
+_LONGEST = 200  # letters of a fact, such as why there is no curve; `perf info` prints all of it
+_PHASES = "worley"  # the fitter that a curve's report is made with
+
+_Key = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class DataViews:
+    """Views of data.
+
+    Parameters
+    ----------
+    data : Trace, UtilizationCurve, Series or Measurements
+    name : str
+        How the user calls the file, the folder or the pattern.
+    """
+
+    def __init__(self, data: Any, name: str) -> None:
+        self._data, self._name = data, name
+        self._fits: OrderedDict[_Key, tuple[Model, Viewable]] = OrderedDict()
+        self._changed: dict[_Key, Viewable] = {}  # no file may hold them, and fitting again would not bring them back
+        self._saved: frozenset[_Key] = frozenset()
+        self._summary: CurveSummary | None = None
+
+    @property
+    def title(self) -> str:
+        """Name of the file."""
+        return Path(self._name).name or self._name
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The data, a fit with its own views, a trace's overheads, or a column of a series; see `Viewable.view`."""
+        if not path:
+            return View(self.title, self._overview(query))
+        trail = (Link(self.title, ()),)
+        if path[0] == FIT and len(path) > 1 and path[1] in self._fitters():
+            return self._fit_view(path[1], path[2:], query)
+        if path == (OVERHEADS,) and isinstance(self._data, Trace):
+            return overhead_view(self._data, path, trail, query=query)
+        if path[0] == COLUMN and len(path) == 2 and isinstance(self._data, Series) and path[1] in self._data.columns:
+            return column_view(self._data, path[1], path, query, trail)
+        raise NoViewError(path)
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The data, then the phases of a curve with their views, a trace's overheads, a series' columns."""
+        yield ()
+        if isinstance(self._data, (Trace, UtilizationCurve)) and _PHASES in self._fitters():
+            for path in self._fitted(_PHASES, {}).paths():
+                yield (FIT, _PHASES, *path)
+        if isinstance(self._data, Trace):
+            yield (OVERHEADS,)
+        if isinstance(self._data, Series):
+            yield from ((COLUMN, name) for name in self._data.columns)
+
+    def act(self, path: ViewPath, form: Query) -> Change:
+        """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""
+        if len(path) < 2 or path[0] != FIT:
+            raise OptionError("there is nothing to change here")
+        options, own = given_options(form)
+        if len(path) == 2 and SAVE_AS in own:
+            return self._save(path[1], options, own)
+        subject = self._fitted(path[1], options)
+        if not isinstance(subject, Editable):
+            raise OptionError(f"a fit of {path[1]} has nothing to change")
+        change = subject.act(path[2:], own)
+        following, key = copy(self), self._key(path[1], options)  # what is remembered of other fits holds for both
+        following._changed = {**self._changed, key: change.subject}
+        following._saved = self._saved - {key}
+        return replace(
+            change,
+            subject=following,
+            path=(FIT, path[1], *change.path),
+            query={**as_query(options), **change.query},
+        )
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """Pass what was typed on to the fit that it belongs to; see `Checkable.check`."""
+        if len(path) < 2 or path[0] != FIT:
+            return ()
+        options, own = given_options(form)
+        subject = self._fitted(path[1], options)
+        return subject.check(path[2:], own) if isinstance(subject, Checkable) else ()
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """Fits that were made here and that no file holds."""
+        made = dict.fromkeys([*self._fits, *self._changed])
+        return tuple(_fit_name(*key, key in self._changed) for key in made if key not in self._saved)
+
+    def _save(self, fitter: str, options: Mapping[str, str], own: Query) -> Change:
+        """Write the fit that is shown to a model file."""
+        asked, shown = (self._key(fitter, each) for each in (options, shown_options(fitter, options, own)))
+        key = asked if asked in self._changed else shown
+        subject = self._fitted(fitter, dict(key[1]))
+        if key not in self._changed:
+            model = self._fits[key][0]
+        elif isinstance(subject, Storable):
+            model = subject.model
+        else:
+            raise OptionError(f"a fit of {fitter} that was changed cannot be saved")
+        blocks, edit = saving(model, own[SAVE_AS])
+        following = copy(self)
+        following._saved = self._saved | {asked, key}
+        state = {name: text for name, text in own.items() if name != SAVE_AS}
+        summary = f"save {fitter} as {edit.path}"
+        return Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
+
+    def _overview(self, query: Query) -> tuple[Block, ...]:
+        facts = describe(self._data, self._name)
+        facts.pop("next", None)  # what to do next are the links below
+        rows = [
+            (str(name), "\n".join(map(str, value)) if isinstance(value, list) else shortened(str(value), _LONGEST))
+            for name, value in facts.items()
+        ]
+        blocks: list[Block] = list(self._pictures(query))
+        blocks.append(Table(("", ""), tuple(rows), "What is there"))
+        links = [(Link("Where the cycles go", (OVERHEADS,)), "a trace's time by overhead category")] * isinstance(
+            self._data, Trace
+        )
+        links += [(Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
+        cells = tuple((Cell(link.text, link), text) for link, text in links)
+        blocks.append(Table(("view", "what it shows"), cells, "Models of it"))
+        return tuple(blocks)
+
+    def _pictures(self, query: Query) -> tuple[Block, ...]:
+        if isinstance(self._data, (Trace, UtilizationCurve)):
+            if self._summary is None:
+                try:
+                    curve = self._data.utilization() if isinstance(self._data, Trace) else self._data
+                except PerfError as error:  # no state is known to compute; the overheads' page asks what each one is
+                    return (Notice(f"no picture: {shortened(str(error), _LONGEST)}", "warning"),)
+                self._summary = CurveSummary(curve)
+            return zoom_blocks(self._summary, Zoom.of(self._summary, query), (), {})
+        if isinstance(self._data, Series):
+            return series_blocks(self._data, (COLUMN,))
+        if isinstance(self._data, Measurements):
+            return _measurement_blocks(self._data)
+        return ()
+
+    def _fitters(self) -> dict[str, str]:
+        """Fitters that take the data, with what they say of themselves."""
+        found = {}
+        for name, entry in registry().entries("fitters").items():
+            try:
+                if isinstance(self._data, entry.load().takes):
+                    found[name] = entry.help
+            except PerfError:  # one that lacks its library must not hide the others
+                continue
+        return found
+
+    def _fit_view(self, fitter: str, path: ViewPath, query: Query) -> View:
+        options, own = given_options(query)
+        prefix, trail = (FIT, fitter), (Link(self.title, ()),)
+        try:
+            inner = self._fitted(fitter, options).view(path, own)
+        except NoViewError:
+            raise NoViewError((*prefix, *path)) from None
+        except PerfError as error:
+            form = option_form(fitter, options, prefix)
+            return View(f"{fitter}: no model", (Notice(str(error), "error"), form), (*prefix, *path), trail)
+        view = inner.mounted(prefix, as_query(options), trail)
+        if path:
+            return view
+        form = option_form(fitter, options, prefix, is_folded=True)
+        return replace(view, blocks=(*view.blocks, form, save_action(self._name, fitter, prefix, query)))
+
+    def _fitted(self, fitter: str, options: Mapping[str, str]) -> Viewable:
+        key = self._key(fitter, options)
+        if key in self._changed:
+            return self._changed[key]
+        if key not in self._fits:
+            model = perfcore.fit(self._data, fitter=fitter, **options)
+            self._fits[key] = model, model.views(self._data)
+            if len(self._fits) > _MOST_FITS:
+                self._fits.popitem(last=False)
+        self._fits.move_to_end(key)
+        return self._fits[key][1]
+
+    @staticmethod
+    def _key(fitter: str, options: Mapping[str, str]) -> _Key:
+        return fitter, tuple(sorted(options.items()))
+
+
+def _fit_name(fitter: str, options: tuple[tuple[str, str], ...], is_changed: bool) -> str:
+    """A fit as the user chose it."""
+    facts = [f"{name}={text}" for name, text in options] + ["with changed formulas"] * is_changed
+    return f"{fitter} ({', '.join(facts)})" if facts else fitter
+
+
+def _measurement_blocks(data: Measurements) -> tuple[Block, ...]:
+    table = data.table
+    rows = tuple(tuple(map(_shown, row)) for row in table.head(_MOST_ROWS).itertuples(index=False))
+    title = f"The first {len(rows)} of {len(table):,} rows" if len(rows) < len(table) else "All rows"
+    shown = Table(tuple(map(str, table.columns)), rows, title)
+    try:
+        data.observations(duplicates="keep")
+    except PerfError as error:
+        return Notice(f"no picture: {error}", "warning"), shown
+    alternative = f"{data.roles.value} of each code on each system over its first parameter"
+    return Chart(lambda figure: draw_measurements(figure.add_subplot(), data), alternative, ()), shown
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,145 @@
+"""Whole pages: the frame around a view, the preview of a change, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from importlib import resources
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from perf_explore.blocks import Writer
+from perfcore.views.contents import Action, Link, Notice, Query, View, ViewPath
+from perfcore.views.edits import Change
+
+__all__ = ["PLACE", "SCRIPT", "STEP", "UNDO", "VERSION", "Frame", "address", "asset", "document", "path_of", "place_of"]
+
+# Addresses and fields of the page itself; views keep clear of them.
+SCRIPT, UNDO = "/-/page.js", "/-/undo"
+VERSION, STEP, PLACE = "_version", "_step", "_from"
+
+
+def address(path: ViewPath, query: Query) -> str:
+    """The address of a view on the page.
+
+    Examples
+    --------
+    >>> address(("fit", "1/p"), {"p": "8"})
+    '/fit/1%2Fp?p=8'
+    """
+    return "/" + "/".join(quote(part, safe="") for part in path) + (f"?{urlencode(query)}" if query else "")
+
+
+def path_of(raw: str) -> ViewPath:
+    """The view that an address names, as yet encoded and without its query.
+
+    Examples
+    --------
+    >>> path_of("/fit/1%2Fp"), path_of("/")
+    (('fit', '1/p'), ())
+    """
+    return tuple(unquote(part) for part in raw.split("/") if part)
+
+
+def place_of(text: str) -> tuple[ViewPath, dict[str, str]]:
+    """The view and its state that an address names.
+
+    Examples
+    --------
+    >>> place_of("/fit/1%2Fp?p=8")
+    (('fit', '1/p'), {'p': '8'})
+    """
+    raw, _, query = text.partition("?")
+    return path_of(raw), dict(parse_qsl(query, keep_blank_values=True))
+
+
+def asset(name: str) -> str:
+    """Text of a file that ships beside this module."""
+    return resources.files("perf_explore").joinpath(name).read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What every page of a session has around its view.
+
+    Parameters
+    ----------
+    title : str
+        Of the subject.
+    version : str
+        Goes with every action.
+    undoable : str or None
+        What the button of undo takes back.
+    """
+
+    title: str
+    version: str
+    undoable: str | None
+
+    def view(self, view: View, query: Query | None = None, notices: Sequence[Notice] = ()) -> str:
+        """A page with one view, in the state that the query names."""
+        writer = self._writer(address(view.path, query or {}))
+        above = "".join(map(writer.block, notices))
+        return self._page(view.title, above + writer.view(view), (*view.trail, Link(view.title, view.path)))
+
+    def preview(self, change: Change, path: ViewPath, form: Query, place: str) -> str:
+        """A page that shows what a change would do, with the buttons that keep it or lead back to what was typed."""
+        writer = self._writer(place)
+        fields = {**form, VERSION: self.version, PLACE: place}
+        hidden = "".join(
+            f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">' for name, value in fields.items()
+        )
+        body = (
+            f"<p>{escape(change.summary)}. Nothing is kept yet.</p>{''.join(map(writer.block, change.blocks))}"
+            f'<form method="post" action="{escape(address(path, {}))}">{hidden}'
+            f'<p><button name="{STEP}" value="keep">Keep</button> '
+            f'<button name="{STEP}" value="leave" class="quiet">Leave it as it is</button></p></form>'
+        )
+        return self._page("What would change", body, (Link(self.title, ()), Link("What would change", path)))
+
+    def refused(self, message: str, action: Action, place: str) -> str:
+        """A page about an action that was refused, with everything that was typed, ready to be sent again."""
+        writer = self._writer(place)
+        body = (
+            writer.block(Notice(message, "error"))
+            + writer.block(replace(action, title="What you typed"))
+            + f'<p><a href="{escape(place)}">Back to the view</a></p>'
+        )
+        return self._page("Not changed", body, (Link(self.title, ()), Link("Not changed", action.path)))
+
+    def failed(self, title: str, message: str) -> str:
+        """A page about a view that cannot be shown."""
+        body = self._writer("/").block(Notice(message, "error")) + '<p><a href="/">To the first view</a></p>'
+        return self._page(title, body, (Link(self.title, ()), Link(title, ())))
+
+    def _writer(self, place: str) -> Writer:
+        return Writer(address, hidden={VERSION: self.version, PLACE: place})
+
+    def _page(self, title: str, body: str, trail: Sequence[Link]) -> str:
+        *above, here = trail
+        writer = Writer(address)
+        steps = "".join(f"<li>{writer.link(link)}</li>" for link in above)
+        undo = ""
+        if self.undoable is not None:
+            undo = (
+                f'<form method="post" action="{UNDO}"><input type="hidden" name="{VERSION}" '
+                f'value="{escape(self.version)}"><button class="quiet">Undo: {escape(self.undoable)}</button></form>'
+            )
+        return document(
+            title if title == self.title else f"{title} - {self.title}",
+            '<a class="skip" href="#main">To the content</a>'
+            f'<header><nav aria-label="Where you are"><ol>{steps}'
+            f'<li aria-current="page">{escape(here.text)}</li></ol></nav>{undo}</header>'
+            f'<main id="main" tabindex="-1"><h1>{escape(title)}</h1>{body}</main>'
+            f'<script src="{SCRIPT}" defer></script>',
+        )
+
+
+def document(title: str, body: str) -> str:
+    """A whole HTML document with the style sheet in it."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{asset("page.css")}</style></head>'
+        f"<body>{body}</body></html>"
+    )

@@ -1,0 +1,248 @@
+"""The page's server: one machine, one user, no request that did not come from its own page.
+
+It listens on the loopback address only. Whoever opens it needs the secret in the address, which a cookie then holds;
+a foreign ``Host`` (a name that was made to point here) or ``Origin`` (a form on another page) is refused.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import socket
+import threading
+from dataclasses import replace
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from perf_explore.page import (
+    PLACE,
+    SCRIPT,
+    STEP,
+    UNDO,
+    VERSION,
+    Frame,
+    address,
+    asset,
+    document,
+    path_of,
+    place_of,
+)
+from perf_explore.session import Place, Session, StaleEditError
+from perf_explore.typed import sent_action, unknown_action, with_typed
+from perfcore.base.errors import InputError, MissingDependencyError, PerfError
+from perfcore.views.contents import Notice, NoViewError, Query, ViewPath
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["HOST", "Page", "listen", "require_libraries", "serve"]
+
+HOST = "127.0.0.1"
+_MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
+
+# Nothing is fetched from elsewhere; styles stand in the page, since drawings and shaded cells have their own.
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; img-src data:; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Page:
+    """A session as a web application.
+
+    Parameters
+    ----------
+    session : Session
+    port : int
+        At which it will be served; it is part of what ``Host`` and ``Origin`` must be.
+    secret : str, optional
+        By default a random one.
+    """
+
+    def __init__(self, session: Session, port: int, secret: str | None = None) -> None:
+        self.session = session
+        self.secret = secrets.token_urlsafe(24) if secret is None else secret
+        self._hosts = {f"{HOST}:{port}", f"localhost:{port}"}
+        self._lock = threading.Lock()  # requests of several tabs follow one another
+        self._cookie = f"perf-{port}"  # cookies do not tell ports apart
+        self.address = f"http://{HOST}:{port}/?key={self.secret}"
+
+    def application(self) -> Starlette:
+        """The application, for a server or a test."""
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+
+        routes = [Route("/{path:path}", self._answer, methods=["GET", "POST"])]
+        return Starlette(routes=routes, exception_handlers={Exception: _bug})
+
+    async def _answer(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import HTMLResponse
+
+        raw = request.scope.get("raw_path", request.scope["path"].encode()).decode("ascii", "replace")
+        headers: dict[str, str] = {}
+        status, text = 413, _plain("Too long", "The form is longer than 4 MiB.")
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > _MOST_BYTES:
+                break
+        else:
+            status, text, headers = await run_in_threadpool(self._respond, request, raw, body)
+        return HTMLResponse(text, status, {**_HEADERS, **headers})
+
+    def _respond(self, request: Request, raw: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+        """Status, text and headers of one answer."""
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if host not in self._hosts or origin not in (None, f"http://{host}"):
+            return 403, _plain("Refused", "This page answers only on its own address and to its own forms."), {}
+        key = request.query_params.get("key")
+        if request.method == "GET" and raw == "/" and key is not None and self._is_secret(key):
+            # The secret leaves the address at once, so that it is not in the history or on a screenshot.
+            cookie = f"{self._cookie}={self.secret}; Path=/; HttpOnly; SameSite=Strict"
+            return 200, _entry(), {"Set-Cookie": cookie, "Refresh": "0; url=/"}
+        if not self._is_secret(request.cookies.get(self._cookie, "")):
+            return 403, _plain("Refused", "Open the address that `perf explore` printed; it has the secret in it."), {}
+        if raw == SCRIPT:
+            return 200, asset("page.js"), {"Content-Type": "text/javascript; charset=utf-8"}
+        path = path_of(raw)
+        with self._lock:
+            if request.method == "GET":
+                return self._shown(path, dict(request.query_params))
+            fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+            return self._changed(raw, path, {name: value.replace("\r\n", "\n") for name, value in fields})
+
+    def _is_secret(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self.secret.encode())
+
+    @property
+    def _frame(self) -> Frame:
+        return Frame(self.session.subject.title, self.session.version, self.session.undoable)
+
+    def _shown(self, path: ViewPath, query: Query) -> tuple[int, str, dict[str, str]]:
+        try:
+            notices = [] if path else [Notice(text, "warning") for text in self.session.remarks]
+            return 200, self._frame.view(self.session.view(path, query), query, notices), {}
+        except NoViewError as error:
+            return 404, self._frame.failed("Not here", str(error)), {}
+        except PerfError as error:
+            return 422, self._frame.failed("This cannot be shown", str(error)), {}
+
+    def _changed(self, raw: str, path: ViewPath, form: dict[str, str]) -> tuple[int, str, dict[str, str]]:
+        version, step, given = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")
+        place = place_of(given) if given else (path, {})
+        try:
+            if step == "check":
+                said = msgspec.json.encode(self.session.check(path, form)).decode()
+                return 200, said, {"Content-Type": "application/json"}
+            if raw == UNDO:
+                return 303, "", {"Location": address(*self.session.undo(version))}
+            if step == "leave":
+                return self._left(path, form, version, place)
+            if step == "keep":
+                kept = self.session.keep(path, form, version, place)
+                return 303, "", {"Location": address(kept.path, kept.query)}
+            change = self.session.preview(path, form, version)
+            return 200, self._frame.preview(change, path, form, address(*place)), {}
+        except PerfError as error:
+            status = 409 if isinstance(error, StaleEditError) else 422
+            if raw == UNDO:
+                return status, self._frame.failed("Not changed", str(error)), {}
+            return status, self._refused(str(error), path, form, place), {}
+
+    def _left(self, path: ViewPath, form: Query, version: str, place: Place) -> tuple[int, str, dict[str, str]]:
+        """The view that a change was begun in, with what was typed."""
+        view = with_typed(self.session.view(*place), path, form)
+        notice = Notice("Nothing was kept. What you typed is still here.")
+        # What was typed stays of the version that it was begun at: an edit of another tab is not passed over.
+        return 200, replace(self._frame, version=version).view(view, place[1], [notice]), {}
+
+    def _refused(self, message: str, path: ViewPath, form: Query, place: Place) -> str:
+        try:
+            action = sent_action(self.session.view(*place), path, form)
+        except PerfError:  # the view went with an edit of another tab
+            action = None
+        return self._frame.refused(message, action or unknown_action(path, form), address(*place))
+
+
+def require_libraries() -> None:
+    """Say that the libraries of the page are missing, before a long file is read.
+
+    Raises
+    ------
+    MissingDependencyError
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError("the page needs Starlette and uvicorn: pip install 'perfcore[view]'") from None
+
+
+def listen(port: int = 0) -> socket.socket:
+    """A socket on the loopback address.
+
+    Parameters
+    ----------
+    port : int
+        0 takes a free one.
+
+    Raises
+    ------
+    InputError
+        The port is taken or not allowed.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+        listener.listen()  # now, so that a port that is taken is reported, and an early request waits
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or error
+        problem = f"cannot be listened on: {reason}; leave out --port to take a free one"
+        raise InputError(f"{HOST}:{port}", problem) from None
+    return listener
+
+
+def serve(page: Page, listener: socket.socket) -> None:
+    """Serve until the process is interrupted, which raises `KeyboardInterrupt`."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        page.application(), log_level="error", access_log=False, server_header=False, lifespan="off",
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+async def _bug(request: Request, error: Exception) -> Response:
+    """What the browser gets where the program has a bug, whose traceback goes to the terminal."""
+    from starlette.responses import HTMLResponse
+
+    text = "This is a bug of perfcore; the terminal has its traceback. Nothing was changed; go back to what you had."
+    return HTMLResponse(_plain("Something went wrong", text), 500, _HEADERS)
+
+
+def _entry() -> str:
+    """A page of our own between the address with the secret and the first view.
+
+    A redirect would keep the cookie back where the address was opened from a page of someone else, such as a chat.
+    """
+    return document("perf explore", '<p><a href="/">To the first view</a></p>')
+
+
+def _plain(title: str, text: str) -> str:
+    return document(title, f"<h1>{escape(title)}</h1><p>{escape(text)}</p>")

@@ -1,0 +1,70 @@
+"""Several subjects side by side: each below a path of its own, and a first view that leads to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from perfcore.base.errors import OptionError
+from perfcore.views.contents import Cell, Link, NoViewError, Query, Table, View, Viewable, ViewPath
+from perfcore.views.edits import Change, Check, Checkable, Editable, unsaved_of
+
+__all__ = ["Shelf"]
+
+
+class Shelf:
+    """Subjects by name.
+
+    Parameters
+    ----------
+    subjects : mapping of str to Viewable
+        At least one.
+    """
+
+    def __init__(self, subjects: Mapping[str, Viewable]) -> None:
+        self._subjects = dict(subjects)
+
+    @property
+    def title(self) -> str:
+        """How many there are."""
+        return f"{len(self._subjects)} subjects"
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The list, or a view of the subject that the path begins with; see `Viewable.view`."""
+        if not path:
+            rows = tuple((Cell(name, Link("", (name,))), item.title) for name, item in self._subjects.items())
+            return View(self.title, (Table(("file", "what it is"), rows),))
+        name, *rest = path
+        if name not in self._subjects:
+            raise NoViewError(path)
+        try:
+            view = self._subjects[name].view(tuple(rest), query)
+        except NoViewError:
+            raise NoViewError(path) from None
+        return view.mounted((name,), trail=(Link(self.title, ()),))
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The list, then the views of one subject after the other."""
+        yield ()
+        for name, subject in self._subjects.items():
+            for path in subject.paths():
+                yield (name, *path)
+
+    def act(self, path: ViewPath, form: Query) -> Change:
+        """Pass an action on to its subject; see `Editable.act`."""
+        subject = self._subjects.get(path[0]) if path else None
+        if not isinstance(subject, Editable):
+            raise OptionError("there is nothing to change here")
+        change = subject.act(path[1:], form)
+        changed = Shelf({**self._subjects, path[0]: change.subject})
+        return replace(change, subject=changed, path=(path[0], *change.path))
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """Pass what was typed on to its subject; see `Checkable.check`."""
+        subject = self._subjects.get(path[0]) if path else None
+        return subject.check(path[1:], form) if isinstance(subject, Checkable) else ()
+
+    @property
+    def unsaved(self) -> tuple[str, ...]:
+        """What stands in no file, of all subjects."""
+        return tuple(f"{name}: {text}" for name, subject in self._subjects.items() for text in unsaved_of(subject))

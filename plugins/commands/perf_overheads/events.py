@@ -1,0 +1,84 @@
+"""The moments at which locations enter and leave states, in order of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError
+from perfcore.data.trace import Trace
+
+__all__ = ["Events", "state_events"]
+
+Integers = npt.NDArray[np.int64]
+
+_BITS = 63  # of an int64 that is not negative
+
+
+@dataclass(frozen=True)
+class Events:
+    """Entries into states and exits from them.
+
+    Parameters
+    ----------
+    times : (n,) int64, nanoseconds from the start of the run, sorted
+        At one time, exits go before entries.
+    what : (n,) int64
+        From the lowest bit: the state, the location, 1 for an entry.
+    state_bits, location_bits : int
+    start_ns, end_ns : int
+        The run, on the trace's own clock.
+    """
+
+    times: Integers
+    what: Integers
+    state_bits: int
+    location_bits: int
+    start_ns: int
+    end_ns: int
+
+
+def state_events(trace: Trace) -> Events:
+    """Both ends of every interval that lasts, sorted.
+
+    Time, kind, location and state are packed into one whole number, so that one plain sort in place does: 16 bytes for
+    each interval, and twice that meanwhile. Where they have no room in 63 bits (a day's trace of 100,000 locations
+    has), the order is found by an indirect sort, which takes about three times as long.
+
+    Raises
+    ------
+    DataError
+        The trace has no duration.
+    """
+    start = min(trace.span_ns[0], int(trace.start_ns.min()))
+    end = max(trace.span_ns[1], int(trace.end_ns.max()))
+    if end <= start:
+        raise DataError(f"{trace.source}: the trace has no duration")
+    state_bits = len(trace.states).bit_length()  # one number more, for being in no state
+    location_bits = max(len(trace.locations) - 1, 1).bit_length()
+    bits = state_bits + location_bits + 1
+    lasting = trace.end_ns > trace.start_ns
+    keep = slice(None) if lasting.all() else lasting
+    n = int(lasting.sum())
+    what = np.empty(2 * n, dtype=np.int64)
+    exits, entries = what[:n], what[n:]
+    exits[:] = trace.location[keep]
+    exits <<= state_bits
+    exits |= trace.state[keep]
+    np.bitwise_or(exits, 1 << (bits - 1), out=entries)
+    times = np.empty(2 * n, dtype=np.int64)
+    np.subtract(trace.end_ns[keep], start, out=times[:n])
+    np.subtract(trace.start_ns[keep], start, out=times[n:])
+    if (end - start).bit_length() + bits > _BITS:
+        order = np.argsort(times, kind="stable")  # the exits stand first
+        return Events(times[order], what[order], state_bits, location_bits, start, end)
+    times <<= bits
+    times |= what
+    del what, exits, entries
+    # In order already but for the exits among the entries: runs, which the stable sort merges.
+    times.sort(kind="stable")
+    what = times & ((1 << bits) - 1)
+    times >>= bits
+    return Events(times, what, state_bits, location_bits, start, end)

@@ -1,0 +1,54 @@
+"""Phases of a trace as whole nanoseconds, so that overheads are known for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import perfcore
+from perfcore.base.errors import DataError
+from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per
+
+__all__ = ["phase_edges"]
+
+
+def phase_edges(
+    trace: Trace, phases: str | int, *, degree: str = "mixed", busy: Sequence[str] | None = None
+) -> list[int]:
+    """Where Worley's phases of the utilization curve begin and end.
+
+    Parameters
+    ----------
+    trace : Trace
+    phases : str or int
+        A number, a range such as ``"1..20"``, or ``"auto"``.
+    degree : str
+        Degree of the polynomials that model a phase.
+    busy : sequence of str, optional
+        States that count as computing; by default those of the trace.
+
+    Returns
+    -------
+    list of int
+        Edges in nanoseconds on the clock of the trace, one more than phases.
+
+    Raises
+    ------
+    OptionError
+        The fitter `worley` refuses an option.
+    DataError
+        The fitter gave no phases.
+
+    Examples
+    --------
+    >>> trace = Trace([0, 1], [0, 0], [0, 4000], [9000, 9000], ["a", "b"], ["run"])
+    >>> phase_edges(trace, 2, degree="0")
+    [0, 4000, 9000]
+    """
+    curve = trace.utilization(busy)
+    model = perfcore.fit(curve, fitter="worley", phases=phases, degree=degree)
+    found = getattr(model, "phases", None)
+    if not found:
+        raise DataError(f"{trace.source}: the fitter worley gave no phases")
+    factor = nanoseconds_per(curve.time_unit)
+    return [round(found[0].start * factor), *(round(phase.end * factor) for phase in found)]

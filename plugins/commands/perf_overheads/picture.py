@@ -1,0 +1,83 @@
+"""Pictures of lost cycles: categories over time, by location, and the phases' edges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfcore.base.short_names import shortened
+from perfcore.views.picture import time_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from perf_overheads.profile import OverheadProfile
+
+__all__ = ["draw_profile"]
+
+# Okabe and Ito's colours, which people with any colour vision tell apart; the first is for computation, which most
+# sets name first and which should step back.
+_COLOURS = ("0.85", "#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#cc79a7", "#009e73", "0.45")
+_MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
+_MOST_IN_TITLE = 90
+_MOST_BARS = 64  # locations that can be told apart; more are drawn as neighbours' means
+
+
+def draw_profile(profile: OverheadProfile, figure: Figure) -> None:
+    """Draw a profile.
+
+    Parameters
+    ----------
+    profile : OverheadProfile
+    figure : matplotlib Figure
+        Empty.
+    """
+    figure.set_size_inches(11, 5)
+    over_time, by_location = figure.subplots(1, 2, width_ratios=[3, 1])
+    shown = np.flatnonzero(profile.by_category_ns)
+    colours = [_COLOURS[at % len(_COLOURS)] for at in shown]
+    _draw_time(profile, over_time, shown, colours)
+    _draw_locations(profile, by_location, shown, colours)
+    handles, labels = over_time.get_legend_handles_labels()
+    labels = [shortened(label, _MOST_LETTERS) for label in labels]
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+
+
+def _draw_time(profile: OverheadProfile, axes: Axes, shown: Any, colours: list[str]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    edges = profile.timeline_edges_ns
+    place = time_axis(axes, float(edges[0]), float(edges[-1]), "ns")
+    below = np.zeros(len(edges) - 1)
+    for at, colour in zip(shown, colours, strict=True):
+        above = below + profile.timeline_ns[at] / np.diff(edges)
+        axes.stairs(above, place(edges), baseline=below, fill=True, color=colour, label=profile.categories[at])
+        below = above
+    for at, edge in enumerate(profile.edges_ns[1:-1]):
+        label = "phases" if at == 0 else None
+        axes.axvline(float(place(edge)), color="black", linewidth=0.9, linestyle=":", label=label)
+    axes.set_ylim(0.0, len(profile.locations))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_ylabel("locations")
+    axes.set_title(shortened(profile.title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
+
+
+def _draw_locations(profile: OverheadProfile, axes: Axes, shown: Any, colours: list[str]) -> None:
+    count = len(profile.locations)
+    first = np.unique(np.linspace(0, count, min(count, _MOST_BARS) + 1).astype(int))[:-1]
+    members = np.diff(np.append(first, count))
+    shares = np.add.reduceat(profile.by_location_ns, first, axis=1) / (members * profile.elapsed_ns)
+    rows = np.arange(len(first))
+    left = np.zeros(len(first))
+    for at, colour in zip(shown, colours, strict=True):
+        axes.barh(rows, 100.0 * shares[at], left=left, color=colour, height=0.9 if len(first) < 20 else 1.0)
+        left += 100.0 * shares[at]
+    few = rows if len(rows) <= 16 else rows[:: -(-len(rows) // 16)]
+    names = [shortened(profile.locations[first[at]], _MOST_LETTERS) for at in few]
+    axes.set_yticks(few, names, fontsize=7, parse_math=False)
+    axes.set_ylim(len(first) - 0.5, -0.5)
+    axes.set_xlim(0.0, 100.0)
+    axes.set_xlabel("share of time (%)")
+    axes.set_title("by location", fontsize=9)

@@ -1,0 +1,78 @@
+"""How much work waits to be done, as a step function of time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.series import Series
+from perfcore.data.units import nanoseconds_per
+
+__all__ = ["ready_steps"]
+
+
+def ready_steps(
+    data: Any, start_ns: int, end_ns: int, column: str | None = None
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Times and values of the steps.
+
+    Parameters
+    ----------
+    data : Series or UtilizationCurve
+        On the clock of the trace. Each value holds until the next; the last until the end of the run.
+    start_ns, end_ns : int
+        The run.
+    column : str, optional
+        Which column of a series, where it has several.
+
+    Returns
+    -------
+    times : (n,) int64, nanoseconds from the start of the run
+        The first is 0.
+    values : (n,) float64
+
+    Raises
+    ------
+    DataError
+        The data begin after the run, end before it, miss values, or are no series.
+    OptionError, UnknownNameError
+        The column is not named, or there is none of that name.
+    """
+    times, values = _samples(data, column)
+    factor = nanoseconds_per(data.time_unit)
+    at = times * factor if times.dtype.kind == "i" else np.rint(times * factor).astype(np.int64)
+    if at[0] > start_ns:
+        raise DataError(
+            f"{data.source}: the amount of ready work is known from {at[0]} ns on, but the run starts at {start_ns} ns"
+            "; give a series that begins before the run, on the same clock"
+        )
+    if at[-1] < start_ns and len(at) > 1:
+        raise DataError(
+            f"{data.source}: the amount of ready work is known until {at[-1]} ns, but the run starts at {start_ns} ns; "
+            "give a series on the clock of the trace"
+        )
+    first = int(np.searchsorted(at, start_ns, side="right")) - 1
+    at, values = at[first:], values[first:]
+    inside = at < end_ns
+    at, values = at[inside], values[inside]
+    if np.isnan(values).any():
+        missing = int(at[int(np.argmax(np.isnan(values)))])
+        raise DataError(f"{data.source}: the amount of ready work is missing at {missing} ns; fill the gap")
+    return np.maximum(at - start_ns, 0), values
+
+
+def _samples(data: Any, column: str | None) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    if isinstance(data, UtilizationCurve):
+        return data.edges[:-1], data.heights
+    if not isinstance(data, Series):
+        raise DataError(f"{type(data).__name__} is no series of the amount of ready work; give times and values")
+    if column is None and len(data.columns) > 1:
+        raise OptionError(f"{data.source}: name the column of ready work: {listing(data.columns)}")
+    name = next(iter(data.columns)) if column is None else column
+    if name not in data.columns:
+        raise UnknownNameError("column", name, data.columns)
+    return data.times, data.columns[name]

@@ -1,0 +1,182 @@
+"""Which class each state of a trace belongs to, and which states a count counts."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_overheads.category_set import LOCATIONS, READY, WORK_EXISTS, CategorySet
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.trace import Trace
+from perfcore.data.units import readable
+
+__all__ = ["NO_STATE", "StateClasses", "classify"]
+
+NO_STATE = "(no state)"
+
+
+@dataclass(frozen=True)
+class StateClasses:
+    """The states of a trace as a set of categories sees them; the last state is `NO_STATE`.
+
+    Parameters
+    ----------
+    states : tuple of str
+        The trace's, and `NO_STATE`.
+    classes : tuple of str
+    class_of : (n_states,) int64
+        Index into ``classes``.
+    counted : tuple of str
+        What the predicates count.
+    member : (n_states, n_counted) int64
+        1 where a location in the state adds to the count.
+    unnamed : tuple of str
+        States that no pattern names, and that count as computing because the trace counts them so.
+    """
+
+    states: tuple[str, ...]
+    classes: tuple[str, ...]
+    class_of: npt.NDArray[np.int64]
+    counted: tuple[str, ...]
+    member: npt.NDArray[np.int64]
+    unnamed: tuple[str, ...]
+
+    def states_of(self, name: str) -> tuple[str, ...]:
+        """States of one class."""
+        at = self.classes.index(name)
+        return tuple(state for state, own in zip(self.states, self.class_of, strict=True) if own == at)
+
+
+def classify(trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] | None = None) -> StateClasses:
+    """Give each state of a trace its class.
+
+    Parameters
+    ----------
+    trace : Trace
+    rules : CategorySet
+    own : mapping of str to sequence of str, optional
+        Further patterns by class, which go before those of the set.
+
+    Raises
+    ------
+    DataError
+        A state is in no class or in two, or the trace lacks a class or a count that predicates need.
+    UnknownNameError
+        ``own`` or a predicate uses a name that there is not.
+    OptionError
+        A pattern of ``own`` matches no state.
+    """
+    own = own or {}
+    for name in own:
+        if name not in rules.classes:
+            raise UnknownNameError("class", name, rules.classes)
+    for name, patterns in own.items():
+        for pattern in patterns:
+            if not any(_matches(state, pattern) for state in trace.states):
+                known = listing(map(repr, trace.states))
+                raise OptionError(f"class {name}: {pattern!r} matches no state of {trace.source}: {known}")
+    classes = tuple(rules.classes)
+    named = [_class_of(state, trace, rules, own) for state in trace.states]
+    unnamed = tuple(s for s, name in zip(trace.states, named, strict=True) if name is None and s in trace.busy_states)
+    chosen = [rules.computing_states if s in unnamed else name for s, name in zip(trace.states, named, strict=True)]
+    lost = [state for state, name in zip(trace.states, chosen, strict=True) if name is None]
+    if lost:
+        raise DataError(f"{trace.source}: {_in_no_class(trace, lost)}; say which with --class NAME=STATE,... "
+                        f"(classes: {', '.join(classes)}; see `perf overheads --print-categories`)")  # fmt: skip
+    states = (*trace.states, NO_STATE)
+    class_of = np.array([classes.index(name) for name in [*chosen, rules.without_state] if name], dtype=np.int64)
+    counted, member = _counts(states, classes, class_of, rules, trace.source)
+    found = StateClasses(states, classes, class_of, counted, member, unnamed)
+    _check_needs(found, rules, trace)
+    return found
+
+
+def _matches(state: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(state.strip().lower(), pattern.strip().lower())
+
+
+def _class_of(state: str, trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]]) -> str | None:
+    """The class whose patterns name a state; None where none does.
+
+    Raises
+    ------
+    DataError
+        Two classes name it equally well.
+    """
+    for patterns in (own, rules.classes):
+        rated = [
+            (not any(letter in pattern for letter in "*?["), len(pattern), name)
+            for name, group in patterns.items()
+            for pattern in group
+            if _matches(state, pattern)
+        ]
+        if rated:
+            best = max(rated)[:2]
+            names = list(dict.fromkeys(name for *rate, name in rated if tuple(rate) == best))
+            if len(names) > 1:
+                raise DataError(
+                    f"{trace.source}: state {state!r} is in two classes, {names[0]} and {names[1]}; "
+                    f"name it in one of them, or say --class {names[0]}={state!r}"
+                )
+            return names[0]
+    return None
+
+
+def _in_no_class(trace: Trace, lost: Sequence[str]) -> str:
+    """Which states are in no class, for how long, and from when on."""
+    parts = []
+    for state in lost:
+        mine = trace.state == trace.states.index(state)
+        if mine.any():
+            duration = int((trace.end_ns[mine] - trace.start_ns[mine]).sum())
+            parts.append(f"{state!r} ({readable(duration, 'ns')}, first at {trace.start_ns[mine].min()} ns)")
+        else:
+            parts.append(f"{state!r} (never)")
+    return f"{len(lost)} of its states {'is' if len(lost) == 1 else 'are'} in no class: {listing(parts, 6)}"
+
+
+def _counts(
+    states: tuple[str, ...], classes: tuple[str, ...], class_of: npt.NDArray[np.int64], rules: CategorySet, source: str
+) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+    """Names of what the predicates count, and the states that add to each."""
+    names, columns = [], []
+    for name in rules.variables:
+        if name in (LOCATIONS, READY):
+            continue
+        if name == WORK_EXISTS:
+            name = "computing"  # noqa: PLW2901 - what decides it where no ready work is given
+            if name not in classes:
+                raise DataError(f"{rules.source}: {WORK_EXISTS} needs a class 'computing' in [classes]")
+        if name in names:
+            continue
+        if name in classes:
+            column = class_of == classes.index(name)
+        elif name in rules.counts:
+            column = np.array([any(_matches(state, p) for p in rules.counts[name]) for state in states])
+        elif name in states:
+            column = np.array([state == name for state in states])
+        else:
+            known = [*classes, *rules.counts, LOCATIONS, READY, WORK_EXISTS, *states[:-1]]
+            raise UnknownNameError(f"class, count or state in the predicates of {rules.source}", name, known)
+        names.append(name)
+        columns.append(column)
+    member = np.array(columns, dtype=np.int64).reshape(len(names), len(states)).T
+    return tuple(names), np.ascontiguousarray(member)
+
+
+def _check_needs(found: StateClasses, rules: CategorySet, trace: Trace) -> None:
+    for name in rules.needs:
+        if name in found.classes:
+            present, hint = len(found.states_of(name)) > 0, f"say which with --class {name}=STATE,..."
+        else:
+            present = any(_matches(state, p) for state in found.states for p in rules.counts[name])
+            hint = f"correct counts.{name} in {rules.source}, or leave it out of `needs`"
+        if not present:
+            raise DataError(
+                f"{trace.source}: no state of the trace is in {name!r}, which the predicates of {rules.source} need; "
+                f"{hint} (states: {listing(map(repr, trace.states))})"
+            )

@@ -1,0 +1,1 @@
+"""Overheads of a trace on the page."""

@@ -1,0 +1,140 @@
+"""The form that gives the states of a trace their classes; what is chosen stands in the address."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from perf_overheads import CategorySet, read_categories
+from perf_overheads.state_classes import classify
+from perfcore.data.trace import Trace
+from perfcore.views.contents import Field, Form, Query, ViewPath
+
+__all__ = ["CATEGORIES", "Classes", "class_form", "file_form", "given_classes"]
+
+CATEGORIES = "categories"
+_PREFIX = "class."  # before a state's name in the address
+_LONGEST = 60  # letters of a state in the address, which servers and browsers take a limited length of
+_MOST_FIELDS = 100
+_ANY = "*"
+_NONE = "no class"  # not the name of a class in any file: those are single words
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of states, as a set of categories has them and as an address says otherwise.
+
+    Parameters
+    ----------
+    rules : CategorySet
+    file : str
+        Where it is from; empty for the standard set.
+    own : dict of str to list of str
+        Patterns by class, for what is chosen otherwise than the set says.
+    chosen : dict of str to str
+        Class of each state; empty where it has none.
+    given : frozenset of str
+        States that the address gives a class.
+    """
+
+    rules: CategorySet
+    file: str
+    own: dict[str, list[str]]
+    chosen: dict[str, str]
+    given: frozenset[str]
+
+    def without(self, trace: Trace) -> list[str]:
+        """States that have no class."""
+        return [state for state in trace.states if not self.chosen[state]]
+
+
+def given_classes(trace: Trace, query: Query) -> Classes:
+    """Classes as an address has them.
+
+    Raises
+    ------
+    InputError
+        The file of categories cannot be used.
+    DataError
+        Its patterns name a state twice.
+    """
+    file = query.get(CATEGORIES, "").strip()
+    rules = read_categories(file or None)
+    named = _named(trace, rules)
+    chosen = {state: query.get(_key(state)) or named[state] for state in trace.states}
+    own: dict[str, list[str]] = {}
+    for state, name in chosen.items():
+        if name != named[state]:
+            own.setdefault(name, []).append(glob.escape(state))
+    return Classes(rules, file, own, chosen, frozenset(state for state in trace.states if query.get(_key(state))))
+
+
+def class_form(trace: Trace, classes: Classes, path: ViewPath, state: Mapping[str, str]) -> Form:
+    """A field for each state, by time; as long as some have no class, for these and what was chosen for others.
+
+    Parameters
+    ----------
+    trace : Trace
+    classes : Classes
+    path : tuple of str
+        Of the view.
+    state : mapping of str to str
+        What else its address has.
+    """
+    share = _shares(trace)
+    missing = set(classes.without(trace))
+    seen = missing | classes.given if missing else set(trace.states)
+    states = sorted(seen, key=lambda name: (name not in missing, -share[name], name))
+    fields = [Field(name, value=text, kind="hidden") for name, text in state.items()]
+    rest = classes.given.intersection(states[_MOST_FIELDS:])
+    fields += [Field(_key(name), value=classes.chosen[name], kind="hidden") for name in sorted(rest)]
+    for name in states[:_MOST_FIELDS]:
+        value = classes.chosen[name]
+        choices = (*(() if value else ("",)), *classes.rules.classes)
+        fields.append(Field(_key(name), name, value, "choice", choices, help=f"{share[name]:.2%} of the states' time"))
+    more = f" Of {len(states):,} states the first {_MOST_FIELDS} are here." if len(states) > _MOST_FIELDS else ""
+    fields.append(_file_field(classes.file, more))
+    title = "Classes of states" if not missing else f"Choose classes of {len(missing)} of {len(trace.states)} states"
+    return Form(tuple(fields), path, "Show where the cycles go", title, is_folded=not missing)
+
+
+def file_form(query: Query, path: ViewPath, state: Mapping[str, str]) -> Form:
+    """A form with nothing but the file of categories, for one that cannot be used."""
+    fields = [Field(name, value=text, kind="hidden") for name, text in state.items()]
+    return Form((*fields, _file_field(query.get(CATEGORIES, ""))), path)
+
+
+def _file_field(value: str, more: str = "") -> Field:
+    text = f"TOML file with categories of your own; empty for the standard ones.{more}"
+    return Field(CATEGORIES, CATEGORIES, value, help=text)
+
+
+def _named(trace: Trace, rules: CategorySet) -> dict[str, str]:
+    """What class the patterns of a set give each state, or the trace itself; empty for none."""
+    everything = [pattern for group in rules.classes.values() for pattern in group]
+    # A last resort for all states: then none is refused, and what it takes is what has no class.
+    rest = {} if _ANY in everything else {_NONE: (_ANY,)}
+    found = classify(trace, replace(rules, classes={**rules.classes, **rest}, needs=()))
+    named = {}
+    for state, at in zip(trace.states, found.class_of[:-1], strict=True):
+        name = found.classes[at]
+        busy = rules.computing_states or "" if state in trace.busy_states else ""
+        named[state] = busy if name == _NONE else name
+    return named
+
+
+def _key(state: str) -> str:
+    """What a state is called in the address."""
+    if len(state) <= _LONGEST:
+        return _PREFIX + state
+    return f"{_PREFIX}{state[: _LONGEST // 2]}~{hashlib.sha256(state.encode()).hexdigest()[:12]}"
+
+
+def _shares(trace: Trace) -> dict[str, float]:
+    """Time in each state over that in all of them."""
+    times = np.bincount(trace.state, trace.end_ns - trace.start_ns, len(trace.states))
+    return dict(zip(trace.states, (times / max(times.sum(), 1.0)).tolist(), strict=True))

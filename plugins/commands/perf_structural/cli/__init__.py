@@ -1,0 +1,1 @@
+"""The commands eval, value, schedule and judge."""

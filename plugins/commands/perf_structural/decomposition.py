@@ -1,0 +1,206 @@
+"""Dividing work among unequal machines so that a statistic of their times balances (time balancing).
+
+Source: J. M. Schopf and F. Berman, "Stochastic scheduling", Supercomputing 1999, section 3: machine i gets the share
+D_i of the work D with D_i t_i = D_k t_k for all machines. Here t_i may be any statistic, and may have a part that does
+not grow with the share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perf_structural.statistic import Statistic
+from perfcore.base.errors import DataError, OptionError
+from perfcore.stochastic import StochasticValue
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Decomposition", "balance"]
+
+_SHARE_TOLERANCE = 1e-3  # of a unit of work: far below the rounding to whole units
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Work divided.
+
+    Parameters
+    ----------
+    shares : tuple of int
+        Whole units of work for each machine; their sum is what was to be divided.
+    times : tuple of StochasticValue
+        Time of each machine with its share.
+    figures : tuple of float
+        The statistic of each.
+    statistic : Statistic
+    unit : str
+        Of the times; empty where there is none.
+    """
+
+    shares: tuple[int, ...]
+    times: tuple[StochasticValue, ...]
+    figures: tuple[float, ...]
+    statistic: Statistic
+    unit: str = ""
+
+    @property
+    def title(self) -> str:
+        """One line over a picture."""
+        return f"{sum(self.shares):,} units of work among {len(self.shares)} machines by {self.statistic.name}"
+
+    @property
+    def formula(self) -> str:
+        """The shares as a person reads them."""
+        return " + ".join(map(str, self.shares))
+
+    def summary(self) -> list[str]:
+        """Lines that say what was divided and how evenly."""
+        unit = f" {self.unit}" if self.unit else ""
+        return [f"{self.title}: slowest {max(self.figures):.6g}{unit}, fastest {min(self.figures):.6g}{unit}"]
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Title, header and rows: each machine with its share and statistics of its time."""
+        statistics = {self.statistic.name: self.figures}
+        for name in ("mean", "std"):
+            statistics.setdefault(name, tuple(getattr(time, name) for time in self.times))
+        rows = [
+            [str(number), str(share), *("-" if math.isnan(x) else f"{x:.6g}" for x in figures)]
+            for number, (share, *figures) in enumerate(zip(self.shares, *statistics.values(), strict=True), start=1)
+        ]
+        return [("", ["machine", "share", *statistics], rows)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The division as JSON-ready values."""
+        return {
+            "by": self.statistic.name,
+            "unit": self.unit,
+            "machines": [
+                {"share": share, "by": figure, "value": time.to_dict()}
+                for share, time, figure in zip(self.shares, self.times, self.figures, strict=True)
+            ],
+        }
+
+    def draw(self, figure: Figure, data: Any = None) -> None:
+        """Draw the distributions of the machines' times into an empty matplotlib figure."""
+        from perf_structural.picture import draw_distributions
+
+        draw_distributions(figure, {f"machine {k}": time for k, time in enumerate(self.times, start=1)}, self.unit)
+
+
+def balance(
+    unit_times: Sequence[StochasticValue],
+    total: int,
+    statistic: Statistic,
+    fixed: Sequence[StochasticValue] | None = None,
+    unit: str = "",
+) -> Decomposition:
+    """Divide work so that no machine's statistic is larger than need be.
+
+    Parameters
+    ----------
+    unit_times : (m,) sequence of StochasticValue
+        Time of each machine for one unit of work, > 0.
+    total : int
+        Units of work, >= 0.
+    statistic : Statistic
+    fixed : (m,) sequence of StochasticValue, optional
+        Time of each machine that does not depend on its share, independent of the unit times. A machine whose fixed
+        time alone exceeds what the others need gets nothing.
+    unit : str, optional
+        Of the times, for tables.
+
+    Raises
+    ------
+    DataError
+        A unit time has no such statistic, or it is not positive; the sequences differ in length.
+    OptionError
+        The total is negative, or there are no machines.
+    """
+    if total < 0 or not unit_times:
+        raise OptionError(f"{total} units among {len(unit_times)} machines: at least 0 among at least 1 are expected")
+    if fixed is not None and len(fixed) != len(unit_times):
+        raise DataError(f"{len(unit_times)} machines have a time for each unit, and {len(fixed)} a fixed time")
+    machines = [
+        _Machine(f"machine {number + 1}", time, None if fixed is None else fixed[number], statistic)
+        for number, time in enumerate(unit_times)
+    ]
+    exact = _proportional(machines, total) if fixed is None else _bracketed(machines, total)
+    shares = _whole(machines, exact, total)
+    times = tuple(machine.time(share) for machine, share in zip(machines, shares, strict=True))
+    figures = tuple(machine.figure(share) for machine, share in zip(machines, shares, strict=True))
+    return Decomposition(tuple(shares), times, figures, statistic, unit)
+
+
+class _Machine:
+    """One machine: its time for a share, and the share for a time."""
+
+    def __init__(
+        self, name: str, unit_time: StochasticValue, fixed: StochasticValue | None, statistic: Statistic
+    ) -> None:
+        self.name, self.unit_time, self.fixed, self.statistic = name, unit_time, fixed, statistic
+        self.per_unit = statistic(unit_time, name)
+        if self.per_unit <= 0.0:
+            raise DataError(f"{name}: the {statistic.name} of its time for one unit is {self.per_unit:g}, not positive")
+        self.seen: dict[float, float] = {}
+
+    def time(self, share: float) -> StochasticValue:
+        """Its time for a share."""
+        scaled = share * self.unit_time
+        return scaled if self.fixed is None else self.fixed + scaled
+
+    def figure(self, share: float) -> float:
+        """The statistic of its time for a share; all statistics grow in proportion with a value."""
+        if self.fixed is None:
+            return share * self.per_unit
+        if share not in self.seen:
+            self.seen[share] = self.statistic(self.time(share), self.name)
+        return self.seen[share]
+
+    def share_within(self, level: float, most: float) -> float:
+        """The largest share, at most ``most``, whose figure is within a level."""
+        if self.figure(0.0) >= level:
+            return 0.0
+        if self.figure(most) <= level:
+            return most
+        # What was computed for other levels narrows the bracket.
+        from scipy.optimize import brentq
+
+        below = max(share for share, figure in self.seen.items() if figure <= level)
+        above = min(share for share, figure in self.seen.items() if figure > level and share > below)
+        return float(brentq(lambda share: self.figure(share) - level, below, above, xtol=_SHARE_TOLERANCE))
+
+
+def _proportional(machines: Sequence[_Machine], total: int) -> list[float]:
+    """Shares in inverse proportion to the times: D_i t_i is the same for all."""
+    speeds = [1.0 / machine.per_unit for machine in machines]
+    return [total * speed / math.fsum(speeds) for speed in speeds]
+
+
+def _bracketed(machines: Sequence[_Machine], total: int) -> list[float]:
+    """Shares at the level at which all together do the work."""
+    from scipy.optimize import brentq
+
+    def missing(level: float) -> float:
+        return total - math.fsum(machine.share_within(level, total) for machine in machines)
+
+    low = min(machine.figure(0.0) for machine in machines)
+    high = min(machine.figure(float(total)) for machine in machines)
+    if total == 0 or len(machines) == 1:
+        return [float(total)] + [0.0] * (len(machines) - 1)
+    level = brentq(missing, low, high, xtol=_SHARE_TOLERANCE * min(machine.per_unit for machine in machines))
+    return [machine.share_within(level, total) for machine in machines]
+
+
+def _whole(machines: Sequence[_Machine], shares: Sequence[float], total: int) -> list[int]:
+    """Whole units with the sum kept: each unit left over goes where it makes the smallest time."""
+    found = [math.floor(share) for share in shares]
+    # Rounding errors may have made the sum of the floors too large by one or two.
+    while sum(found) > total:
+        found[max(range(len(found)), key=lambda k: machines[k].figure(found[k]))] -= 1
+    while sum(found) < total:
+        found[min(range(len(found)), key=lambda k: machines[k].figure(found[k] + 1))] += 1
+    return found

@@ -1,0 +1,223 @@
+"""The inputs of a structural model: numbers and stochastic values, alone or one for each processor."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from perf_structural.indexed import Place, places
+from perf_structural.mistakes import key_first
+from perf_structural.units import parse_unit
+from perfcore.base.errors import DataError, InputError, OptionError, listing
+from perfcore.plugins.options import build
+from perfcore.plugins.registry import registry
+from perfcore.stochastic import StochasticValue, from_dict
+
+__all__ = ["Input", "normal_value", "read_input", "read_value"]
+
+Quantity = StochasticValue | float
+
+# A plain list is one value for each processor.
+_DEFAULT_INDEX = "processor"
+
+
+class _Masses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    edges: list[float]
+    masses: list[float]
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"representation": "as"}):
+    """One input as a table; exactly one of the first seven is given."""
+
+    value: float | None = None
+    normal: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    histogram: _Masses | None = None
+    samples: list[float] | None = None
+    file: str | None = None
+    each: list[Any] | None = None
+    representation: str = "histogram"
+    options: dict[str, Any] = {}
+    over: str = _DEFAULT_INDEX
+    replicate: dict[str, int] = {}
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input, read and checked.
+
+    Parameters
+    ----------
+    cells : mapping of tuple of int to float or StochasticValue
+        One for each place along the indices, counted from 0; ``()`` for an input that is not replicated.
+    sizes : mapping of str to int
+        Its indices, with the number of copies along each.
+    unit : str or None
+    """
+
+    cells: Mapping[Place, Quantity]
+    sizes: Mapping[str, int]
+    unit: str | None = None
+
+
+def read_input(given: Any, folder: Path) -> Input:
+    """An input as a model file or a program gives it.
+
+    Parameters
+    ----------
+    given : float, StochasticValue, mapping or sequence
+        A mapping is the table of a model file: ``{"normal": [10, 2], "unit": "ms"}``. A sequence has one of these for
+        each processor.
+    folder : Path
+        Where the names of files begin.
+
+    Raises
+    ------
+    DataError
+        With the key that is wrong.
+    InputError
+        A file that is named cannot be read.
+
+    Examples
+    --------
+    >>> read_input({"each": [1.0, 2.0], "over": "stage", "unit": "ms"}, Path())
+    Input(cells={(0,): 1.0, (1,): 2.0}, sizes={'stage': 2}, unit='ms')
+    """
+    if isinstance(given, StochasticValue):
+        return Input({(): given}, {})
+    if isinstance(given, (list, tuple)):
+        return _each(given, _Table(), folder)
+    if isinstance(given, Mapping):
+        try:
+            table = msgspec.convert(given, _Table)
+        except msgspec.ValidationError as error:
+            raise DataError(key_first(error)) from None
+        return _each(table.each, table, folder) if table.each is not None else _copied(given, table, folder)
+    return Input({(): _number(given)}, {})
+
+
+def _number(given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not math.isfinite(given):
+        raise DataError(f"{given!r} is neither a finite number nor a table such as {{normal = [10, 2]}}")
+    return float(given)
+
+
+def _each(given: Sequence[Any], table: _Table, folder: Path) -> Input:
+    """One value for each place of an index, each perhaps copied over further ones."""
+    if not given:
+        raise DataError("the list is empty; one value for each copy is expected")
+    if any(value is not None for value in _alternatives(table).values()):
+        raise DataError(f"each = [...] excludes {_one_of(_alternatives(table))}")
+    parts = []
+    for number, element in enumerate(given, start=1):
+        try:
+            parts.append(read_input(element, folder))
+        except DataError as error:
+            raise DataError(f"value {number} of {len(given)}: {error}") from None
+    if any(part.sizes for part in parts):
+        raise DataError("a value of a list cannot be a list or replicated itself; write replicate beside each")
+    units = {part.unit for part in parts} | ({table.unit} if table.unit is not None else set())
+    if table.unit is not None:
+        units.discard(None)
+    if len(units) > 1:
+        raise DataError(f"the values are in different units: {listing(sorted(map(str, units)))}")
+    sizes = {table.over: len(parts), **_replicate(table)}
+    if table.over in table.replicate:
+        raise DataError(f"the list is already one over {table.over}; replicate needs another name")
+    cells = {place: parts[place[0]].cells[()] for place in places(list(sizes), sizes)}
+    return Input(cells, sizes, units.pop())
+
+
+def _alternatives(table: _Table) -> dict[str, Any]:
+    names = ("value", "normal", "interval", "histogram", "samples", "file")
+    return {name: getattr(table, name) for name in names}
+
+
+def _one_of(alternatives: Mapping[str, Any]) -> str:
+    return ", ".join(name for name, value in alternatives.items() if value is not None)
+
+
+def _replicate(table: _Table) -> dict[str, int]:
+    for index, copies in table.replicate.items():
+        if copies < 1:
+            raise DataError(f"replicate.{index} is {copies}; at least 1 is expected")
+    return dict(table.replicate)
+
+
+def _copied(given: Mapping[str, Any], table: _Table, folder: Path) -> Input:
+    alternatives = {name: value for name, value in _alternatives(table).items() if value is not None}
+    if len(alternatives) != 1:
+        found = _one_of(alternatives) or "none of them"
+        raise DataError(f"one of value, normal, interval, histogram, samples, file and each is expected, found {found}")
+    for name in ("as", "options"):
+        if name in given and table.samples is None:
+            raise DataError(f"{name!r} belongs to samples")
+    if "over" in given:
+        raise DataError("'over' belongs to each; copies of one value are named by replicate")
+    ((kind, content),) = alternatives.items()
+    if table.unit is not None:
+        parse_unit(table.unit)
+    sizes = _replicate(table)
+    quantity = _quantity(kind, content, table, folder)
+    return Input(dict.fromkeys(itertools.product(*map(range, sizes.values())), quantity), sizes, table.unit)
+
+
+def _quantity(kind: str, content: Any, table: _Table, folder: Path) -> Quantity:
+    match kind:
+        case "value":
+            return _number(content)
+        case "normal":
+            return _represented("normal", mean=content[0], std=content[1])
+        case "interval":
+            return _represented("interval", lower=content[0], upper=content[1])
+        case "histogram":
+            return _represented("histogram", edges=content.edges, masses=content.masses)
+        case "samples":
+            representation = registry().load("representations", table.representation)
+            options = build(representation.Options, table.options, table.representation)
+            value: StochasticValue = representation.from_samples(content, options)
+            return value
+        case _:
+            return read_value(folder / content)
+
+
+def _represented(name: str, **fields: Any) -> StochasticValue:
+    return from_dict({"representation": name, **fields})
+
+
+def read_value(path: Path) -> StochasticValue:
+    """The stochastic value in a JSON file, as ``perf value`` and ``perf eval`` write it.
+
+    Raises
+    ------
+    InputError
+        There is none in it.
+    """
+    try:
+        content = msgspec.json.decode(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(str(path), "there is no such file") from None
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {error.strerror or error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(str(path), f"not JSON: {error}") from None
+    if isinstance(content, dict) and isinstance(content.get("value"), dict):
+        content = content["value"]
+    if not isinstance(content, dict):
+        raise InputError(str(path), "holds no stochastic value; `perf value SERIES -o FILE` writes one")
+    try:
+        return from_dict(content)
+    except (DataError, OptionError) as error:
+        raise InputError(str(path), str(error)) from None
+
+
+def normal_value(mean: float, std: float) -> StochasticValue:
+    """A normal."""
+    return _represented("normal", mean=mean, std=std)

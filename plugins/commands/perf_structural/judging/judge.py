@@ -1,0 +1,150 @@
+"""Predictions against what then happened: how often, how far, and by how much they were wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_structural.judging.judgement import Judgement
+from perf_structural.judging.scores import crps_normal, crps_piecewise_linear, crps_quantiles, shares_by_rank
+from perfcore.base.errors import DataError
+
+if TYPE_CHECKING:
+    from perfcore.stochastic import StochasticValue
+
+__all__ = ["COVERAGES", "crps", "judge"]
+
+Floats = npt.NDArray[np.float64]
+
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+
+
+def judge(
+    predictions: Sequence[StochasticValue],
+    actual: npt.ArrayLike,
+    *,
+    at: npt.ArrayLike | None = None,
+    at_name: str = "run",
+    name: str = "actual",
+) -> Judgement:
+    """Compare predictions with what happened.
+
+    Choose it before a prediction is trusted: shares that fall short of what was promised mean that the predicted
+    distributions are too narrow, or beside the truth.
+
+    Parameters
+    ----------
+    predictions : sequence of StochasticValue
+        One for each run, or a single one for all.
+    actual : (n,) float, finite
+    at : (n,) float, optional
+        Start times or run numbers.
+    at_name, name : str
+        What these are called.
+
+    Raises
+    ------
+    DataError
+        Their numbers differ, there are none, or an actual value is not finite.
+
+    Notes
+    -----
+    Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling" (1999),
+    Figure 5 (shares by the probability of the bin) and Figures 6 to 11; T. Gneiting and A. E. Raftery (2007) for the
+    scores. The paper's table leaves bins of equal probability in an order that it does not state; here each of their
+    ranks gets an equal part.
+    """
+    values = np.asarray(actual, dtype=np.float64)
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise DataError("actual values: at least one, and all of them finite, are expected")
+    given = list(predictions) * len(values) if len(predictions) == 1 else list(predictions)
+    if len(given) != len(values):
+        raise DataError(f"{len(given)} predictions for {len(values)} actual values; give one for each, or one for all")
+    levels = {coverage: [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage] for coverage in COVERAGES}
+    ranks, masses = _ranked(given, values)
+    return Judgement(
+        representations=tuple(dict.fromkeys(value.name for value in given)),
+        actual=values,
+        mean=np.array([value.mean for value in given], dtype=np.float64),
+        support=np.array([value.support for value in given], dtype=np.float64),
+        bounds={coverage: np.array([value.quantile(pair) for value in given]) for coverage, pair in levels.items()},
+        place=np.array([_place(value, x) for value, x in zip(given, values, strict=True)]),
+        crps=np.array([crps(value, x) for value, x in zip(given, values, strict=True)]),
+        ranks=ranks,
+        masses=masses,
+        at=None if at is None else np.asarray(at, dtype=np.float64),
+        at_name=at_name,
+        name=name,
+    )
+
+
+def crps(value: StochasticValue, actual: float) -> float:
+    """Continuous ranked probability score of one prediction: how far its distribution was from what happened.
+
+    Exact for points, normals and histograms, by quadrature for others; NaN for an interval, which says where a value
+    lies and not how probably.
+
+    Parameters
+    ----------
+    value : StochasticValue
+    actual : float
+    """
+    low, high = value.support
+    if low == high:
+        return abs(actual - low)
+    if value.name == "normal":
+        return float(crps_normal(value.mean, value.std, actual))
+    if not np.isfinite(value.mean):
+        return float("nan")
+    if _bins(value) is not None:
+        return crps_piecewise_linear(*_knots(value), actual)
+    return crps_quantiles(lambda levels: np.asarray(value.quantile(levels)), float(value.cdf(actual)), actual)
+
+
+def _place(value: StochasticValue, actual: float) -> float:
+    """Probability of values up to the actual one; NaN for an interval, and for a point, which is right or wrong."""
+    low, high = value.support
+    return float(value.cdf(actual)) if low < high and np.isfinite(value.mean) else float("nan")
+
+
+def _bins(value: StochasticValue) -> tuple[Floats, Floats] | None:
+    """Edges and masses of a histogram, None for others."""
+    edges, masses = (getattr(value, name, None) for name in ("edges", "masses"))
+    return None if edges is None or masses is None else (np.asarray(edges), np.asarray(masses))
+
+
+def _knots(value: StochasticValue) -> tuple[Floats, Floats]:
+    """Where a histogram's distribution function bends, each place twice, and its limits from the left and the right.
+
+    It is linear between the edges of the bins and the means within them.
+    """
+    parts = (getattr(value, name, None) for name in ("edges", "means"))
+    places = np.unique(np.concatenate([part for part in parts if part is not None]))
+    limits = np.stack([value.cdf(np.nextafter(places, -np.inf)), value.cdf(places)], axis=1)
+    return np.repeat(places, 2), limits.ravel()
+
+
+def _bin_of(actual: float, edges: Floats) -> int | None:
+    """The bin to the right of an edge, the last one at the upper end, and a bin without width for its own value."""
+    if not edges[0] <= actual <= edges[-1]:
+        return None
+    first, after = (int(edges.searchsorted(actual, side=side)) for side in ("left", "right"))
+    return first if after - first > 1 else min(after - 1, len(edges) - 2)
+
+
+def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, Floats]:
+    """Ranks of the bins that actual values fell into (k, m + 1), and ordered masses (k, m), of those with bins.
+
+    Where histograms have different numbers of bins, those with fewer have empty ones at the end.
+    """
+    found = [(bins, x) for value, x in zip(values, actual, strict=True) if (bins := _bins(value)) is not None]
+    most = max((len(masses) for (_, masses), _ in found), default=0)
+    ranks, ordered = np.zeros((len(found), most + 1)), np.zeros((len(found), most))
+    for row, ((edges, masses), x) in enumerate(found):
+        *shares, outside = shares_by_rank(masses, _bin_of(x, edges))
+        ranks[row, : len(masses)], ranks[row, -1] = shares, outside
+        ordered[row, : len(masses)] = np.sort(masses)[::-1]
+    return ranks, ordered

@@ -1,0 +1,183 @@
+"""Predictions and what then happened, from the files in which a user keeps them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError, listing
+
+if TYPE_CHECKING:
+    from perfcore.stochastic import StochasticValue
+
+__all__ = ["read_actual", "read_predictions"]
+
+Floats = npt.NDArray[np.float64]
+
+_ACCEPTED = (
+    'a value as `perf value` writes it, a number, or {"lower": ..., "upper": ...} as `perf predict --interval --json` '
+    "prints it, is expected"
+)
+
+
+def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
+    """The values of a file: one JSON document after another, each a value or a list of them.
+
+    So a list will do, and so will the outputs of several commands, one after the other (``>>``). A number is a point;
+    an object with ``lower`` and ``upper`` is an interval; in an object with a ``value`` that is itself an object, that
+    one counts.
+
+    Raises
+    ------
+    InputError
+        The file is missing or not JSON, with the line; or an entry is no value, with its number from 1.
+    """
+    name = os.fspath(path)
+    entries = [
+        entry for document in _documents(path) for entry in (document if isinstance(document, list) else [document])
+    ]
+    if not entries:
+        raise InputError(name, f"holds no predictions; {_ACCEPTED}")
+    found = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            found.append(_value(entry))
+        except PerfError as error:
+            raise InputError(name, f"prediction {number}: {error}") from None
+    return found
+
+
+def _documents(path: str | os.PathLike[str]) -> Iterator[Any]:
+    name = os.fspath(path)
+    text = _text(path)
+    decoder, at = json.JSONDecoder(parse_constant=_refuse_constant), 0
+    while text[at:].strip():
+        at += len(text[at:]) - len(text[at:].lstrip())
+        try:
+            document, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            problem = f"is not JSON: {error.msg}, column {error.colno}"
+            raise InputError(name, problem, line=error.lineno) from None
+        except (ValueError, RecursionError) as error:
+            line = text.count("\n", 0, at) + 1
+            problem = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise InputError(name, f"is not JSON: {problem}", line=line) from None
+        yield document
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is met; a prediction is made of finite numbers")
+
+
+def _value(entry: Any) -> StochasticValue:
+    from perfcore.stochastic import from_dict
+
+    if isinstance(entry, bool) or not isinstance(entry, (int, float, dict)):
+        raise DataError(f"{str(entry)[:40]!r} is met; {_ACCEPTED}")
+    if isinstance(entry, (int, float)):
+        return from_dict({"representation": "point", "value": entry})
+    if isinstance(entry.get("value"), dict):
+        entry = entry["value"]
+    if "representation" not in entry and {"lower", "upper"} <= set(entry):
+        return from_dict({"representation": "interval", "lower": entry["lower"], "upper": entry["upper"]})
+    return from_dict(entry)
+
+
+def read_actual(
+    path: str | os.PathLike[str], column: str | None = None, at: str | None = None
+) -> tuple[str, Floats, Floats | None]:
+    """Measured values from one column of a CSV table, a row for each run, in the order of the predictions.
+
+    Parameters
+    ----------
+    path : str or path
+        A line of column names, then rows; separated by commas, semicolons or tabs.
+    column : str, optional
+        May be left out where one column holds numbers, or one is called ``actual``.
+    at : str, optional
+        Column of start times or run numbers, for pictures.
+
+    Returns
+    -------
+    name : str
+        The column's name.
+    actual : (n,) float
+    at : (n,) float or None
+
+    Raises
+    ------
+    InputError
+        No table, a row of another length, or a value that is no finite number; with its line.
+    UnknownNameError
+        There is no such column.
+    """
+    name = os.fspath(path)
+    text = _text(path)
+    first = text.lstrip().partition("\n")[0]
+    reader = csv.DictReader(
+        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True
+    )
+    rows = list(_rows(reader, name))
+    names = [title.strip() for title in reader.fieldnames or ()]
+    if not rows:
+        raise InputError(name, "holds no rows; a line of column names and a row for each run are expected", line=1)
+    if column is None:
+        candidates = [title for title in names if title != at and _is_number(rows[0][1].get(title, ""))]
+        called = [title for title in candidates if title.lower().partition("_")[0] == "actual"]
+        chosen = called if len(called) == 1 else candidates
+        if len(chosen) != 1:
+            raise OptionError(f"{name}: name the column of actual values (--column NAME): {listing(names)}")
+        column = chosen[0]
+    for wanted in (column, at):
+        if wanted is not None and wanted not in names:
+            raise UnknownNameError(f"column of {name}", wanted, names)
+    return column, _column(rows, column, name), None if at is None else _column(rows, at, name)
+
+
+def _rows(reader: csv.DictReader[str], name: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                number = "more" if None in row else "fewer"
+                problem = (
+                    f"the row has {number} fields than there are columns ({', '.join(reader.fieldnames or ())[:120]})"
+                )
+                raise InputError(name, problem, line=reader.line_num)
+            yield reader.line_num, {title.strip(): text for title, text in row.items()}
+    except csv.Error as error:
+        raise InputError(name, f"the table cannot be read: {error}", line=reader.line_num) from None
+
+
+def _column(rows: list[tuple[int, Mapping[str, str]]], column: str, name: str) -> Floats:
+    for line, row in rows:
+        if not _is_number(row[column]):
+            raise InputError(name, f"{column} is {row[column][:40]!r}; a finite number is expected", line=line)
+    return np.array([float(row[column]) for _, row in rows])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    name = os.fspath(path)
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(name, "there is no such file") from None
+    except OSError as error:
+        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError:
+        raise InputError(name, "is not UTF-8 text") from None

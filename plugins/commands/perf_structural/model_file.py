@@ -1,0 +1,160 @@
+"""What stands in the TOML file of a structural model."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from perf_structural.fitted import check_places
+from perf_structural.mistakes import StructuralModelError, key_first
+from perfcore.base.errors import DataError, InputError
+from perfcore.models.model import Model, load
+
+__all__ = ["Component", "ModelFile", "by_name", "read_candidates", "read_component", "read_model_file"]
+
+_Content = TypeVar("_Content")
+
+
+class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a model: an equation, or a fitted model at a place.
+
+    Attributes
+    ----------
+    equation : str, optional
+    unit : str, optional
+        Of the result: it is converted; a result without unit takes it as its label.
+    over : str, optional
+        The index over which ``sum_over``, ``max_over`` and ``min_over`` reduce where a part has several.
+    model : str or Model, optional
+        A fitted model: its file or, from Python, itself.
+    at : dict
+        For each variable of the fitted model a number, an equation over inputs, or the name of a level.
+    """
+
+    equation: str | None = None
+    unit: str | None = None
+    over: str | None = None
+    model: Any = None
+    at: dict[str, float | str] = {}
+
+
+class CandidateTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One allocation to choose from: inputs that take the place of the model's."""
+
+    name: str
+    inputs: dict[str, Any]
+
+
+class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of a model file."""
+
+    equation: str
+    name: str = ""
+    unit: str | None = None
+    components: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
+    correlations: dict[str, float] = {}
+    candidate: list[CandidateTable] = []
+
+
+class _CandidatesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file beside the model's: several candidates, or the inputs of one that is named after the file."""
+
+    candidate: list[CandidateTable] = []
+    inputs: dict[str, Any] = {}
+
+
+def _read(path: str | os.PathLike[str], content_type: type[_Content]) -> _Content:
+    name = os.fspath(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        content = tomllib.loads(text)
+    except FileNotFoundError:
+        raise InputError(name, "there is no such file") from None
+    except OSError as error:
+        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(name, f"not TOML: {error}") from None
+    try:
+        return msgspec.convert(content, content_type)
+    except msgspec.ValidationError as error:
+        raise StructuralModelError(f"{name}: {key_first(error)}") from None
+
+
+def read_model_file(path: str | os.PathLike[str]) -> ModelFile:
+    """The content of a model file, its tables as yet unread.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is not TOML; with the line.
+    StructuralModelError
+        A key is missing, unknown or of the wrong type.
+    """
+    return _read(path, ModelFile)
+
+
+def read_candidates(path: str | os.PathLike[str]) -> dict[str, Mapping[str, Any]]:
+    """Candidates of a file of their own: ``[[candidate]]`` tables, or ``[inputs]`` of one named after the file.
+
+    Raises
+    ------
+    InputError, StructuralModelError
+        As `read_model_file`.
+    """
+    file = _read(path, _CandidatesFile)
+    if bool(file.candidate) == bool(file.inputs):
+        raise StructuralModelError(f"{os.fspath(path)}: either [[candidate]] tables or one table [inputs] is expected")
+    return by_name(file.candidate, os.fspath(path)) if file.candidate else {Path(path).stem: file.inputs}
+
+
+def by_name(candidates: Sequence[CandidateTable], source: str) -> dict[str, Mapping[str, Any]]:
+    """Inputs of each candidate.
+
+    Raises
+    ------
+    StructuralModelError
+        Two have one name.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    for candidate in candidates:
+        if candidate.name in found:
+            raise StructuralModelError(f"{source}: candidate: two are named {candidate.name!r}")
+        found[candidate.name] = candidate.inputs
+    return found
+
+
+def read_component(given: Any, folder: Path) -> Component:
+    """A component as a model file or a program gives it; a fitted model is loaded.
+
+    Raises
+    ------
+    DataError
+        It is neither an equation nor a model, or keys are missing or unknown.
+    ModelFileError
+        The file of the fitted model cannot be used.
+    """
+    if isinstance(given, str):
+        return Component(equation=given)
+    if not isinstance(given, Component):
+        try:
+            given = msgspec.convert(given, Component)
+        except msgspec.ValidationError as error:
+            raise DataError(key_first(error)) from None
+    component: Component = given
+    if (component.equation is None) == (component.model is None):
+        raise DataError("either an equation or a model is expected")
+    if component.model is None:
+        if component.at:
+            raise DataError("'at' belongs to a model")
+        return component
+    if component.over is not None:
+        raise DataError("'over' belongs to an equation")
+    model = component.model if isinstance(component.model, Model) else load(folder / str(component.model))
+    check_places(model, tuple(component.at))
+    return msgspec.structs.replace(component, model=model)

@@ -1,0 +1,89 @@
+"""Pictures of distributions: density and cumulative distribution beside one another."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfcore.stochastic import StochasticValue
+from perfcore.views.picture import plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perf_structural.decomposition import Decomposition
+    from perf_structural.prediction import Prediction
+    from perf_structural.scheduling import Choice
+
+__all__ = ["draw_distributions", "plot_distributions"]
+
+_POINTS = 2000  # more than a picture has pixels
+_BEYOND = 1e-4  # probability beyond each end of the axis, where a value has no bounds
+_MARGIN = 0.05  # of the range, left and right
+
+
+def plot_distributions(subject: Prediction | Choice | Decomposition, path: str | os.PathLike[str]) -> None:
+    """Write a picture of a prediction, of candidates beside one another or of machines; the ending is the format.
+
+    Raises
+    ------
+    OptionError
+        The ending is not known.
+    """
+    plot(subject, None, path)
+
+
+def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], unit: str) -> None:
+    """Draw the densities on the left and the cumulative distributions on the right of an empty figure.
+
+    Parameters
+    ----------
+    figure : Figure
+    values : mapping of str to StochasticValue
+        At least one. What has bounds and no density is drawn as a bar over its range.
+    unit : str
+        Of all; empty where there is none.
+    """
+    import matplotlib as mpl
+
+    density, cumulative = figure.subplots(1, 2)
+    ends = [end for value in values.values() for end in _ends(value)]
+    low, high = min(ends), max(ends)
+    margin = _MARGIN * (high - low) or 0.5 * max(abs(low), 1.0)
+    places = np.linspace(low - margin, high + margin, _POINTS)
+    colours = mpl.colormaps["viridis"](np.linspace(0.0, 0.85, len(values)))
+    for number, ((name, value), colour) in enumerate(zip(values.items(), colours, strict=True)):
+        bounds = _ends(value)
+        if bounds[0] == bounds[1] or math.isnan(value.mean):
+            level = 0.97 - 0.04 * number
+            density.plot(
+                bounds, [level, level], color=colour, transform=density.get_xaxis_transform(), marker="|", label=name
+            )
+        else:
+            heights = np.asarray(value.pdf(places), dtype=np.float64)
+            density.fill_between(places, heights, color=colour, alpha=0.25, linewidth=0.0, step="mid")
+            density.plot(places, heights, color=colour, linewidth=1.2, drawstyle="steps-mid", label=name)
+        if not math.isnan(value.mean):
+            cumulative.plot(places, value.cdf(places), color=colour, linewidth=1.2, label=name)
+    density.set_ylim(bottom=0.0)
+    density.set_ylabel(f"density (1/{unit})" if unit else "density")
+    cumulative.set_ylim(0.0, 1.02)
+    cumulative.set_ylabel("probability of at most this")
+    for axes in (density, cumulative):
+        axes.set_xlim(places[0], places[-1])
+        axes.set_xlabel(unit)
+    if len(values) > 1:
+        density.legend(fontsize="small")
+
+
+def _ends(value: StochasticValue) -> tuple[float, float]:
+    """The range to show: all of what has bounds."""
+    low, high = value.support
+    return (
+        low if math.isfinite(low) else float(value.quantile(_BEYOND)),
+        high if math.isfinite(high) else float(value.quantile(1.0 - _BEYOND)),
+    )

@@ -1,0 +1,100 @@
+"""The one number by which distributions are compared: mean, quantile, upper bound, or mean and some deviations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from perfcore.base.errors import DataError, OptionError
+
+__all__ = ["Distribution", "Statistic", "parse_statistic"]
+
+
+class Distribution(Protocol):
+    """What a statistic is taken of: a `StochasticValue`, or an `Evaluation`."""
+
+    @property
+    def mean(self) -> float:
+        """Mean; NaN where there is none."""
+
+    @property
+    def std(self) -> float:
+        """Standard deviation; NaN where there is none."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Bounds."""
+
+    def quantile(self, q: float, /) -> Any:
+        """The number that is not exceeded with probability ``q``."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A number that stands for a distribution; smaller is better.
+
+    Parameters
+    ----------
+    name : str
+    of : callable
+        Takes a `Distribution`.
+    instead : str
+        What to choose where a distribution does not have it.
+    """
+
+    name: str
+    of: Callable[[Distribution], float]
+    instead: str
+
+    def __call__(self, distribution: Distribution, owner: str) -> float:
+        """The statistic of one distribution.
+
+        Raises
+        ------
+        DataError
+            It has none: an interval has no mean, a normal no upper bound.
+        """
+        found = float(self.of(distribution))
+        if not math.isfinite(found):
+            raise DataError(f"{owner} has no {self.name}; choose by {self.instead}")
+        return found
+
+
+def parse_statistic(text: str, tuning: float | None = None) -> Statistic:
+    """A statistic by name.
+
+    Parameters
+    ----------
+    text : str
+        ``mean``, ``upper`` or ``quantile:Q`` with Q between 0 and 1.
+    tuning : float, optional
+        With ``mean``: that many standard deviations are added to it.
+
+    Raises
+    ------
+    OptionError
+        It is none of these, or the tuning factor belongs to nothing.
+
+    Examples
+    --------
+    >>> parse_statistic("quantile:0.95").name, parse_statistic("mean", tuning=1.5).name
+    ('quantile 0.95', 'mean + 1.5 std')
+    """
+    if tuning is not None and (text != "mean" or not math.isfinite(tuning)):
+        raise OptionError(f"--tuning {tuning:g} adds standard deviations to the mean; use it with --by mean")
+    if text == "mean" and tuning is not None:
+        return Statistic(f"mean + {tuning:g} std", lambda d: d.mean + tuning * d.std, "upper")
+    if text == "mean":
+        return Statistic("mean", lambda d: d.mean, "upper")
+    if text == "upper":
+        return Statistic("upper bound", lambda d: d.support[1], "quantile:0.99")
+    kind, _, number = text.partition(":")
+    try:
+        probability = float(number)
+    except ValueError:
+        probability = math.nan
+    if kind == "quantile" and 0.0 < probability < 1.0:
+        return Statistic(f"quantile {probability:g}", lambda d: d.quantile(probability), "upper")
+    raise OptionError(f"--by {text!r}: mean, upper or quantile:Q with Q between 0 and 1 is expected")

@@ -1,0 +1,195 @@
+"""Structural models: a performance equation over components and inputs, from a TOML file or from Python.
+
+Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predictions and Scheduling", NWU-CS-99-2,
+1999, section 2: a top-level model, component models and input parameters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from perf_structural.composition import Composition, compose
+from perf_structural.evaluation import EvaluationOptions, evaluate
+from perf_structural.inputs import Input, read_input
+from perf_structural.mistakes import StructuralModelError, located
+from perf_structural.model_file import by_name, read_component, read_model_file
+from perf_structural.prediction import Prediction
+from perfcore.base.errors import DataError
+from perfcore.formulas.parser import Parser
+from perfcore.formulas.tree import FUNCTIONS, REDUCTIONS, Variable
+from perfcore.plugins.options import build
+
+__all__ = ["StructuralModel"]
+
+
+@dataclass(frozen=True)
+class StructuralModel:
+    """A performance equation over named components and inputs; frozen.
+
+    Parameters
+    ----------
+    equation : str
+        The top-level equation: a formula that may also call ``sum_over``, ``max_over`` and ``min_over`` on what is
+        replicated.
+    inputs : mapping of str to number, StochasticValue, mapping or sequence
+        A mapping as in the model file, ``{"normal": [10, 2], "unit": "ms"}``; a sequence is one value for each
+        processor. Read, they are `Input` objects.
+    components : mapping of str to str, mapping or Component
+        A text is the component's equation.
+    correlations : mapping of str to float
+        ``{"a,b": 0.5}``: correlation of the normal scores of two inputs, -1 to 1. Of one name twice, ``"a,a"``: of
+        every two copies of a replicated input. Of two replicated inputs: of the copies at the same place.
+    name, unit : str, optional
+        Of the result; it is converted to the unit.
+    candidates : mapping of str to mapping
+        Inputs that may take the place of some, to choose from.
+    source : str
+        What messages name: the file.
+    folder : Path
+        Where the names of files begin.
+
+    Raises
+    ------
+    StructuralModelError
+        An input or component is not what is expected; one line with the key.
+
+    Examples
+    --------
+    >>> model = StructuralModel(
+    ...     "iterations*max_over(work/speed)",
+    ...     inputs={"iterations": 10, "work": [6.0, 4.0], "speed": [{"interval": [1, 2]}, 2.0]},
+    ... )
+    >>> model.predict().value.support
+    (30.0, 60.0)
+    """
+
+    equation: str
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    components: Mapping[str, Any] = field(default_factory=dict)
+    correlations: Mapping[str, float] = field(default_factory=dict)
+    name: str = ""
+    unit: str | None = None
+    candidates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    source: str = "model"
+    folder: Path = Path()
+
+    def __post_init__(self) -> None:
+        components = {}
+        for name, given in self.components.items():
+            with located(self.source, f"components.{name}"):
+                _check_name(name)
+                if name in self.inputs:
+                    raise DataError("an input has the same name")
+                components[name] = read_component(given, self.folder)
+        object.__setattr__(self, "components", components)
+        object.__setattr__(self, "inputs", self._read(self.inputs))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> StructuralModel:
+        """Read a model file.
+
+        Raises
+        ------
+        InputError
+            There is no such file, or it is not TOML; with the line.
+        StructuralModelError
+            A key is not what is expected; with the file and the key.
+        """
+        file, source = read_model_file(path), os.fspath(path)
+        return cls(
+            equation=file.equation,
+            inputs=file.inputs,
+            components=file.components,
+            correlations=file.correlations,
+            name=file.name or Path(path).stem,
+            unit=file.unit,
+            candidates=by_name(file.candidate, source),
+            source=source,
+            folder=Path(path).parent,
+        )
+
+    def with_inputs(self, inputs: Mapping[str, Any]) -> StructuralModel:
+        """The same model with some inputs replaced or added, given as for the constructor.
+
+        What is given without a unit is in that of the input that it replaces.
+        """
+        found = self._read(inputs)
+        for name, given in found.items():
+            if given.unit is None and name in self.inputs:
+                found[name] = replace(given, unit=self.inputs[name].unit)
+        return replace(self, inputs={**self.inputs, **found})
+
+    def compose(self) -> Composition:
+        """The equation written out in uncertain quantities.
+
+        Raises
+        ------
+        StructuralModelError
+            A name is unknown, components form a cycle, units do not agree, replicated inputs differ in length, or the
+            result is still replicated.
+        """
+        found = self._composed(self.equation, self.unit)
+        if found.result.indices:
+            index = found.result.indices[0]
+            raise StructuralModelError(
+                f"{self.source}: equation: the result is replicated over {index}; write max_over(...) or sum_over(...) "
+                "around what is"
+            )
+        return found
+
+    def predict(self, **options: Any) -> Prediction:
+        """The distribution of the result.
+
+        Parameters
+        ----------
+        **options
+            Of `perf_structural.evaluation.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
+
+        Raises
+        ------
+        OptionError
+            An option is not accepted.
+        StructuralModelError
+            As `compose`; or the method cannot evaluate the equation, a divisor can be zero, or a logarithm or root is
+            taken of what can be negative.
+        """
+        return self._predicted(self.compose(), self.name or self.equation, options)[0]
+
+    def predict_each(self, name: str, **options: Any) -> list[Prediction]:
+        """The distribution of each copy of a replicated component or input; options as for `predict`."""
+        found = self._composed(name, None)
+        return self._predicted(found, name, options)
+
+    def _composed(self, equation: str, unit: str | None) -> Composition:
+        return compose(equation, unit, self.inputs, self.components, self.correlations, self.source)
+
+    def _predicted(self, composition: Composition, name: str, options: Mapping[str, Any]) -> list[Prediction]:
+        chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
+        unit = str(composition.result.unit) if composition.result.unit.powers else ""
+        found = []
+        for cell in composition.result.cells.values():
+            with located(self.source, "equation"):
+                evaluation = evaluate(cell, composition.values, composition.correlations, chosen)
+            found.append(Prediction(name, unit, evaluation, composition.notes))
+        return found
+
+    def _read(self, inputs: Mapping[str, Any]) -> dict[str, Input]:
+        found = {}
+        for name, given in inputs.items():
+            with located(self.source, f"inputs.{name}"):
+                _check_name(name)
+                found[name] = given if isinstance(given, Input) else read_input(given, self.folder)
+        return found
+
+
+def _check_name(name: str) -> None:
+    """Refuse what an equation could not name."""
+    tree = Parser(name, FUNCTIONS | REDUCTIONS).formula() if name.isidentifier() else None
+    if not isinstance(tree, Variable):
+        raise DataError(
+            f"{name!r} cannot be a name: letters, digits and _ are, that begin with no digit and name no function"
+        )

@@ -1,0 +1,144 @@
+"""Units as labels: they combine by multiplication, and those of one kind convert into one another.
+
+Times, amounts of data and operation counts are known; any other word is a kind of its own. There are no quantities,
+prefixes or systems of units beyond that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from perfcore.base.errors import DataError
+from perfcore.formulas.parser import FormulaError, Parser
+from perfcore.formulas.tree import Node, Number, Operation, Variable
+
+__all__ = ["PLAIN", "Unit", "parse_unit"]
+
+_PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+_BINARY_PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+
+# Each label: the kind it measures, named by the label that the others are multiples of, and how many of that it is.
+_KNOWN: dict[str, tuple[str, Fraction]] = {
+    **{"ns": ("s", Fraction(1, 10**9)), "us": ("s", Fraction(1, 10**6)), "ms": ("s", Fraction(1, 1000))},
+    **{"s": ("s", Fraction(1)), "min": ("s", Fraction(60)), "h": ("s", Fraction(3600))},
+    **{f"{prefix}B": ("B", Fraction(size)) for prefix, size in (_PREFIXES | _BINARY_PREFIXES).items()},
+    **{f"{prefix}bit": ("B", Fraction(size, 8)) for prefix, size in _PREFIXES.items()},
+    **{f"{prefix}flop": ("flop", Fraction(size)) for prefix, size in _PREFIXES.items()},
+}
+
+Powers = tuple[tuple[str, Fraction], ...]
+
+
+def _collected(powers: Iterable[tuple[str, Fraction]]) -> Powers:
+    total: dict[str, Fraction] = {}
+    for label, power in powers:
+        total[label] = total.get(label, Fraction(0)) + power
+    return tuple((label, power) for label, power in total.items() if power)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A product of powers of labels.
+
+    Parameters
+    ----------
+    powers : tuple of (str, Fraction)
+        Each label once, without zeros; empty for a number without unit.
+
+    Examples
+    --------
+    >>> rate = parse_unit("MB/s")
+    >>> print(rate, rate.kind, rate.size)
+    MB/s B/s 1000000
+    >>> print(rate.times(parse_unit("ms")), parse_unit("s").scale_to(parse_unit("ms")))
+    MB*ms/s 1000.0
+    """
+
+    powers: Powers = ()
+
+    @property
+    def kind(self) -> Unit:
+        """What it measures: the same for all units that convert into one another."""
+        return Unit(tuple(sorted(_collected((_KNOWN.get(label, (label,))[0], power) for label, power in self.powers))))
+
+    @property
+    def size(self) -> Fraction:
+        """How many of the kind's own unit it is.
+
+        Raises
+        ------
+        DataError
+            It is irrational, as that of a root of MB: convert before taking the root.
+        """
+        product = Fraction(1)
+        for label, power in self.powers:
+            if label in _KNOWN and _KNOWN[label][1] != 1:
+                if power.denominator != 1:
+                    raise DataError(f"the unit {self} cannot be converted; use {_KNOWN[label][0]} for {label}")
+                product *= _KNOWN[label][1] ** power.numerator
+        return product
+
+    def times(self, other: Unit) -> Unit:
+        """Unit of a product."""
+        return Unit(_collected((*self.powers, *other.powers)))
+
+    def power(self, exponent: Fraction) -> Unit:
+        """Unit of a power."""
+        return Unit(_collected((label, power * exponent) for label, power in self.powers))
+
+    def scale_to(self, other: Unit) -> float:
+        """What a number in this unit is multiplied by to be one in ``other``, of the same kind."""
+        return float(self.size / other.size)
+
+    def __str__(self) -> str:
+        above = [_power(label, power) for label, power in self.powers if power > 0]
+        below = [_power(label, -power) for label, power in self.powers if power < 0]
+        return "/".join(["*".join(above) or "1", *below])
+
+
+PLAIN = Unit()
+
+
+def _power(label: str, power: Fraction) -> str:
+    if power == 1:
+        return label
+    return f"{label}^{power}" if power.denominator == 1 else f"{label}^({power})"
+
+
+def parse_unit(text: str) -> Unit:
+    """A unit as a person writes it: labels joined by ``*``, ``/`` and whole powers, ``1`` for none.
+
+    Raises
+    ------
+    DataError
+        It is none.
+
+    Examples
+    --------
+    >>> print(parse_unit("flop/s"), parse_unit("B/(MB/s)"), parse_unit("1"))
+    flop/s B*s/MB 1
+    >>> parse_unit("s+ms")
+    Traceback (most recent call last):
+        ...
+    perfcore.base.errors.DataError: unit 's+ms': labels joined by * and / are expected, such as s, MB/s or flop
+    """
+    try:
+        return _unit_of(Parser(text, {}).formula())
+    except (FormulaError, ValueError):
+        raise DataError(f"unit {text!r}: labels joined by * and / are expected, such as s, MB/s or flop") from None
+
+
+def _unit_of(node: Node) -> Unit:
+    match node:
+        case Variable(label):
+            return Unit(((label, Fraction(1)),))
+        case Number(1.0):
+            return PLAIN
+        case Operation(rule, (left, right)) if rule.symbol in {"*", "/"}:
+            sign = 1 if rule.symbol == "*" else -1
+            return _unit_of(left).times(_unit_of(right).power(Fraction(sign)))
+        case Operation(rule, (base, Number(exponent))) if rule.symbol == "^" and exponent.is_integer():
+            return _unit_of(base).power(Fraction(exponent))
+    raise ValueError

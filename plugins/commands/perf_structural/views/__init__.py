@@ -1,0 +1,1 @@
+"""Structural models and series on the page."""

@@ -1,0 +1,14 @@
+"""Forecasts of a series in the manner of the Network Weather Service."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.plugins.hookspecs import Register
+
+__all__ = ["register_fitters"]
+
+
+@hookimpl
+def register_fitters(register: Register) -> None:
+    """Announce the fitter of series."""
+    register("forecast", "perf_forecast.fitter:ForecastFitter", help="the next values of a series")

@@ -1,0 +1,18 @@
+"""Scaling laws of thousands of call paths: generic terms, averaged by how well each explains the data."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.plugins.hookspecs import Register
+
+__all__ = ["register_fitters"]
+
+
+@hookimpl
+def register_fitters(register: Register) -> None:
+    """Announce the fitter."""
+    register(
+        "scaling",
+        "perf_laws.fitter:LawFitter",
+        help="a scaling law n^i log2(n)^j for each call path, with bounds that hold which law it is",
+    )

@@ -1,0 +1,1 @@
+"""Which measurement would tell more."""

@@ -1,0 +1,1 @@
+"""Laws that change at a scale."""

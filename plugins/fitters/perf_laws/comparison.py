@@ -1,0 +1,77 @@
+"""What two versions of a program are compared by: draws of every path's value, and of how it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_laws.draws.draws import equally_probable
+from perf_laws.growth import CLASSES, class_probabilities, slopes_between
+from perf_laws.model import PATH
+from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
+from perfcore.models.points import named_points
+
+if TYPE_CHECKING:
+    from perf_laws.model import LawModel
+
+__all__ = ["law_growth_draws", "law_part_draws"]
+
+Floats = npt.NDArray[np.float64]
+
+_OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
+
+
+def law_part_draws(model: LawModel, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
+    """Means of all paths at points, which depend on one another by nothing that the data tell.
+
+    Parameters
+    ----------
+    model : LawModel
+    points : mapping of str to (T,) float
+        By symbol; what is no parameter is passed over.
+    """
+    levels, _ = named_points({name: points[name] for name in model.symbols if name in points}, model.columns, {})
+    places = np.stack([levels[symbol] for symbol in model.symbols], axis=1)
+    draws = np.empty((len(model.paths), len(places), N_DRAWS))
+    for own, found in model.draws_in_blocks(places):
+        draws[own] = equally_probable(found.values, found.weights, N_DRAWS)
+    return PartDraws(
+        what=PATH,
+        names=model.paths,
+        keys=model.paths,
+        parts=Drawn(draws[:, :, N_DRAWS // 2 - 1 : N_DRAWS // 2 + 1].mean(axis=2), draws),  # the median: they ascend
+        total=None,
+        single_runs=False,
+        left_out=model.unfitted,
+    )
+
+
+def law_growth_draws(model: LawModel, point: Mapping[str, Any]) -> GrowthDraws:
+    """Laws of all paths, and how each grows over an octave around a point, one parameter at a time.
+
+    Parameters
+    ----------
+    model : LawModel
+    point : mapping of str to float
+    """
+    at = np.array([float(point[symbol]) for symbol in model.symbols])
+    below = np.where(at >= _OCTAVE, at / _OCTAVE, at)  # logarithms are negative below 1, where nothing was measured
+    q = len(at)
+    places = np.tile(at, (2, q, 1))
+    places[0, range(q), range(q)] = below
+    places[1, range(q), range(q)] = _OCTAVE * below
+    exponents = np.empty((len(model.paths), q, N_DRAWS))
+    for own, found in model.draws_in_blocks(places.reshape(2 * q, q)):
+        values = found.values
+        slopes = [slopes_between(values[:, :, k], values[:, :, q + k], _OCTAVE) for k in range(q)]
+        exponents[own] = equally_probable(np.stack(slopes, axis=2), found.weights, N_DRAWS)
+    return GrowthDraws(
+        laws=tuple(law.text for law in model.leading),
+        classes=CLASSES,
+        probabilities=np.stack([class_probabilities(model, symbol) for symbol in model.symbols], axis=1),
+        symbols=model.symbols,
+        exponents=exponents,
+    )

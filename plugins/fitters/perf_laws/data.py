@@ -1,0 +1,243 @@
+"""From measurements to paths at points: which can be fitted, and why the others cannot."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_laws.evidence.noise import Runs, runs_of
+from perf_laws.options import LawOptions
+from perf_lost_cycles.categories.unnamed_factors import refuse_unnamed_factors
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.measurements import Measurements
+from perfcore.data.observations import numbers_of, paths_of, without_duplicates
+
+__all__ = ["LawData", "law_data"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+LEAST_POINTS = 4
+_METRIC = "metric"  # the column that Extra-P's experiments name a metric in
+_MOST_PARAMETERS = 4
+_LARGEST = 1e100  # squares of larger values overflow
+_RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
+
+
+@dataclass(frozen=True)
+class LawData:
+    """Runs of K paths at n points, and the paths that no law can be fitted to.
+
+    Attributes
+    ----------
+    paths : tuple of str
+        Those that can be fitted (K).
+    metrics : tuple of str
+        What was measured of each of them, where a column `metric` names it; else empty.
+    points : mapping of str to (n,) float
+        Parameters by symbol; every point once.
+    columns : mapping of str to str
+        Symbol to the column's name in the data.
+    runs : Runs
+        Of the K paths.
+    unfitted : mapping of str to str
+        The other paths and why they are not fitted.
+    value_name : str
+    unit : str or None
+    source : str
+    fingerprint : str
+    notes : tuple of str
+    """
+
+    paths: tuple[str, ...]
+    metrics: tuple[str, ...]
+    points: Mapping[str, Floats]
+    columns: Mapping[str, str]
+    runs: Runs
+    unfitted: Mapping[str, str]
+    value_name: str
+    unit: str | None
+    source: str
+    fingerprint: str
+    notes: tuple[str, ...]
+
+
+def law_data(data: Any, options: LawOptions) -> LawData:
+    """Measurements by path and point.
+
+    Parameters
+    ----------
+    data : Measurements or DataFrame
+    options : LawOptions
+
+    Raises
+    ------
+    PerfError
+        Roles that are missing, a parameter or value that is no number, no path that can be fitted, or a path to show
+        that there is not.
+    """
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        data = Measurements(data, source="table")
+    if not isinstance(data, Measurements):
+        raise DataError(f"scaling fits measurements, or a pandas table of them, not {type(data).__name__}")
+    # What names a path is then the whole of its name.
+    others = {"system": (), "category": ()} if options.path is not None else {}
+    data = data.with_roles(options.parameter, options.value, code=options.path, unit=options.unit, **others)
+    if options.where:
+        data = data.where(options.where)
+    data.require_roles()
+    roles, notes = data.roles, list[str]()
+    assert roles.value is not None
+    value = _values(data, roles.value)
+    kept = ~np.isnan(value)
+    if not kept.any():
+        raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
+    if not kept.all():
+        notes.append(f"left out, without {roles.value}: {int((~kept).sum())} of {len(kept):,} rows")
+    points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
+    if len(points) > _MOST_PARAMETERS:
+        raise OptionError(
+            f"{data.source}: {len(points)} parameters ({listing(points, 8)}); laws are of up to {_MOST_PARAMETERS}: "
+            "name these with --parameter, and hold the others with --where"
+        )
+    if data.table.duplicated().any():
+        kept &= without_duplicates(data, kept, options.duplicates, notes)
+    names, path = paths_of(data, kept)
+    metrics = _metrics(data, kept, path)
+    levels = np.stack([column[kept] for column in points.values()], axis=1)
+    distinct, point = np.unique(levels, axis=0, return_inverse=True)
+    point = point.ravel().astype(np.int64)
+    refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
+    runs = runs_of(path, point, value[kept], (len(names), len(distinct)))
+    reasons = _reasons(runs, path, value[kept], distinct, list(points))
+    fit = np.array([not reason for reason in reasons])
+    unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
+    if not fit.any():
+        name, reason = next(iter(unfitted.items()))
+        which = f"none of {len(names)} paths can be fitted; " if len(names) > 1 else ""
+        raise DataError(f"{data.source}: {which}{name}: {reason}")
+    if options.show is not None:
+        _require_path(options.show, names, unfitted)
+    if outliers := int(runs.outliers[fit].sum()):
+        notes.append(f"{outliers} of {int(kept.sum()):,} runs are far from the others at their point and count less")
+    met = (runs.counts[fit] > 0.0).any(axis=0)
+    return LawData(
+        paths=tuple(itertools.compress(names, fit)),
+        metrics=tuple(itertools.compress(metrics, fit)),
+        points={symbol: distinct[met, number] for number, symbol in enumerate(points)},
+        columns=dict(roles.parameters),
+        runs=Runs(runs.means[fit][:, met], runs.counts[fit][:, met], runs.variances[fit][:, met], runs.outliers[fit]),
+        unfitted=unfitted,
+        value_name=roles.value,
+        unit=roles.unit,
+        source=data.source,
+        fingerprint=_fingerprint(names, distinct, runs),
+        notes=tuple(notes),
+    )
+
+
+def _values(data: Measurements, name: str) -> Floats:
+    """The values, NaN where there is none; unlike elsewhere 0 and negative numbers pass: they are a path's matter.
+
+    Raises
+    ------
+    InputError, DataError
+        A text.
+    """
+    import pandas as pd
+
+    column = data.table[name]
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    unread = np.isnan(numbers)
+    if unread.any():
+        texts = column[unread].astype(str).str.strip().str.lower()
+        wrong = ~(column[unread].isna() | texts.isin(["", "nan", "na", "none", "null", "<na>"]))
+        if wrong.any():
+            row = int(wrong.idxmax())
+            data.refuse(row, f"{name} is {str(column.iloc[row])[:40]!r}; a number is expected")
+    return np.where(np.isinf(numbers), np.nan, numbers)
+
+
+def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
+    """What was measured of each path; empty where no column of its name tells."""
+    if _METRIC not in (*data.roles.code, *data.roles.system, *data.roles.category):
+        return ()
+    _, first = np.unique(path, return_index=True)
+    return tuple(map(str, data.table[_METRIC][kept].iloc[first]))
+
+
+def _require_path(name: str, names: Sequence[str], unfitted: Mapping[str, str]) -> None:
+    """Refuse a path to show that there is not, or that has no law."""
+    if name not in names:
+        raise UnknownNameError("path", name, names)
+    if name in unfitted:
+        raise DataError(f"--show {name}: it was not fitted: {unfitted[name]}")
+
+
+def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Sequence[str]) -> list[str]:
+    """Why a path cannot be fitted; empty where it can."""
+    n_paths = len(runs.means)
+    reasons = [""] * n_paths
+    patterns, pattern = np.unique(runs.counts > 0.0, axis=0, return_inverse=True)
+    texts = [_pattern_reason(points[measured], symbols) for measured in patterns]
+    for number in np.flatnonzero([bool(text) for text in texts]).tolist():
+        for k in np.flatnonzero(pattern.ravel() == number).tolist():
+            reasons[k] = texts[number]
+    extreme = (value > 0.0) & ((value < 1.0 / _LARGEST) | (value > _LARGEST))
+    for k in np.unique(path[extreme]).tolist():
+        met = value[extreme & (path == k)][0]
+        reasons[k] = f"holds {met:g}; values from {1.0 / _LARGEST:g} to {_LARGEST:g} can be fitted: choose another unit"
+    wrong = np.flatnonzero(value <= 0.0)
+    for k in np.unique(path[wrong]).tolist():
+        met = np.unique(value[wrong[path[wrong] == k]])
+        shown = "0" if met[0] == 0.0 else f"{met[0]:g}"
+        whole = bool((value[path == k] == 0.0).all())
+        reasons[k] = (
+            "is 0 at every point"
+            if whole
+            else f"holds {shown}; noise is relative to the value, which must be positive (--where leaves rows out)"
+        )
+    return reasons
+
+
+def _pattern_reason(points: Floats, symbols: Sequence[str]) -> str:
+    """Why these points do not do; empty where they do."""
+    if len(points) < LEAST_POINTS:
+        return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {LEAST_POINTS} are needed"
+    levels = [len(np.unique(column)) for column in points.T]
+    for symbol, count in zip(symbols, levels, strict=True):
+        if count < 2:
+            return f"measured at one level of {symbol}; measure at more, or hold it with --where"
+    logs = np.log(points)
+    centred = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-300)
+    if np.linalg.matrix_rank(centred, tol=_RANK * len(points)) < len(symbols):
+        names = " and ".join(symbols)
+        return f"{names} were varied together only (the points lie on a line); vary one while the other is held"
+    return ""
+
+
+def _fingerprint(names: Sequence[str], points: Floats, runs: Runs) -> str:
+    """Digest of paths, points and values: the same data have the same, whatever the order of their rows."""
+    import hashlib
+
+    order = np.argsort(names)
+    digest = hashlib.sha256("\0".join(sorted(names)).encode())
+    for array in (points, runs.means[order], runs.counts[order], runs.variances[order]):
+        digest.update(np.ascontiguousarray(np.nan_to_num(array)).tobytes())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def describe_paths(unfitted: Mapping[str, str], most: int = 6) -> list[str]:
+    """Reasons, each with the paths that it holds for."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in unfitted.items():
+        by_reason.setdefault(reason, []).append(name)
+    return [f"{listing(names, most)}: {reason}" for reason, names in by_reason.items()]

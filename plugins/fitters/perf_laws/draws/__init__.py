@@ -1,0 +1,1 @@
+"""What the data leave open, as equally probable values."""

@@ -1,0 +1,1 @@
+"""Which laws the data support: hypotheses, noise, posterior."""

@@ -1,0 +1,256 @@
+"""Pictures of scaling laws: means, the median law and its bounds up to the target, a panel for each path."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from perf_laws.advice.advice import point_text
+from perf_laws.draws.draws import quantiles
+from perfcore.base.short_names import shortened
+from perfcore.views.picture_style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, FigureBase
+
+    from perf_laws.model import LawModel
+
+__all__ = [
+    "COVERAGE",
+    "LawCurve",
+    "PathPoints",
+    "draw_laws",
+    "draw_legend",
+    "draw_panel",
+    "law_curve",
+    "path_points",
+    "standard_errors",
+]
+
+Floats = npt.NDArray[np.float64]
+
+COVERAGE = 0.95  # of all bounds
+_MOST_PANELS = 6
+_COLUMNS = 3
+_PLACES = 49  # of a curve; the corners of a law are its own, not those of the drawing
+_MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go farther are cut, with the axis
+_LONGEST = {True: 120, False: 44}  # letters of a law over one panel, and over each of several
+_COLOUR, _TARGET = COLOURS[0], COLOURS[1]
+
+
+class LawCurve(NamedTuple):
+    """Predictions of a path over one parameter, the others held.
+
+    Attributes
+    ----------
+    over : (T,) float
+        Levels, rising: the measured ones and the target among them, and both sides of a break.
+    mean, run : (T, 3) float
+        Median and 95 % bounds of the mean and of a single run.
+    """
+
+    over: Floats
+    mean: Floats
+    run: Floats
+
+
+class PathPoints(NamedTuple):
+    """What was measured of a path over one parameter, the others held.
+
+    Attributes
+    ----------
+    over, mean, error, runs : (n,) float
+        Levels, means, their standard errors, and how many runs.
+    held : dict of str to float
+        The other parameters.
+    """
+
+    over: Floats
+    mean: Floats
+    error: Floats
+    runs: Floats
+    held: dict[str, float]
+
+
+def draw_laws(model: LawModel, figure: Figure) -> None:
+    """Draw the six paths with the largest share at the target, or the only one.
+
+    Parameters
+    ----------
+    model : LawModel
+    figure : matplotlib Figure
+        Empty, in constrained layout; its size is set to what the model needs.
+    """
+    chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
+    alone = len(chosen) == 1
+    panels = [(path, symbol) for path in chosen for symbol in (model.symbols if alone else model.symbols[:1])]
+    columns = min(len(panels), 2 if len(panels) in (2, 4) else _COLUMNS)
+    rows = -(-len(panels) // columns)
+    figure.set_size_inches(11.0, (5.6 if len(panels) == 1 else 3.1 * rows) + 0.9)
+    more = f"; the {len(chosen)} largest at {point_text(model.target)}" if len(model.paths) > len(chosen) else ""
+    figure.suptitle(shortened(model.title, 100) + more, x=0.01, ha="left", fontsize=10, parse_math=False)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes, (path, symbol) in zip(grid.flat, panels, strict=False):
+        draw_panel(model, axes, path, symbol)
+        _title(model, axes, path, len(panels) == 1)
+    for unused in grid.flat[len(panels) :]:
+        unused.remove()
+    unit = f" ({model.unit})" if model.unit else ""
+    for axes in grid[:, 0]:
+        axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
+    draw_legend(model, chosen, figure)
+
+
+def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
+    """Draw one path over one parameter: dashed where nothing was measured, parted where there are breaks.
+
+    Parameters
+    ----------
+    model : LawModel
+    axes : matplotlib Axes
+    path : int
+    symbol : str
+        The other parameters are held as `path_points` says.
+    """
+    points = path_points(model, path, symbol)
+    curve = law_curve(model, path, symbol)
+    low, high = float(points.over.min()), float(points.over.max())
+    bottom, top = _limits(points, curve)
+    breaks = [segment.until for segment in model.data[path].before]
+    for begin, end in itertools.pairwise([0.0, *breaks, np.inf]):
+        here = (curve.over > begin) & (curve.over <= end)
+        for bounds, shade in ((curve.run, 0.13), (curve.mean, 0.28)):
+            sides = np.clip(bounds[here, 1:], bottom, top)
+            axes.fill_between(curve.over[here], *sides.T, color=_COLOUR, alpha=shade, linewidth=0.0)
+        inside = (curve.over >= low) & (curve.over <= high)
+        axes.plot(curve.over[here & inside], curve.mean[here & inside, 0], color=_COLOUR, linewidth=1.5)
+        for beyond in (curve.over <= low, curve.over >= high):
+            axes.plot(curve.over[here & beyond], curve.mean[here & beyond, 0], "--", color=_COLOUR, linewidth=1.3)
+    for place in breaks:
+        axes.axvline(place, color="0.35", linewidth=0.9, linestyle="-.")
+    axes.errorbar(
+        points.over, points.mean, yerr=np.minimum(points.error, points.mean - bottom), fmt="o", color="black",
+        markersize=4.0, elinewidth=0.8, capsize=2.0, zorder=3,
+    )  # fmt: skip
+    target = model.target[symbol]
+    axes.axvline(target, color=_TARGET, linewidth=0.9, linestyle=":")
+    if all(model.target[name] == level for name, level in points.held.items()):
+        axes.plot([target], curve.mean[curve.over == target, 0], "D", color=_TARGET, markersize=5.0, zorder=4)
+    set_logarithmic(axes, "x", curve.over[0] / 1.15, curve.over[-1] * 1.15, base=_base(points.over))
+    set_logarithmic(axes, "y", bottom, top)
+    held = "".join(f", {name} = {level:g}" for name, level in points.held.items())
+    axes.set_xlabel(shortened(model.columns[symbol]) + held, fontsize=LABEL_POINTS, parse_math=False)
+
+
+def path_points(model: LawModel, path: int, symbol: str) -> PathPoints:
+    """What was measured of a path over a parameter.
+
+    The other parameters are held at the levels of the point where most is measured over this one; of several such
+    levels at the largest.
+    """
+    place = model.symbols.index(symbol)
+    others = np.delete(model.measured, place, axis=1)
+    met = np.isfinite(model.means[path])
+    held, which = np.unique(others, axis=0, return_inverse=True)
+    counts = np.bincount(which.ravel()[met], minlength=len(held))
+    best = int(np.flatnonzero(counts == counts.max())[-1])
+    rows = np.flatnonzero(met & (which.ravel() == best))
+    rows = rows[np.argsort(model.measured[rows, place])]
+    names = [name for name in model.symbols if name != symbol]
+    return PathPoints(
+        over=model.measured[rows, place],
+        mean=model.means[path, rows],
+        error=standard_errors(model, path)[rows],
+        runs=np.array(model.data[path].counts)[rows],
+        held=dict(zip(names, held[best].tolist(), strict=True)),
+    )
+
+
+def standard_errors(model: LawModel, path: int) -> Floats:
+    """Standard errors of the means of a path (n,); NaN where it was not measured."""
+    own = model.data[path]
+    found = np.full(len(own.means), np.nan)
+    for laws in (*own.before, own):
+        # Root weights are one over the standard deviation of a mean, in units of the noise of the segment.
+        roots = np.array(laws.root_weights)
+        met = roots > 0.0
+        found[met] = np.sqrt(laws.within / laws.freedom) / roots[met]
+    return found
+
+
+def law_curve(model: LawModel, path: int, symbol: str) -> LawCurve:
+    """Predictions of a path over a parameter, from the least level or the target to the largest of them."""
+    points = path_points(model, path, symbol)
+    marks = [*points.over.tolist(), model.target[symbol]]
+    breaks = [segment.until for segment in model.data[path].before]
+    sides = [side for place in breaks for side in (place, np.nextafter(place, np.inf))]
+    over = np.unique([*np.geomspace(min(marks), max(marks), _PLACES)[1:-1], *marks, *sides])
+    at = np.empty((len(over), len(model.symbols)))
+    for place, name in enumerate(model.symbols):
+        at[:, place] = over if name == symbol else points.held[name]
+    draws = model.draws(at, [path])
+    levels = [0.5, 0.5 - 0.5 * COVERAGE, 0.5 + 0.5 * COVERAGE]
+    mean, run = (quantiles(values, draws.weights, levels)[0] for values in (draws.values, draws.runs()))
+    return LawCurve(over, mean, run)
+
+
+def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None:
+    """What dots, lines and shades mean, below the panels of paths."""
+    line: dict[str, Any] = {"color": _COLOUR, "linewidth": 1.4}
+    kinds: dict[str, Any] = {
+        "mean of runs, standard error": Line2D([], [], color="black", marker="o", markersize=4, linewidth=0.8),
+        "median of what the data leave open": Line2D([], [], **line),
+        f"{COVERAGE:.0%} of the mean": Patch(facecolor=_COLOUR, alpha=0.41),
+        f"{COVERAGE:.0%} of single runs": Patch(facecolor=_COLOUR, alpha=0.13),
+        "target": Line2D(
+            [],
+            [],
+            color=_TARGET,
+            marker="D" if len(model.symbols) == 1 else "",
+            markersize=5,
+            linestyle=":",
+            linewidth=0.9,
+        ),
+    }
+    if any(model.target[symbol] > max(model.points[symbol]) for symbol in model.symbols):
+        kinds["extrapolated"] = Line2D([], [], linestyle="--", **line)
+    if any(model.data[path].before for path in paths):
+        kinds["break"] = Line2D([], [], color="0.35", linestyle="-.", linewidth=0.9)
+    add_legend(area, list(kinds), list(kinds.values()), loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
+
+
+def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
+    law = model.leading[path]
+    most = _LONGEST[is_alone]
+    row = next(row for row in model.rows if row.path == model.paths[path])
+    grows = "; ".join(
+        f"{growth.name}{f' in {symbol}' if len(model.symbols) > 1 else ''} {growth.probability:.0%}"
+        for symbol, growth in zip(model.symbols, row.growths, strict=True)
+    )
+    share = f"  {row.share:.1%}" if len(model.paths) > 1 else ""
+    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(law.text, most), grows]
+    axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
+
+
+def _limits(points: PathPoints, curve: LawCurve) -> tuple[float, float]:
+    """Ends of the vertical axis: all points and the median, and of the bounds what is not far beyond."""
+    seen = np.concatenate([points.mean, curve.mean[:, 0][curve.mean[:, 0] > 0.0]])
+    low, high = float(seen.min()), float(seen.max())
+    bounds = np.clip(curve.run[:, 1:], low / _MOST_BEYOND, high * _MOST_BEYOND)
+    low, high = min(low, float(bounds.min())), max(high, float(bounds.max()))
+    margin = min(max((high / low) ** 0.04, 1.05), 2.0)
+    return low / margin, high * margin
+
+
+def _base(levels: Floats) -> int:
+    """Powers of two get ticks of their own."""
+    logs = np.log2(levels)
+    return 2 if np.array_equal(logs, np.round(logs)) else 10

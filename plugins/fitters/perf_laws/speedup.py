@@ -1,0 +1,147 @@
+"""Speedup and efficiency of all paths together, or of one, with all that the data leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_laws.draws.draws import DRAWS, SIDES
+from perfcore.data.roles import guess_roles
+
+if TYPE_CHECKING:
+    from perf_laws.model import LawModel
+
+__all__ = ["AtLevel", "Speedup", "speedup"]
+
+Floats = npt.NDArray[np.float64]
+
+_TIMES = ("ns", "us", "ms", "s", "min", "h")
+_HALF = 0.5
+_STEPS = 15  # levels at which the fall of the efficiency is looked for
+_PATHS_AT_ONCE = 256
+_SEED = 0  # of the order in which draws of different paths are put together
+
+
+class AtLevel(NamedTuple):
+    """At one number of processors; bounds are of 95 %.
+
+    Attributes
+    ----------
+    level : float
+    measured : bool
+    time, speedup, efficiency : tuple of three float
+        Median, lower and upper bound.
+    """
+
+    level: float
+    measured: bool
+    time: tuple[float, float, float]
+    speedup: tuple[float, float, float]
+    efficiency: tuple[float, float, float]
+
+
+class Speedup(NamedTuple):
+    """How a time falls with processors.
+
+    Attributes
+    ----------
+    symbol : str
+        The parameter that counts processors.
+    base : float
+        Its smallest measured level: speedup is T(base) / T(p), efficiency speedup base / p.
+    levels : tuple of AtLevel
+        The measured ones and the target.
+    half : float or None
+        Where the efficiency falls below 50 %; None where it does not up to the last level.
+    """
+
+    symbol: str
+    base: float
+    levels: tuple[AtLevel, ...]
+    half: float | None
+
+
+def speedup(model: LawModel, path: int | None = None) -> Speedup | None:
+    """Speedup and efficiency over the first parameter, others held at the target.
+
+    Parameters
+    ----------
+    model : LawModel
+    path : int, optional
+        One path; by default the sum of all, or of the outermost where values hold what is called.
+
+    Returns
+    -------
+    Speedup or None
+        None where the first parameter does not count processors, the values are no times, or there are several metrics.
+
+    Examples
+    --------
+    >>> import pandas as pd, perfcore
+    >>> rows = [(p, 10 + 1000 / p) for p in (4, 8, 16, 32, 64)]
+    >>> model = perfcore.fit(pd.DataFrame(rows, columns=["p", "time_s"]), fitter="scaling")
+    >>> found = speedup(model)
+    >>> round(found.levels[-2].speedup[0], 1), round(found.half)  # 260 / 25.625; 1040 / (10 p + 1000) = 1/2
+    (10.1, 108)
+    """
+    symbol = model.symbols[0]
+    whole = model.whole
+    if whole.several or not _is_time(model) or not _counts_processors(model.columns[symbol]):
+        return None
+    base, target = float(model.measured[:, 0].min()), model.target[symbol]
+    shown = sorted({*model.measured[:, 0].tolist(), *([target] if target > base else [])})
+    steps = np.geomspace(base, shown[-1], _STEPS)
+    levels = np.concatenate([shown, steps])
+    points = np.tile(model.target_point, (len(levels), 1))
+    points[:, 0] = levels
+    paths = np.flatnonzero(whole.counted).tolist() if path is None else [path]
+    times = _drawn_sums(model, points, paths)
+    ratio = times[:, :1] / times
+    share = ratio * base / levels
+    sides = [np.quantile(what, SIDES, axis=0).T.tolist() for what in (times, ratio, share)]
+    measured = set(model.measured[:, 0].tolist())
+    return Speedup(
+        symbol=symbol,
+        base=base,
+        levels=tuple(
+            AtLevel(level, level in measured, *(tuple(side[k]) for side in sides)) for k, level in enumerate(shown)
+        ),
+        half=_falls_below(steps, np.median(share[:, len(shown) :], axis=0)),
+    )
+
+
+def _is_time(model: LawModel) -> bool:
+    if model.unit is not None:
+        return model.unit.split(" ")[0] in _TIMES
+    name = model.value_name
+    return guess_roles([name], {name}).value == name
+
+
+def _counts_processors(column: str) -> bool:
+    return bool(guess_roles([column], {column}).parameters)
+
+
+def _drawn_sums(model: LawModel, points: Floats, paths: Sequence[int]) -> Floats:
+    """Equally probable sums of paths (N, T); what is open of one path is independent of the others."""
+    from perf_laws.draws.quantile_kernels import add_taken
+
+    rng = np.random.default_rng(_SEED)
+    sums = np.zeros((DRAWS, len(points)))
+    for begin in range(0, len(paths), _PATHS_AT_ONCE):
+        draws = model.draws(points, paths[begin : begin + _PATHS_AT_ONCE])
+        # In an order of their own for each path.
+        add_taken(draws.values, rng.permuted(draws.of_equal_weight(), axis=1), sums)
+    return sums
+
+
+def _falls_below(levels: Floats, efficiency: Floats) -> float | None:
+    """First level where the efficiency is a half, between those that enclose it on a logarithmic axis."""
+    below = np.flatnonzero(efficiency < _HALF)
+    if not len(below):
+        return None
+    k = int(below[0])
+    share = (efficiency[k - 1] - _HALF) / (efficiency[k - 1] - efficiency[k])
+    return float(levels[k - 1] * (levels[k] / levels[k - 1]) ** share)

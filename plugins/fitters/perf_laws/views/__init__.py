@@ -1,0 +1,1 @@
+"""Scaling laws on the page and in the report."""

@@ -1,0 +1,160 @@
+"""Growth of the whole: how many paths grow how, and what the time is made of from the measured scale to the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_laws.advice.advice import point_text
+from perf_laws.draws.draws import quantiles
+from perf_laws.growth import CLASSES, SURE
+from perf_laws.views.outlook import GROWTH, Outlook, State, target_blocks
+from perf_laws.views.scale import add_class_legend, class_colour, class_shade
+from perfcore.base.short_names import shortened
+from perfcore.views.contents import Block, Cell, Chart, Link, Table, Text
+from perfcore.views.picture_style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+__all__ = ["growth_blocks"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_PATHS = 8
+_REST = "#d9d9d9"
+_PATH_COLOURS = (*COLOURS, "#F0E442")  # the yellow of Okabe and Ito is faint as a line and fine as an area
+_MOST_LEVELS, _LEAST_LEVELS = 8, 3
+_PLACES = 15_000  # paths times levels that are predicted in about a second
+
+
+class _Parts(NamedTuple):
+    """Values of the paths that add up to the whole, over one parameter."""
+
+    levels: Floats  # (T,)
+    paths: list[int]  # the largest share at the target first
+    values: Floats  # (k, T)
+
+
+def growth_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
+    """All of the view."""
+    model = outlook.model
+    tree = outlook.tree(state.metric)
+    whole = model.whole
+    of_metric = set(tree.paths)
+    own = [path for path in outlook.rows if path in of_metric and whole.counted[path]]
+    parts = _parts(outlook, own)
+    note = "Of the outermost paths, whose values hold all that they call." if tree.is_inclusive else ""
+    back = Text((note,) if note else (), links=(Link("Paths", (), state.query()),))
+    tables = [_class_table(outlook, tree.paths, parts, number) for number in range(len(model.symbols))]
+    charts = (_class_chart(outlook, parts), _path_chart(outlook, parts))
+    return (*target_blocks(state, model, (GROWTH,)), back, *tables, *charts)
+
+
+def _parts(outlook: Outlook, paths: list[int]) -> _Parts:
+    """Medians at measured levels of the first parameter and up to the target, which also holds the others."""
+    model = outlook.model
+    measured, target = np.unique(model.measured[:, 0]), model.target[model.symbols[0]]
+    last, most = float(measured[-1]), int(np.clip(_PLACES // len(paths), _LEAST_LEVELS, _MOST_LEVELS))
+    beyond = [np.sqrt(last * target), target] if target > 3.0 * last else [target]
+    levels = np.unique([*measured, *beyond])
+    ends = [0, int(np.searchsorted(levels, last)), int(np.searchsorted(levels, target))]
+    spread = np.linspace(0, len(levels) - 1, max(most - len(ends) + 2, 2)).round().astype(np.int64)
+    levels = levels[np.unique([*ends, *(spread if len(levels) > most else range(len(levels)))])]
+    points = np.tile(model.target_point, (len(levels), 1))
+    points[:, 0] = levels
+    draws = model.draws(points, paths)
+    return _Parts(levels, paths, quantiles(draws.values, draws.weights, [0.5])[:, :, 0])
+
+
+def _class_table(outlook: Outlook, paths: Sequence[int], parts: _Parts, number: int) -> Table:
+    """How many paths are of each class, and their share of the whole."""
+    model = outlook.model
+    last, target = float(model.measured[:, 0].max()), model.target[model.symbols[0]]
+    rows: list[tuple[Cell | str, ...]] = []
+    for name in CLASSES:
+        mine = [outlook.rows[path] for path in paths if path >= 0 and outlook.rows[path].growths[number].name == name]
+        sure = sum(row.growths[number].probability >= SURE for row in mine)
+        counted = [outlook.rows[path].growths[number].name == name for path in parts.paths]
+        sums = parts.values[counted].sum(axis=0) / parts.values.sum(axis=0)
+        shares = [f"{sums[parts.levels == level][0]:.1%}" for level in (last, target)]
+        rows.append((Cell(name, shade=class_shade(name)), f"{len(mine):,}", f"{sure:,}", *shares))
+    symbol = model.symbols[number]
+    first = model.symbols[0]
+    header = (f"growth over {symbol}", "paths", f"sure ({SURE:.0%})", f"share at {first} = {last:g}",
+              f"at {first} = {target:g}")  # fmt: skip
+    return Table(header, tuple(rows), f"Classes of growth over {symbol}", "Shares are of medians.")
+
+
+def _class_chart(outlook: Outlook, parts: _Parts) -> Chart:
+    of_path = [outlook.rows[path].growths[0].name for path in parts.paths]
+    names = [name for name in CLASSES if name in of_path]
+    sums = np.array([parts.values[[name == own for own in of_path]].sum(axis=0) for name in names])
+
+    def draw(figure: Figure) -> None:
+        _draw_stack(outlook, figure, parts.levels, sums, [class_colour(name) for name in names])
+        add_class_legend(figure, names)
+
+    symbol = outlook.model.symbols[0]
+    return Chart(draw, f"Share of each class of growth over {symbol}", (_shares(outlook, parts, names, sums),),
+                 f"What the whole is made of, by growth over {symbol}", (10.0, 3.6))  # fmt: skip
+
+
+def _path_chart(outlook: Outlook, parts: _Parts) -> Chart:
+    first = parts.values[:_MOST_PATHS]
+    names = [outlook.model.paths[path] for path in parts.paths[:_MOST_PATHS]]
+    left = len(parts.paths) - len(names)
+    sums = np.vstack([first, parts.values[_MOST_PATHS:].sum(axis=0)]) if left else first
+    shown = [*names, f"{left:,} others"] if left else names
+
+    def draw(figure: Figure) -> None:
+        from matplotlib.patches import Patch
+
+        colours = [*_PATH_COLOURS[: len(names)], *([_REST] if left else [])]
+        _draw_stack(outlook, figure, parts.levels, sums, colours)
+        names_above = [shortened(name, 44) for name in reversed(shown)]  # as they stand in the bars
+        handles = [Patch(facecolor=colour) for colour in reversed(colours)]
+        add_legend(figure, names_above, handles, loc="outside right upper", fontsize=SMALL_POINTS)
+
+    symbol = outlook.model.symbols[0]
+    return Chart(draw, f"Share of the largest paths over {symbol}", (_shares(outlook, parts, shown, sums),),
+                 "What the whole is made of, by path", (10.0, 3.6))  # fmt: skip
+
+
+def _draw_stack(outlook: Outlook, figure: Figure, levels: Floats, sums: Floats, colours: Sequence[object]) -> None:
+    """Bars of shares that add up to 1, one for each level; the total above."""
+    axes = figure.subplots()
+    total = sums.sum(axis=0)
+    shares = sums / total
+    bottom = np.cumsum(shares, axis=0) - shares
+    last = float(outlook.model.measured[:, 0].max())
+    for own, base, colour in zip(shares, bottom, colours, strict=True):
+        axes.bar(range(len(levels)), own, bottom=base, color=colour, width=0.72, edgecolor="white", linewidth=0.5)
+    texts = [f"{level:.4g}" if level <= last else f"{level:.4g}\n(predicted)" for level in levels.tolist()]
+    axes.set_xticks(range(len(levels)), texts)
+    axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    set_plain(axes)
+    axes.grid(visible=False, axis="x")
+    axes.set_ylim(0.0, 1.0)
+    unit = f" {outlook.model.unit}" if outlook.model.unit else ""
+    for place, value in enumerate(total.tolist()):
+        axes.annotate(f"{value:.4g}{unit}", (place, 1.0), (0, 2), textcoords="offset points", ha="center",
+                      fontsize=SMALL_POINTS)  # fmt: skip
+    model = outlook.model
+    held = {symbol: model.target[symbol] for symbol in model.symbols[1:]}
+    name = model.columns[model.symbols[0]] + (f", {point_text(held)}" if held else "")
+    axes.set_xlabel(shortened(name), fontsize=LABEL_POINTS, parse_math=False)
+
+
+def _shares(outlook: Outlook, parts: _Parts, names: Sequence[str], sums: Floats) -> Table:
+    symbol = outlook.model.symbols[0]
+    total = sums.sum(axis=0)
+    rows = [
+        (name, *(f"{share:.1%}" for share in own)) for name, own in zip(names, (sums / total).tolist(), strict=True)
+    ]
+    rows.append(("all", *(f"{value:.4g}" for value in total.tolist())))
+    return Table(("", *(f"{symbol} = {level:.4g}" for level in parts.levels.tolist())), tuple(rows))

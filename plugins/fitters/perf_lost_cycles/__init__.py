@@ -1,0 +1,33 @@
+"""Lost cycles: models of overheads by category, and of the application as their sum."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.plugins.hookspecs import Register
+
+__all__ = ["register_default_models", "register_fitters"]
+
+
+@hookimpl
+def register_fitters(register: Register) -> None:
+    """Announce the bundled fitters of tables by category."""
+    register(
+        "lca",
+        "perf_lost_cycles.lca.fitter:LcaFitter",
+        help="default models of every category over one factor, the best of each; their sum is the application",
+    )
+    register(
+        "modgen",
+        "perf_lost_cycles.modgen.fitter:ModgenFitter",
+        help="models of every category over several factors, made of default models; their sum is the application",
+    )
+
+
+@hookimpl
+def register_default_models(register: Register) -> None:
+    """Announce the bundled default models."""
+    register(
+        "standard",
+        "perf_lost_cycles.default_models:STANDARD_MODELS",
+        help="the usual overheads over processors, data size and any other factor",
+    )

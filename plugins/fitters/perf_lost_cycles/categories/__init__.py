@@ -1,0 +1,1 @@
+"""Tables of times by category, and the sum of their models."""

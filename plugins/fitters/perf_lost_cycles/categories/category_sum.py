@@ -1,0 +1,249 @@
+"""What models by category have in common: an application's time is the sum of its categories' times."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.goodness import r_squared
+from perf_lost_cycles.categories.points import CATEGORY, TOTAL, category_points
+from perf_lost_cycles.categories.sum_rows import Part, one_category, rows_of_sum
+from perf_lost_cycles.categories.total_uncertainty import TotalUncertainty
+from perfcore.base.errors import DataError
+from perfcore.formulas.formula import Formula
+from perfcore.models.design_rows import DesignRows
+from perfcore.models.model import Model, Points
+from perfcore.models.points import check_coverage
+
+__all__ = ["CategorySum", "figures_of_total", "term_values"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_NUMBERS_AT_ONCE = 1 << 22  # in the arrays of one part of a prediction, 32 MB
+_MOST_NAMED = 3  # categories in a remark
+
+
+class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
+    """Base of models whose value is a sum over categories, each linear in terms of the factors.
+
+    A category that its formula makes negative, outside of the data, counts as 0; `remarks` names it.
+
+    Attributes
+    ----------
+    value_name : str
+    unit : str or None
+    notes : tuple of str
+        What a user should know about the rows of the data.
+    root_weights : tuple of float
+        Square roots of the points' weights.
+    """
+
+    value_name: str
+    unit: str | None
+    notes: tuple[str, ...]
+    root_weights: tuple[float, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The categories (C)."""
+        raise NotImplementedError
+
+    @property
+    def factors(self) -> Mapping[str, str]:
+        """Symbol in formulas to the column's name in the data."""
+        raise NotImplementedError
+
+    @property
+    def fitted_points(self) -> Mapping[str, Floats]:
+        """Points that the model was fitted to, by factor (n,)."""
+        raise NotImplementedError
+
+    @property
+    def fitted_root_weights(self) -> Floats:
+        """Square roots of the weights of these points (n,)."""
+        return np.array(self.root_weights)
+
+    @property
+    def fitted_values(self) -> Floats:
+        """Measured times of each category at these points (C, n); NaN where there are none."""
+        raise NotImplementedError
+
+    @property
+    def fitted_repetitions(self) -> Ints:
+        """Runs that each of these points stands for (n,)."""
+        raise NotImplementedError
+
+    @property
+    def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
+        """Terms of each category as formulas of the factors, and their coefficients."""
+        raise NotImplementedError
+
+    def uncertainty(self, category: int) -> TotalUncertainty:
+        """How sure a category is, or for -1 the total; its covariance is that of the coefficients of all terms."""
+        raise NotImplementedError
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The factors, and the category."""
+        return {**self.factors, CATEGORY: CATEGORY}
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """The total and the categories."""
+        return {CATEGORY: (TOTAL, *self.names)}
+
+    @functools.cached_property
+    def terms(self) -> tuple[str, ...]:
+        """All terms that occur (F)."""
+        return tuple(dict.fromkeys(term for own, _ in self.formulas for term in own))
+
+    @functools.cached_property
+    def coefficients(self) -> Floats:
+        """Coefficients of each category in all terms (F, C)."""
+        place = {text: k for k, text in enumerate(self.terms)}
+        found = np.zeros((len(place), len(self.names)))
+        for number, (own, values) in enumerate(self.formulas):
+            found[[place[text] for text in own], number] = values
+        return found
+
+    def predict(self, points: Points, interval: float | None = None) -> Floats:
+        """Predicted times in the unit of the data.
+
+        Parameters
+        ----------
+        points : mapping of columns, DataFrame, or (n,) float for a single factor
+            Factors and ``category``; without it, the total.
+        interval : float, optional
+            Coverage of prediction bounds for a single run, by Student's t; NaN without degrees of freedom. Those of the
+            total regard that the categories' errors are correlated.
+
+        Returns
+        -------
+        (n,) or (n, 3) float
+            Values, or value, lower and upper bound, not below 0.
+        """
+        if interval is not None:
+            check_coverage(interval)
+        at, which = category_points(points, self.factors, self.names)
+        coefficients = self.coefficients
+        found = np.empty((len(which), 1 if interval is None else 3))
+        length = max(1, _NUMBERS_AT_ONCE // sum(coefficients.shape))
+        for begin in range(0, len(which), length):
+            part = slice(begin, begin + length)
+            design = self.design(self.terms, {symbol: values[part] for symbol, values in at.items()})
+            found[part] = self._predict(design, coefficients, which[part], interval)
+        return found[:, 0] if interval is None else found
+
+    def _predict(self, design: Floats, coefficients: Floats, which: Ints, interval: float | None) -> Floats:
+        each = np.maximum(design @ coefficients, 0.0)
+        total = each.sum(axis=1)
+        value = np.where(which < 0, total, each[np.arange(len(which)), which])
+        if interval is None:
+            return value[:, None]
+        from scipy.special import stdtrit
+
+        # A weight of 1/total^2 says that errors grow with the total.
+        scale = total if self.origin.options["weights"] == "relative" else np.ones(len(total))
+        half = np.full(len(which), np.nan)
+        for category in np.unique(which).tolist():
+            mine = np.flatnonzero(which == category)
+            sure = self.uncertainty(category)
+            if sure.freedom > 0:
+                variance = ((design[mine] @ sure.covariance) * design[mine]).sum(axis=1)
+                variance += (sure.noise * scale[mine]) ** 2
+                half[mine] = stdtrit(sure.freedom, 0.5 + 0.5 * interval) * np.sqrt(np.maximum(variance, 0.0))
+        return np.column_stack([value, np.maximum(value - half, 0.0), value + half])
+
+    def design(self, terms: tuple[str, ...], at: Mapping[str, Floats]) -> Floats:
+        """Values of terms (n, F), at factors by symbol (n,).
+
+        Raises
+        ------
+        DataError
+            A term is not finite there.
+        """
+        values = term_values(terms, at)
+        wrong = ~np.isfinite(values)
+        if wrong.any():
+            place, term = (int(number) for number in np.argwhere(wrong)[0])
+            shown = ", ".join(f"{symbol}={numbers[place]:g}" for symbol, numbers in at.items())
+            raise DataError(f"term {terms[term]!r} is {values[place, term]} at {shown}")
+        return values
+
+    def design_rows(self, points: Points) -> DesignRows:
+        """Rows of the categories' models, those of one form added up; see `perfcore.models.design_rows.DesignRows`."""
+        at, chosen = one_category(points, self.factors, self.names)
+        total = np.maximum(self.design(self.terms, at) @ self.coefficients, 0.0).sum(axis=1)
+        relative = self.origin.options["weights"] == "relative"
+        with np.errstate(divide="ignore"):
+            weights = 1.0 / total if relative else np.ones(len(total))
+        measured, values, formulas = self.fitted_points, self.fitted_values, self.formulas
+        return rows_of_sum(
+            [
+                Part(*formulas[category], values[category])
+                for category in (range(len(formulas)) if chosen is None else (chosen,))
+            ],
+            lambda own: term_values(own, measured),
+            lambda own: self.design(own, at),
+            self.fitted_root_weights,
+            weights,
+            measured,
+            self.fitted_repetitions,
+            self.unit,
+        )
+
+    def remarks(self, points: Points) -> list[str]:
+        """Where a factor is outside of what was measured, or a category would be negative."""
+        at, which = category_points(points, self.factors, self.names)
+        each = self.design(self.terms, at) @ self.coefficients
+        tiny = 1e-9 * np.abs(each).sum(axis=1)  # what rounding makes of a 0
+        negative = (each < -tiny[:, None]) & ((which < 0)[:, None] | (which[:, None] == np.arange(each.shape[1])))
+        limits = {symbol: (values.min(), values.max()) for symbol, values in self.fitted_points.items()}
+        found = []
+        for place in range(len(which)):
+            parts = [
+                f"{symbol} was {low:g} to {high:g}"
+                for symbol, (low, high) in limits.items()
+                if not low <= at[symbol][place] <= high
+            ]
+            texts = [f"extrapolated: {', '.join(parts)}"] if parts else []
+            below = np.flatnonzero(negative[place]).tolist()
+            if below:
+                names = ", ".join(self.names[k] for k in below[:_MOST_NAMED])
+                texts.append(f"negative, taken as 0: {names}{', ...' if len(below) > _MOST_NAMED else ''}")
+            found.append("; ".join(texts))
+        return found
+
+
+def term_values(terms: Sequence[str], at: Mapping[str, Floats]) -> Floats:
+    """Values of terms (n, F), at factors by symbol (n,); not finite where a term is not."""
+    return np.stack([_parsed(term).evaluate(at) for term in terms], axis=1)
+
+
+_parsed = functools.lru_cache(Formula)
+
+
+def figures_of_total(measured: Floats, predicted: Floats, prefix: str = "") -> dict[str, float | None]:
+    """Relative errors and R^2 of totals (n,), unweighted; a point whose total is 0 has no relative error.
+
+    Parameters
+    ----------
+    measured, predicted : (n,) float
+    prefix : str
+        Of the figures' names.
+    """
+    squares = float(((measured - predicted) ** 2).sum())
+    total = float((measured**2).sum())
+    centered = float(((measured - measured.mean()) ** 2).sum())
+    errors = np.abs(predicted - measured)[measured > 0.0] / measured[measured > 0.0]
+    return {
+        f"{prefix}median_relative_error": float(np.median(errors)) if len(errors) else None,
+        f"{prefix}max_relative_error": float(errors.max()) if len(errors) else None,
+        # A statistic that begins with r2 ends with its kind.
+        f"r2_{prefix}uncentered": float(r_squared(squares, total)) if total > 0.0 else None,
+        f"r2_{prefix}centered": float(r_squared(squares, centered)) if centered > 0.0 else None,
+    }

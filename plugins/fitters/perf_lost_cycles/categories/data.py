@@ -1,0 +1,106 @@
+"""From what a fitter of categories is given to a table by category, and the weights of its points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_lost_cycles.categories.options import CategoryOptions
+from perf_lost_cycles.categories.table import CategoryTable, by_category
+from perfcore.base.errors import DataError, OptionError, listing
+from perfcore.data.measurements import Measurements
+from perfcore.data.roles import guess_roles
+
+__all__ = ["category_table", "root_weights"]
+
+
+def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str) -> tuple[CategoryTable, str]:
+    """The data by category, and the first column that names one; categories that are 0 throughout are left out.
+
+    Parameters
+    ----------
+    data : Measurements or DataFrame
+    options : CategoryOptions
+    fitter : str
+        Its name, for messages.
+    absent : {"unknown", "zero"}
+        What a category is that a run does not list.
+
+    Raises
+    ------
+    PerfError
+        As `perf_lost_cycles.categories.table.by_category`.
+    """
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        data = Measurements(data, source="table")
+    if not isinstance(data, Measurements):
+        raise DataError(f"{fitter} fits measurements, or a pandas table of them, not {type(data).__name__}")
+    parameters = _parameters(data, options.parameter)
+    data = data.with_roles(parameters, options.value, category=options.category, unit=options.unit)
+    if options.where:
+        data = data.where(options.where)
+    table = by_category(
+        data, total=options.total, aggregate=options.aggregate, duplicates=options.duplicates, absent=absent
+    )
+    return _without_zeros(table), data.roles.category[0]
+
+
+def _parameters(data: Measurements, given: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Parameters as the user names them, of which those that count no processors keep their names in formulas.
+
+    Otherwise the first is called p, and default models are chosen by what a factor is called.
+    """
+    words = data.told.get("parameters") if given is None else given
+    if words is None or isinstance(words, Mapping):
+        return given
+    found = []
+    for word in words.split(",") if isinstance(words, str) else words:
+        name = word.strip()
+        column = next((c for c in data.table.columns if c.strip().lower() == name.lower()), name)
+        counts_processors = bool(guess_roles([column], {column}).parameters)
+        own = "=" not in name and not counts_processors
+        found.append(f"{re.sub(r'[^A-Za-z0-9_]', '_', column)}={name}" if own else name)
+    return tuple(found)
+
+
+def _without_zeros(table: CategoryTable) -> CategoryTable:
+    """Without the categories that took no time at any point, which no model is needed for, and a note of them."""
+    positive = np.asarray((table.values > 0.0).any(axis=0))
+    if positive.all() or not positive.any():
+        return table
+    names = [name for name, some in zip(table.categories, positive.tolist(), strict=True) if not some]
+    return replace(table.only(positive), notes=(*table.notes, f"0 at every point and left out: {listing(names, 6)}"))
+
+
+def root_weights(table: CategoryTable, weights: str) -> npt.NDArray[np.float64]:
+    """Square roots of the points' weights (n,); all categories share them, so that the total's are theirs.
+
+    Parameters
+    ----------
+    table : CategoryTable
+    weights : {"relative", "equal", "repetitions"}
+
+    Raises
+    ------
+    DataError
+        A point has a total of 0 and cannot have a relative error.
+    OptionError
+        Weights by repetitions, and no point has several.
+    """
+    if weights == "relative":
+        if not table.total.all():
+            where = table.describe(int(np.argmin(table.total)))
+            raise DataError(f"{table.source}: all categories are 0 at {where}; leave the point out, or --weights equal")
+        return np.asarray(1.0 / table.total)
+    if weights == "repetitions":
+        if (table.repetitions < 2).all():
+            raise OptionError(f"--weights repetitions needs repeated runs, and no point of {table.source} has several")
+        return np.asarray(np.sqrt(table.repetitions / table.repetitions.mean()))
+    return np.ones(len(table))

@@ -1,0 +1,49 @@
+"""Options that the fitters of categories share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perf_lost_cycles.lca.candidates import CRITERIA
+from perf_timing.options import parse_where
+from perfcore.data.observations import AGGREGATES, DUPLICATES
+from perfcore.plugins.options import option
+
+__all__ = ["WEIGHTS", "CategoryOptions"]
+
+WEIGHTS = {
+    "relative": "1/total^2 of its point, for errors that are proportional to the run time",
+    "equal": "1",
+    "repetitions": "number of runs",
+}
+
+
+@dataclass(frozen=True)
+class CategoryOptions:
+    """What is measured, where, and how models of categories are compared."""
+
+    parameter: tuple[str, ...] | None = option(
+        None, "columns that were varied, COLUMN or SYMBOL=COLUMN: the factors", metavar="COLUMN,..."
+    )
+    value: str | None = option(None, "column that was measured", metavar="COLUMN")
+    category: tuple[str, ...] | None = option(None, "columns that together name the category", metavar="COLUMN,...")
+    total: str | None = option(None, "category, or column, that holds the total; what categories leave is `other`")
+    unit: str | None = option(None, "unit of the value (default: the ending of the column's name)")
+    where: tuple[str, ...] = option(
+        (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
+    )
+    aggregate: str = option("median", "what stands for repeated runs", choices=AGGREGATES)
+    duplicates: str = option("refuse", "rows that agree in every column: copies or repeated runs", choices=DUPLICATES)
+    models: tuple[str, ...] = option(
+        ("standard",), "default models: names of registered sets, or TOML files", metavar="NAME|FILE,..."
+    )
+    criterion: str = option(
+        "loo",
+        "what models are compared by: " + "; ".join(f"{k}, {v}" for k, v in CRITERIA.items()),
+        choices=tuple(CRITERIA),
+    )
+    weights: str = option(
+        "relative",
+        "weight of each point: " + "; ".join(f"{k}, {v}" for k, v in WEIGHTS.items()),
+        choices=tuple(WEIGHTS),
+    )

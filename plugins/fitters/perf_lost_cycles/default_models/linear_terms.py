@@ -1,0 +1,107 @@
+"""Formulas that are linear in their coefficients, taken apart: what each coefficient multiplies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from perfcore.base.errors import listing
+from perfcore.formulas.formula import Formula, FormulaError
+from perfcore.formulas.parser import Parser
+from perfcore.formulas.tree import INFIX, PREFIX, Node, Number, Operation, Variable, replaced, variables, written
+
+__all__ = ["linear_terms"]
+
+# What coefficients multiply, by coefficient; under the empty name the part without one.
+_Linear = dict[str, Node]
+
+_ONE = Number(1.0)
+
+
+def linear_terms(text: str, factor: Collection[str], variable: str) -> dict[str, str]:
+    """What each coefficient of a formula multiplies.
+
+    Parameters
+    ----------
+    text : str
+        A formula; every name that is not the factor's is a coefficient.
+    factor : collection of str
+        Names that the factor goes by, in any case.
+    variable : str
+        What it is called in the result.
+
+    Returns
+    -------
+    dict of str to str
+        Coefficient to canonical formula, in order of appearance.
+
+    Raises
+    ------
+    FormulaError
+        The text is no formula, has no coefficient, is not linear in one, or has a term without one.
+
+    Examples
+    --------
+    >>> linear_terms("a*(P - 1) + b + c*P/log2(P)", ["P"], "x")
+    {'a': 'x - 1', 'b': '1', 'c': 'x/log2(x)'}
+    """
+    formula = Formula(text)
+    called = {name.casefold() for name in factor}
+    names = {name: Variable(variable) for name in formula.names if name.casefold() in called}
+    tree = replaced(Parser(formula.text).formula(), names)
+    coefficients = [name for name in formula.names if name not in names]
+    shown = f"default model {formula.canonical!r}"
+    if not coefficients:
+        raise FormulaError(f"{shown} has no coefficient; write for example a*{variable} + b")
+    parts = _expanded(tree, frozenset(coefficients), shown)
+    left = parts.pop("", None)
+    if left is not None:
+        raise FormulaError(f"{shown}: the term {written(left)!r} has no coefficient; give it one, as in a*{variable}")
+    empty = [name for name in coefficients if name not in parts]
+    if empty:
+        raise FormulaError(f"{shown}: coefficient {empty[0]!r} cancels out")
+    return {name: Formula(written(parts[name])).canonical for name in coefficients}
+
+
+def _expanded(node: Node, coefficients: frozenset[str], shown: str) -> _Linear:
+    """The tree as a sum of parts, by structure; raises where a coefficient is not a factor of a term."""
+    if not coefficients.intersection(variables(node)):
+        return {} if node == Number(0.0) else {"": node}
+    match node:
+        case Variable(name):
+            return {name: _ONE}
+        case Operation(rule, (operand,)) if rule is PREFIX["-"]:
+            parts = _expanded(operand, coefficients, shown)
+            return {name: Operation(rule, (part,)) for name, part in parts.items()}
+        case Operation(rule, (left, right)) if rule in (INFIX["+"], INFIX["-"]):
+            return _added(_expanded(left, coefficients, shown), _expanded(right, coefficients, shown), rule.symbol)
+        case Operation(rule, (left, right)) if rule is INFIX["*"]:
+            first, second = (_expanded(operand, coefficients, shown) for operand in (left, right))
+            if not first or not second:  # times 0
+                return {}
+            if set(first) == {""}:
+                return {name: _product(first[""], part) for name, part in second.items()}
+            if set(second) == {""}:
+                return {name: _product(part, second[""]) for name, part in first.items()}
+        case Operation(rule, (left, right)) if rule is INFIX["/"] and not coefficients.intersection(variables(right)):
+            return {name: Operation(rule, (part, right)) for name, part in _expanded(left, coefficients, shown).items()}
+    held = [name for name in dict.fromkeys(variables(node)) if name in coefficients]
+    raise FormulaError(
+        f"{shown} is not linear in {listing(held)}, see {written(node)!r}; every name that is not the factor's is a "
+        "coefficient, which may only multiply a term, as in a + b*x^2"
+    )
+
+
+def _added(first: _Linear, second: _Linear, sign: str) -> _Linear:
+    total = dict(first)
+    for name, part in second.items():
+        if name in total:
+            total[name] = Operation(INFIX[sign], (total[name], part))
+        else:
+            total[name] = Operation(PREFIX["-"], (part,)) if sign == "-" else part
+    return total
+
+
+def _product(left: Node, right: Node) -> Node:
+    if left == _ONE:
+        return right
+    return left if right == _ONE else Operation(INFIX["*"], (left, right))

@@ -1,0 +1,262 @@
+"""Every default model fitted to every category over one factor: general linear least squares by SVD, in batches.
+
+All categories that were measured at the same points share one design, whatever models they are fitted with; models of
+equally many terms are one call of `perf_least_squares.batched.fit_subsets`. Nothing loops over categories.
+
+Source: W. Meira, "Modeling performance of parallel programs", University of Rochester, 1995 (the tool `lca`); general
+linear least squares after W. H. Press et al., "Numerical Recipes in C", 2nd edition, 1992, section 15.4. Deviation:
+they set small singular values to zero by hand; here those are dropped that rounding alone explains, and reported.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.batched import fit_subsets
+from perf_least_squares.goodness import r_squared
+from perf_lost_cycles.default_models.sets import VARIABLE
+from perfcore.formulas.formula import Formula
+
+__all__ = ["CRITERIA", "DefaultFits", "best", "fit_default_models", "ranked", "term_values"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+CRITERIA = {
+    "loo": "error of predicting each point from the others",
+    "adjusted": "adjusted R^2",
+    "r2": "R^2, as in the paper, which rewards every further term",
+}
+
+# Share of the sum of squares that rounding leaves of an exact fit: ten digits of the values.
+_EXACT = 1e-20
+
+
+@dataclass(frozen=True)
+class DefaultFits:
+    """Fits of K series with M default models of up to T terms.
+
+    Attributes
+    ----------
+    models : tuple of tuple of str
+        Terms of each model.
+    coefficients : (M, K, T) float
+        0 beyond a model's own terms; NaN where a term is not finite at a point. Of a model whose terms are dependent on
+        the points, the solution of least norm.
+    standard_errors : (M, K, T) float
+        NaN where the points do not determine the coefficients, or leave no degree of freedom.
+    sum_of_squares : (M, K) float
+        Weighted squares of the residuals; infinite where a term is not finite.
+    leave_one_out : (M, K) float
+        Weighted squares of the errors of predicting each point from the others; infinite where these do not determine
+        it.
+    total_squares, centered_squares : (K,) float
+        Weighted squares of the values, and of the values about their weighted mean.
+    n_points : (K,) int
+    rank : (M, K) int
+        Singular values that were kept; as many as below the number of terms were dropped. -1 where a term is not
+        finite.
+    condition : (M, K) float
+        Largest over smallest singular value of columns of unit norm; infinite where one was dropped.
+    """
+
+    models: tuple[tuple[str, ...], ...]
+    coefficients: Floats
+    standard_errors: Floats
+    sum_of_squares: Floats
+    leave_one_out: Floats
+    total_squares: Floats
+    centered_squares: Floats
+    n_points: Ints
+    rank: Ints
+    condition: Floats
+
+    @functools.cached_property
+    def sizes(self) -> Ints:
+        """Terms of each model (M,)."""
+        return np.array([len(model) for model in self.models], dtype=np.int64)
+
+    @functools.cached_property
+    def determined(self) -> Booleans:
+        """Where every coefficient has one value (M, K)."""
+        return np.asarray(self.rank == self.sizes[:, None])
+
+    @functools.cached_property
+    def r2(self) -> Floats:
+        """Centered determination coefficient (M, K); NaN for a series that is constant."""
+        return self._against_mean(self.sum_of_squares)
+
+    @functools.cached_property
+    def r2_adjusted(self) -> Floats:
+        """R^2 from mean squares, which falls when a term does not pay (M, K); NaN without degrees of freedom."""
+        n = self.n_points
+        freedom = n - self.sizes[:, None]
+        scale = np.divide(n - 1.0, freedom, out=np.full(freedom.shape, np.nan), where=freedom > 0)
+        return self._against_mean(self.sum_of_squares * scale)
+
+    @functools.cached_property
+    def r2_leave_one_out(self) -> Floats:
+        """R^2 of predicting each point from the others (M, K); -inf where these do not determine it."""
+        return self._against_mean(self.leave_one_out)
+
+    def _against_mean(self, squares: Floats) -> Floats:
+        varies = self.centered_squares > _EXACT * self.total_squares
+        return np.asarray(r_squared(squares, np.where(varies, self.centered_squares, np.nan)))
+
+
+def fit_default_models(
+    models: Sequence[Sequence[str]], x: npt.ArrayLike, values: npt.ArrayLike, root_weight: npt.ArrayLike | None = None
+) -> DefaultFits:
+    """Fit every model to every series.
+
+    Parameters
+    ----------
+    models : sequence of sequence of str
+        Terms of each model: formulas of ``x``.
+    x : (n,) array_like
+        Levels of the factor.
+    values : (n, K) array_like
+        The series; NaN where a series was not measured.
+    root_weight : (n,) array_like, optional
+        Square roots of the points' weights, > 0.
+
+    Returns
+    -------
+    DefaultFits
+
+    Examples
+    --------
+    >>> p = np.array([1.0, 2.0, 4.0, 8.0])
+    >>> fits = fit_default_models([("1", "x"), ("1", "log2(x)")], p, np.column_stack([3 + 2 * p, 1 + np.log2(p)]))
+    >>> best(fits, "loo")
+    array([0, 1])
+    >>> fits.coefficients[0, 0].round(12)
+    array([3., 2.])
+    """
+    levels, table = np.asarray(x, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    n, n_series = table.shape
+    root = np.ones(n) if root_weight is None else np.asarray(root_weight, dtype=np.float64)
+    terms = tuple(dict.fromkeys(term for model in models for term in model))
+    members = [[terms.index(term) for term in model] for model in models]
+    most = max(map(len, members), default=1)
+    shape = (len(models), n_series)
+    weighted = table * root[:, None]
+    fits = DefaultFits(
+        models=tuple(map(tuple, models)),
+        coefficients=np.full((*shape, most), np.nan),
+        standard_errors=np.full((*shape, most), np.nan),
+        sum_of_squares=np.full(shape, np.inf),
+        leave_one_out=np.full(shape, np.inf),
+        total_squares=np.nansum(weighted**2, axis=0),
+        centered_squares=_centered(table, root),
+        n_points=np.isfinite(table).sum(axis=0),
+        rank=np.full(shape, -1, dtype=np.int64),
+        condition=np.full(shape, np.inf),
+    )
+    design = term_values(terms, levels) * root[:, None]
+    patterns, pattern = np.unique(np.isfinite(table), axis=1, return_inverse=True)
+    for number, measured in enumerate(patterns.T):
+        series = np.flatnonzero(pattern.ravel() == number)
+        if not measured.any():
+            continue
+        finite = np.isfinite(design[measured]).all(axis=0)
+        for size in range(1, most + 1):
+            chosen = [m for m, model in enumerate(members) if len(model) == size and finite[model].all()]
+            if chosen:
+                _fit(fits, design[measured], weighted[measured], np.array(chosen), members, series)
+    return fits
+
+
+def term_values(terms: Sequence[str], x: Floats) -> Floats:
+    """Values of terms (n, F); not finite where a term is not."""
+    return np.stack([_parsed(term).evaluate({VARIABLE: x}) for term in terms], axis=1)
+
+
+_parsed = functools.lru_cache(Formula)
+
+
+def ranked(fits: DefaultFits, criterion: str, allowed: Booleans | None = None) -> tuple[Ints, Booleans]:
+    """The models of each series in order (M, K), best first, and which of these can be compared (M, K).
+
+    Exact fits differ by rounding alone: of these, as of all others that are equally good, the one of fewest terms comes
+    first, and then the first that was given. A model whose coefficients the points do not determine comes after all
+    that can be compared.
+
+    Parameters
+    ----------
+    fits : DefaultFits
+    criterion : {"loo", "adjusted", "r2"}
+    allowed : (M, K) bool, optional
+        The models of each series; by default all. The others come last.
+    """
+    freedom = fits.n_points - fits.sizes[:, None]
+    if criterion == "loo":
+        figures = fits.leave_one_out
+    elif criterion == "adjusted":
+        figures = np.divide(fits.sum_of_squares, freedom, out=np.full(freedom.shape, np.inf), where=freedom > 0)
+    else:
+        figures = fits.sum_of_squares
+    mine = np.ones(figures.shape, dtype=np.bool_) if allowed is None else allowed
+    figures = np.where(fits.determined & (freedom > 0), np.maximum(figures, _EXACT * fits.total_squares), np.inf)
+    sizes = np.broadcast_to(fits.sizes[:, None], figures.shape)
+    order = np.lexsort((sizes, np.where(mine, figures, np.inf), ~mine), axis=0)
+    return order, np.take_along_axis(np.isfinite(figures) & mine, order, axis=0)
+
+
+def best(fits: DefaultFits, criterion: str, allowed: Booleans | None = None) -> Ints:
+    """The model of each series (K,), -1 where none can be compared; see `ranked`."""
+    order, comparable = ranked(fits, criterion, allowed)
+    return np.where(comparable[0], order[0], -1)
+
+
+def _centered(table: Floats, root: Floats) -> Floats:
+    """Weighted squares about the weighted mean (K,)."""
+    weight = np.where(np.isfinite(table), root[:, None] ** 2, 0.0)
+    filled = np.nan_to_num(table)
+    summed = weight.sum(axis=0)
+    mean = np.divide((weight * filled).sum(axis=0), summed, out=np.zeros(len(summed)), where=summed > 0)
+    return np.asarray((weight * (filled - mean) ** 2).sum(axis=0))
+
+
+def _fit(
+    fits: DefaultFits, design: Floats, weighted: Floats, chosen: Ints, members: Sequence[Sequence[int]], series: Ints
+) -> None:
+    """Fit models of one size to series that were measured at the same points, and write them into the result."""
+    size = len(members[int(chosen[0])])
+    used = sorted({term for model in chosen.tolist() for term in members[model]})
+    place = {term: position for position, term in enumerate(used)}
+    subsets = [[place[term] for term in members[model]] for model in chosen.tolist()]
+    columns = design[:, used]
+    found = fit_subsets(columns[None], np.zeros(len(series), dtype=np.int64), weighted[:, series].T, subsets)
+    coefficients = found.coefficients.transpose(1, 0, 2).copy()
+    for position in np.flatnonzero(found.rank[0] < size).tolist():
+        coefficients[position] = _least_norm(columns[:, subsets[position]], coefficients[position])
+    cells = np.ix_(chosen, series)
+    padding = ((0, 0), (0, 0), (0, fits.coefficients.shape[2] - size))
+    fits.coefficients[cells] = np.pad(coefficients, padding)
+    fits.standard_errors[cells] = np.pad(found.standard_errors.transpose(1, 0, 2), padding, constant_values=np.nan)
+    fits.sum_of_squares[cells] = found.sum_of_squares.T
+    fits.leave_one_out[cells] = found.leave_one_out.T
+    fits.rank[cells] = found.rank[0][:, None]
+    fits.condition[cells] = found.condition[0][:, None]
+
+
+def _least_norm(design: Floats, coefficients: Floats) -> Floats:
+    """Of all coefficients (K, m) that fit as well, those of least norm.
+
+    The batch leaves those of least norm for columns of unit length; what lies in the null space of the design itself is
+    taken out here. The null space is found in the scaled columns, since their singular values show what is dependent.
+    """
+    norms = np.linalg.norm(design, axis=0)
+    norms[norms == 0.0] = 1.0
+    _, sigma, rows = np.linalg.svd(design / norms, full_matrices=True)
+    rounding = 4.0 * max(design.shape) * np.finfo(np.float64).eps * sigma[0]
+    null = rows[int((sigma > rounding).sum()) :] / norms
+    basis = np.linalg.qr(null.T)[0]
+    return np.asarray(coefficients - coefficients @ basis @ basis.T)

@@ -1,0 +1,228 @@
+"""Models of categories of lost cycles over one factor, and of the application as their sum."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total, term_values
+from perf_lost_cycles.categories.sum_rows import one_category
+from perf_lost_cycles.categories.total_uncertainty import FormSum, TotalUncertainty, total_uncertainty
+from perf_lost_cycles.default_models.sets import VARIABLE
+from perf_lost_cycles.lca.fits import CategoryFit
+from perfcore.formulas.formula import Formula, FormulaError
+from perfcore.models.design_rows import Rival
+from perfcore.models.model import Parameter, Points
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfcore.views.contents import Viewable
+
+__all__ = ["LcaModel"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# A rival's leave-one-out sum of squares is at most this many times that of the chosen model.
+_NEARBY = 2.0
+
+
+class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A model for each category over one factor; the application's model is their sum.
+
+    Attributes
+    ----------
+    factor, column : str
+        Symbol in formulas, and name in the data.
+    held : dict
+        The other parameters, each at its only level.
+    levels_of_factor : tuple of float
+        Measured points.
+    total : tuple of float
+        Time of the whole run at each.
+    fits : tuple of CategoryFit
+    """
+
+    factor: str
+    column: str
+    held: dict[str, float]
+    levels_of_factor: tuple[float, ...]
+    total: tuple[float, ...]
+    fits: tuple[CategoryFit, ...]
+
+    kind: ClassVar[str] = "lost cycles of one factor"
+
+    def __post_init__(self) -> None:
+        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
+        n = len(self.levels_of_factor)
+        lengths = {len(self.total), len(self.root_weights), *(len(fit.measured) for fit in self.fits)}
+        if not self.fits or lengths != {n}:
+            raise ValueError("the points have columns of different lengths, or there is no category")
+        candidates = [candidate for fit in self.fits for candidate in fit.candidates]
+        try:
+            for text in dict.fromkeys((self.factor, *(text for c in candidates for text in (c.formula, *c.terms)))):
+                Formula(text)
+        except FormulaError as error:
+            raise ValueError(str(error)) from None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The categories."""
+        return tuple(fit.category for fit in self.fits)
+
+    @property
+    def factors(self) -> Mapping[str, str]:
+        """The factor's symbol, and its column's name in the data."""
+        return {self.factor: self.column}
+
+    @property
+    def fitted_points(self) -> dict[str, Floats]:
+        """Measured levels of the factor (n,)."""
+        return {self.factor: np.array(self.levels_of_factor)}
+
+    @property
+    def fitted_values(self) -> Floats:
+        """Measured times of each category (C, n); NaN where there are none."""
+        return np.array([fit.measured for fit in self.fits], dtype=np.float64)
+
+    @property
+    def fitted_repetitions(self) -> Ints:
+        """One for each point: repeated runs are joined."""
+        return np.ones(len(self.levels_of_factor), dtype=np.int64)
+
+    @functools.cached_property
+    def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
+        """Terms of each category as formulas of the factor, and their coefficients."""
+        return tuple(
+            (tuple(map(self.in_factor, fit.model.terms)), np.array(fit.model.coefficients, dtype=np.float64))
+            for fit in self.fits
+        )
+
+    def uncertainty(self, category: int) -> TotalUncertainty:
+        """How sure a category is, or for -1 the total; its covariance is that of the coefficients of all terms."""
+        sums = self._sums(self.names if category < 0 else (self.names[category],))
+        return total_uncertainty(sums, len(self.terms), len(self.levels_of_factor))
+
+    def _sums(self, names: tuple[str, ...]) -> list[FormSum]:
+        """Categories of one model that were measured at the same points, added up."""
+        points, root, terms = self.fitted_points, self.fitted_root_weights, self.terms
+        together: dict[tuple[tuple[str, ...], bytes], list[tuple[Floats, Floats]]] = {}
+        for name, (own, coefficients), values in zip(self.names, self.formulas, self.fitted_values, strict=True):
+            if name in names:
+                together.setdefault((own, np.isfinite(values).tobytes()), []).append((coefficients, values))
+        found = []
+        for (own, pattern), members in together.items():
+            met = np.flatnonzero(np.frombuffer(pattern, dtype=np.bool_))
+            design = term_values(own, {symbol: levels[met] for symbol, levels in points.items()}) * root[met, None]
+            norms = np.linalg.norm(design, axis=0)
+            norms[norms == 0.0] = 1.0
+            coefficients, values = (np.sum(column, axis=0) for column in zip(*members, strict=True))
+            found.append(
+                FormSum(
+                    terms=np.array([terms.index(term) for term in own]),
+                    points=met,
+                    solution=np.linalg.pinv(design / norms) / norms[:, None],
+                    residuals=values[met] * root[met] - design @ coefficients,
+                )
+            )
+        return found
+
+    def rivals(self, points: Points) -> tuple[Rival, ...]:
+        """One category's model replaced by another that predicts its points nearly as well."""
+        at, chosen = one_category(points, self.factors, self.names)
+        each = np.maximum(self.design(self.terms, at) @ self.coefficients, 0.0)
+        found = []
+        for category, fit in enumerate(self.fits):
+            r2 = fit.model.r2_leave_one_out
+            if r2 is None or chosen not in (None, category):
+                continue
+            others = np.zeros(len(each)) if chosen is not None else each.sum(axis=1) - each[:, category]
+            for other in fit.candidates[1:]:
+                if other.r2_leave_one_out is None or None in other.coefficients:
+                    continue
+                if 1.0 - other.r2_leave_one_out > _NEARBY * (1.0 - r2):
+                    continue
+                terms = tuple(map(self.in_factor, other.terms))
+                own = self.design(terms, at) @ np.array(other.coefficients, dtype=np.float64)
+                figure = f"leave-one-out R^2 {other.r2_leave_one_out:.4f} instead of {r2:.4f}"
+                name = f"{fit.category} = {other.text(self.factor)}"
+                found.append(Rival(name, figure, others + np.maximum(own, 0.0)))
+        return tuple(found)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Coefficients of every category."""
+        return tuple(
+            Parameter(f"{fit.category}: {self.in_factor(term)}", float(coefficient or 0.0), error, self.unit)
+            for fit in self.fits
+            for term, coefficient, error in zip(
+                fit.model.terms, fit.model.coefficients, fit.model.standard_errors, strict=True
+            )
+        )
+
+    def in_factor(self, term: str) -> str:
+        """A term in the factor's own symbol."""
+        return _in_factor(term, self.factor)
+
+    @property
+    def statistics(self) -> dict[str, float | int | str | None]:
+        """Figures of the sum of the categories that were measured at each point, against the total."""
+        # A term may be infinite where none of its categories was measured.
+        design = np.nan_to_num(term_values(self.terms, self.fitted_points), posinf=0.0, neginf=0.0)
+        each = np.maximum(design @ self.coefficients, 0.0)
+        return {
+            "n_points": len(self.total),
+            "n_categories": len(self.fits),
+            "n_parameters": sum(len(fit.model.terms) for fit in self.fits),
+            "criterion": str(self.origin.options["criterion"]),
+            **figures_of_total(np.array(self.total), (each * np.isfinite(self.fitted_values.T)).sum(axis=1)),
+        }
+
+    @property
+    def formula(self) -> str:
+        """One line for each category."""
+        return "\n".join(f"{fit.category} = {fit.model.text(self.factor)}" for fit in self.fits)
+
+    @property
+    def title(self) -> str:
+        """One line over a picture."""
+        held = "".join(f", {symbol}={value:g}" for symbol, value in self.held.items())
+        count = len(self.fits)
+        return (
+            f"{count} categor{'ies' if count > 1 else 'y'} of {Path(self.origin.source).name} over {self.factor}{held}"
+        )
+
+    def summary(self) -> list[str]:
+        """What was fitted, by what models were chosen, and how well the sum does."""
+        from perf_lost_cycles.lca.tables import lca_summary
+
+        return lca_summary(self)
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """The categories, largest first; and the candidates of the one that ``show`` names."""
+        from perf_lost_cycles.lca.tables import lca_tables
+
+        return lca_tables(self)
+
+    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
+        """From the overview of R^2 down to one fit, with formulas to edit, and verification; see `Model.views`."""
+        from perf_lost_cycles.views.category_views import LostCyclesViews
+
+        return LostCyclesViews(self, data, file)
+
+    def draw(self, figure: Figure, data: Any = None) -> None:
+        """Draw a panel for each category: measured points, all its default models, the chosen one heavy."""
+        from perf_lost_cycles.lca.picture import draw_lca
+
+        draw_lca(self, figure)
+
+
+@functools.cache
+def _in_factor(term: str, factor: str) -> str:
+    return Formula(term).substituted({VARIABLE: Formula(factor)}).canonical

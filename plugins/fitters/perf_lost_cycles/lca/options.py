@@ -1,0 +1,24 @@
+"""Options of the fitter `lca`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perf_lost_cycles.categories.options import CategoryOptions
+from perf_lost_cycles.categories.table import ABSENT
+from perfcore.plugins.options import option
+
+__all__ = ["LcaOptions"]
+
+
+@dataclass(frozen=True)
+class LcaOptions(CategoryOptions):
+    """Options of the fitter `lca`."""
+
+    factor: str | None = option(
+        None, "the parameter to model over, where several vary; the others are held by --where", metavar="SYMBOL"
+    )
+    absent: str = option("unknown", "categories that a run does not list: not measured there, or 0", choices=ABSENT)
+    show: str | None = option(
+        None, "the category whose candidates `perf rank` lists and the picture shows", metavar="CATEGORY"
+    )

@@ -1,0 +1,105 @@
+"""Pictures of categories over one factor: measured points, every default model, and the one that was chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perf_lost_cycles.lca.candidates import term_values
+from perf_lost_cycles.lca.tables import shares
+from perfcore.base.short_names import shortened
+from perfcore.views.picture_style import (
+    COLOURS,
+    LABEL_POINTS,
+    SMALL_POINTS,
+    TINY_POINTS,
+    add_legend,
+    set_logarithmic,
+    set_plain,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from perf_lost_cycles.lca.fits import CategoryFit
+    from perf_lost_cycles.lca.model import LcaModel
+
+__all__ = ["draw_lca"]
+
+_MOST_PANELS = 12
+_DRAWN_POINTS = 200
+
+
+def draw_lca(model: LcaModel, figure: Figure) -> None:
+    """Draw a panel for each of the largest categories, or the one that ``show`` names alone and large.
+
+    Parameters
+    ----------
+    model : LcaModel
+    figure : matplotlib Figure
+        Empty, in constrained layout; its size is set to what the model needs.
+    """
+    part = shares(model)
+    wanted = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
+    fits = wanted or [model.fits[k] for k in sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_PANELS]]
+    columns = min(len(fits), 3 if len(fits) > 4 else 2)
+    rows = -(-len(fits) // columns)
+    figure.set_size_inches(10.0 if wanted else 11.0, 5.0 if wanted else 2.7 * rows + 0.9)
+    left = len(model.fits) - len(fits)
+    more = "" if wanted or not left else f" (the {len(fits)} largest; {left} more)"
+    figure.suptitle(shortened(model.title, 100) + more, x=0.01, ha="left", fontsize=10, parse_math=False)
+    panels = figure.subplots(rows, columns, sharex=True, squeeze=False)
+    for unused in panels.flat[len(fits) :]:
+        unused.remove()
+    for number, (axes, fit) in enumerate(zip(panels.flat, fits, strict=False)):
+        _draw_panel(model, axes, fit, names=bool(wanted))
+        if number % columns == 0:
+            unit = f" ({model.unit})" if model.unit else ""
+            axes.set_ylabel(shortened(model.value_name, 24) + unit, fontsize=LABEL_POINTS, parse_math=False)
+        if number + columns >= len(fits):
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel(shortened(model.column), fontsize=LABEL_POINTS, parse_math=False)
+    if not wanted:
+        handles = [*panels.flat[0].get_lines()[:1], *panels.flat[0].get_lines()[-2:]]
+        names = ["other default models", "chosen model", "measured"]
+        if len(fits[0].candidates) == 1:
+            handles, names = handles[-2:], names[1:]
+        add_legend(figure, names, handles, loc="outside upper right", ncols=3, fontsize=SMALL_POINTS)
+
+
+def _draw_panel(model: LcaModel, axes: Axes, fit: CategoryFit, names: bool) -> None:
+    """One category; with `names` each model has its own colour and its formula in a legend."""
+    levels = np.array(model.levels_of_factor)
+    over = np.geomspace(levels.min(), levels.max(), _DRAWN_POINTS)
+    measured = np.array(fit.measured, dtype=np.float64)
+    usable = [c for c in fit.candidates if None not in c.coefficients]
+    for number in range(len(usable) - 1, -1, -1):
+        candidate = usable[number]
+        values = term_values(candidate.terms, over) @ np.array(candidate.coefficients, dtype=np.float64)
+        colour = COLOURS[number % len(COLOURS)] if names or number == 0 else "0.75"
+        label = f"{candidate.text(model.factor)}   R^2 " + ("-" if candidate.r2 is None else f"{candidate.r2:.3f}")
+        axes.plot(over, values, color=colour, linewidth=2.0 if number == 0 else 0.8,
+                  linestyle="--" if names and number >= len(COLOURS) else "-", label=label)  # fmt: skip
+    spread = np.array([0.0 if value is None else value for value in fit.spread])
+    if spread.any():
+        axes.errorbar(levels, measured, yerr=spread, fmt="none", ecolor="0.3", elinewidth=0.8, capsize=2)
+    axes.plot(
+        levels, measured, "o", color="black", markersize=4, markeredgecolor="white", markeredgewidth=0.4, zorder=3
+    )
+    top = np.nanmax(measured + spread)
+    bottom = min(0.0, float(np.nanmin(measured - spread)))
+    if top > 0:
+        axes.set_ylim(bottom - 0.03 * top, 1.15 * top)
+    set_logarithmic(axes, "x", levels.min() / 1.1, levels.max() * 1.1, base=2)
+    set_plain(axes)
+    share = "" if fit.model.r2 is None else f"   R^2 centered {fit.model.r2:.4f}"
+    title = f"{shortened(fit.category)}\n{shortened(fit.model.text(model.factor), 40)}{share}"
+    axes.set_title(title, fontsize=SMALL_POINTS, parse_math=False)
+    if names:
+        lines = axes.get_lines()
+        shown = [line for line in reversed(lines) if not str(line.get_label()).startswith("_")]
+        legend = axes.legend(shown, [str(k) for k in range(len(shown))], fontsize=TINY_POINTS, frameon=False)
+        for text, line in zip(legend.get_texts(), shown, strict=True):
+            text.set(text=str(line.get_label()), parse_math=False)

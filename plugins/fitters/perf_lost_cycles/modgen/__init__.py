@@ -1,0 +1,1 @@
+"""Models over several factors, generated from those over one."""

@@ -1,0 +1,187 @@
+"""Forms of models of several factors: sets of terms, each a product of one function of each factor.
+
+A term has a number: the indices of its functions, one for each factor, written as the digits of one integer. The digit
+0 is the constant function, so the product of terms of different factors is the sum of their numbers. Equal forms have
+equal numbers, which is what lets them be fitted together.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.formulas.formula import Formula
+
+__all__ = ["Candidate", "Form", "FormList", "Terms", "candidates", "partitions", "product_form", "union"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+Form = tuple[int, ...]  # numbers of terms, increasing
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The functions of each factor, and the products of them.
+
+    Parameters
+    ----------
+    symbols : tuple of str
+        Factors by their names in formulas.
+    functions : tuple of tuple of str
+        For each factor its functions as formulas of ``x``; the first is ``"1"``.
+
+    Examples
+    --------
+    >>> terms = Terms(("P", "D"), (("1", "x", "log2(x)"), ("1", "x^2")))
+    >>> terms.strides
+    (1, 3)
+    >>> terms.text(2), terms.text(3), terms.text(5)
+    ('log2(P)', 'D^2', 'log2(P)*D^2')
+    """
+
+    symbols: tuple[str, ...]
+    functions: tuple[tuple[str, ...], ...]
+
+    @functools.cached_property
+    def strides(self) -> tuple[int, ...]:
+        """What one step of each factor's digit adds to a number."""
+        sizes = [len(functions) for functions in self.functions]
+        return tuple(math.prod(sizes[:k]) for k in range(len(sizes)))
+
+    def text(self, number: int) -> str:
+        """A term as a canonical formula of the factors."""
+        parts = []
+        for symbol, functions, stride in zip(self.symbols, self.functions, self.strides, strict=True):
+            digit = number // stride % len(functions)
+            if digit:
+                parts.append(Formula(functions[digit]).substituted({"x": Formula(symbol)}).canonical)
+        return Formula("*".join(f"({part})" for part in parts) or "1").canonical
+
+    def values(self, points: Sequence[Floats]) -> list[Floats]:
+        """Values of each factor's functions (n, number of functions), at its values (n,)."""
+        return [
+            np.stack([Formula(text).evaluate({"x": x}) for text in functions], axis=1)
+            for functions, x in zip(self.functions, points, strict=True)
+        ]
+
+    def columns(self, values: Sequence[Floats], numbers: Ints) -> Floats:
+        """Values of terms.
+
+        Parameters
+        ----------
+        values : sequence of (n, number of functions) float
+            As `values` gives them.
+        numbers : (...) int
+            Terms.
+
+        Returns
+        -------
+        (..., n) float
+        """
+        found = np.ones((*numbers.shape, len(values[0])))
+        for of_factor, stride in zip(values, self.strides, strict=True):
+            found *= of_factor.T[numbers // stride % of_factor.shape[1]]
+        return found
+
+
+@dataclass
+class FormList:
+    """Forms that occur, each once, by an index that arrays can hold."""
+
+    forms: list[Form] = field(default_factory=list)
+    _index: dict[Form, int] = field(default_factory=dict)
+
+    def index(self, form: Form) -> int:
+        """The index of a form; a new one is added."""
+        found = self._index.setdefault(form, len(self.forms))
+        if found == len(self.forms):
+            self.forms.append(form)
+        return found
+
+    def sizes(self) -> Ints:
+        """Terms of each form (number of forms,)."""
+        return np.array([len(form) for form in self.forms], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to combine univariate forms.
+
+    Parameters
+    ----------
+    blocks : tuple of tuple of int
+        Factors that are multiplied with one another; the blocks are added.
+    form : Form
+    on_cross : Form
+        Terms that span the same functions on the points of a tuple's lines. Along a line all other factors are held,
+        so of ``f(P) g(D)`` nothing is left there but multiples of f and of g: where both forms hold a constant, their
+        product and their sum cannot be told apart.
+    """
+
+    blocks: tuple[tuple[int, ...], ...]
+    form: Form
+    on_cross: Form
+
+
+def partitions(items: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """All ways to divide items into blocks, single items first.
+
+    Examples
+    --------
+    >>> list(partitions((0, 1, 2)))
+    [((0,), (1,), (2,)), ((0, 1), (2,)), ((0, 2), (1,)), ((0,), (1, 2)), ((0, 1, 2),)]
+    """
+    if not items:
+        yield ()
+        return
+    *rest, last = items
+    for blocks in sorted(partitions(rest), key=len, reverse=True):
+        yield (*blocks, (last,))
+    for blocks in partitions(rest):
+        for k, block in enumerate(blocks):
+            yield (*blocks[:k], (*block, last), *blocks[k + 1 :])
+
+
+def product_form(forms: Sequence[Form]) -> Form:
+    """All products of one term of each form; the forms are of different factors."""
+    numbers = {0}
+    for form in forms:
+        numbers = {one + other for one in numbers for other in form}
+    return tuple(sorted(numbers))
+
+
+def candidates(univariate: Sequence[Form]) -> list[Candidate]:
+    """Sums of products of univariate forms, one for each partition of the factors into products.
+
+    Parameters
+    ----------
+    univariate : sequence of Form
+        One for each factor, of terms of that factor alone.
+
+    Examples
+    --------
+    >>> [candidate.form for candidate in candidates([(0, 1), (3,)])]  # 1 and P; D
+    [(0, 1, 3), (3, 4)]
+    """
+    found: dict[Form, Candidate] = {}
+    for blocks in partitions(range(len(univariate))):
+        members = [[univariate[factor] for factor in block] for block in blocks]
+        # A block with a constant in each of its forms has every term of its sum, and on the lines no more than that.
+        lines = [
+            union(of_block) if all(form[0] == 0 for form in of_block) else product_form(of_block)
+            for of_block in members
+        ]
+        form = union([product_form(of_block) for of_block in members])
+        found.setdefault(form, Candidate(blocks, form, union(lines)))
+    return list(found.values())
+
+
+def union(forms: Sequence[Form]) -> Form:
+    """The terms of all forms."""
+    return tuple(sorted(set().union(*forms)))

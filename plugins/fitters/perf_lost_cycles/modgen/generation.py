@@ -1,0 +1,229 @@
+"""A table by category and default models to the model of an application, with every step kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+import perfcore
+from perf_lost_cycles.categories.table import CategoryTable
+from perf_lost_cycles.categories.total_uncertainty import FormSum, total_uncertainty
+from perf_lost_cycles.default_models.sets import DefaultModel, models_for
+from perf_lost_cycles.modgen.fits import FormFit, fit_forms
+from perf_lost_cycles.modgen.forms import Form, Terms
+from perf_lost_cycles.modgen.generate import Generated, generate
+from perf_lost_cycles.modgen.history import Generation, generation_of
+from perf_lost_cycles.modgen.model import ModgenModel
+from perf_lost_cycles.modgen.options import ModgenOptions
+from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
+from perf_lost_cycles.modgen.scores import Grid, weighted_r2
+from perfcore.base.errors import DataError, listing
+from perfcore.formulas.formula import Formula
+from perfcore.models.model import Origin
+from perfcore.plugins.options import to_dict
+
+__all__ = ["generate_model"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def generate_model(
+    table: CategoryTable,
+    models: Sequence[DefaultModel],
+    options: ModgenOptions,
+    root: Floats,
+    aside: npt.NDArray[np.bool_],
+) -> ModgenModel:
+    """Generate the model of a table by category from default models.
+
+    Parameters
+    ----------
+    table : CategoryTable
+    models : sequence of DefaultModel
+    options : ModgenOptions
+    root : (n,) float
+        Square roots of the points' weights.
+    aside : (n,) bool
+        Points that are not fitted.
+
+    Raises
+    ------
+    DataError
+        A category has no default model that the points can judge.
+    """
+    notes = list(table.notes)
+    defaults = [
+        [models_for(models, category, symbol, table.columns[symbol]) for symbol in table.points]
+        for category in table.categories
+    ]
+    terms = _terms(table, defaults, notes)
+    fitted, generations = _fit(table, np.flatnonzero(~aside), root, terms, defaults, options)
+    return _model(table, aside, root, terms, fitted, generations, defaults, options, notes)
+
+
+def _terms(table: CategoryTable, defaults: list[list[tuple[DefaultModel, ...]]], notes: list[str]) -> Terms:
+    """The functions of all default models; models that are not finite at a measured point are taken out.
+
+    Raises
+    ------
+    DataError
+        A category is left without a default model of a factor.
+    """
+    functions = []
+    left_out: dict[str, None] = {}
+    for number, (symbol, values) in enumerate(table.points.items()):
+        known: dict[str, bool] = {"1": True}
+        for category, of_category in zip(table.categories, defaults, strict=True):
+            for model in of_category[number]:
+                for text in model.terms:
+                    if text not in known:
+                        known[text] = bool(np.isfinite(Formula(text).evaluate({"x": values})).all())
+                        if not known[text]:
+                            left_out[f"{model.formula} of {symbol}"] = None
+            of_category[number] = tuple(model for model in of_category[number] if all(map(known.get, model.terms)))
+            if not of_category[number]:
+                raise DataError(
+                    f"there is no default model of {category!r} over {symbol}; add one to a file of --models"
+                )
+        functions.append(tuple(text for text, finite in known.items() if finite))
+    if left_out:
+        notes.append(f"default models left out, not finite at a measured point: {listing(left_out, 5)}")
+    return Terms(tuple(table.points), tuple(functions))
+
+
+def _fit(
+    table: CategoryTable,
+    used: Ints,
+    root: Floats,
+    terms: Terms,
+    defaults: Sequence[Sequence[tuple[DefaultModel, ...]]],
+    options: ModgenOptions,
+) -> tuple[list[tuple[Generated, list[int], Ints, list[FormFit]]], list[Generation]]:
+    """Generate and fit the categories, those that were measured at the same points together.
+
+    Raises
+    ------
+    DataError
+        The design does not determine the model of a category.
+    """
+    as_forms = [
+        [
+            tuple(tuple(sorted(functions.index(text) * stride for text in model.terms)) for model in of_factor)
+            for of_factor, functions, stride in zip(of_category, terms.functions, terms.strides, strict=True)
+        ]
+        for of_category in defaults
+    ]
+    measured = ~np.isnan(table.values[used])
+    patterns, pattern = np.unique(measured.T, axis=0, return_inverse=True)
+    fitted, generations = [], []
+    for number, here in enumerate(patterns):
+        categories = np.flatnonzero(pattern.ravel() == number).tolist()
+        points = used[here]
+        coordinates = [values[points] for values in table.points.values()]
+        grid = Grid(terms, terms.values(coordinates), table.values[points][:, categories].T.copy(), root[points])
+        names = listing([table.categories[k] for k in categories], 3)
+        try:
+            found = generate(grid, coordinates, [as_forms[k] for k in categories], options.criterion)
+        except DataError as error:
+            raise DataError(f"{table.source}: {names}: {error}") from None
+        lost = [table.categories[k] for k, form in zip(categories, found.chosen.tolist(), strict=True) if form < 0]
+        if lost:
+            raise DataError(
+                f"{table.source}: {listing(lost, 3)}: no default model has fewer coefficients than the lines have "
+                "levels; measure more levels, or give --models with shorter formulas"
+            )
+        fitted.append((found, categories, points, fit_forms(grid, found.forms.forms, found.chosen)))
+        generations.append(generation_of(found, terms, categories, points))
+    return fitted, generations
+
+
+def _model(
+    table: CategoryTable,
+    aside: npt.NDArray[np.bool_],
+    root: Floats,
+    terms: Terms,
+    fitted: Sequence[tuple[Generated, list[int], Ints, list[FormFit]]],
+    generations: Sequence[Generation],
+    defaults: Sequence[Sequence[tuple[DefaultModel, ...]]],
+    options: ModgenOptions,
+    notes: Sequence[str],
+) -> ModgenModel:
+    numbers = sorted({term for found, *_ in fitted for form in found.chosen for term in found.forms.forms[form]})
+    place = {term: k for k, term in enumerate(numbers)}
+    texts = [terms.text(term) for term in numbers]
+    categories: dict[int, CategoryFit] = {}
+    sums = []
+    for found, members, points, fits in fitted:
+        for fit in fits:
+            form: Form = found.forms.forms[int(found.chosen[fit.series[0]])]
+            places = np.array([place[term] for term in form])
+            sums.append(FormSum(places, points, fit.solution, fit.residuals.sum(axis=0)))
+            squares = np.einsum("kn,kn->k", fit.residuals, fit.residuals)
+            values = table.values[points][:, [members[k] for k in fit.series.tolist()]].T
+            r2 = weighted_r2(squares, values, root[points])
+            loo = weighted_r2(np.where(np.isfinite(fit.leave_one_out), fit.leave_one_out, np.nan), values, root[points])
+            for row, series in enumerate(fit.series.tolist()):
+                categories[members[series]] = CategoryFit(
+                    name=table.categories[members[series]],
+                    terms=tuple(texts[k] for k in places.tolist()),
+                    coefficients=tuple(fit.coefficients[row].tolist()),
+                    standard_errors=tuple(map(_known, fit.standard_errors[row].tolist())),
+                    covariance=tuple(map(tuple, fit.covariance.tolist())),
+                    n_points=len(points),
+                    sum_of_squares=float(squares[row]),
+                    r2_centered=_known(float(r2[row])),
+                    r2_leave_one_out=_known(float(loo[row])),
+                )
+    whole = total_uncertainty(sums, len(numbers), len(table))
+    used = {
+        (category, symbol): models
+        for category, of_category in zip(table.categories, defaults, strict=True)
+        for symbol, models in zip(table.points, of_category, strict=True)
+    }
+    return ModgenModel(
+        origin=Origin(
+            fitter="modgen",
+            options=to_dict(options),
+            source=table.source,
+            fingerprint=table.fingerprint(),
+            version=perfcore.__version__,
+        ),
+        columns=dict(table.columns),
+        value_name=table.value_name,
+        unit=table.unit,
+        notes=tuple(notes),
+        categories=tuple(categories[k] for k in range(len(table.categories))),
+        total_terms=tuple(texts),
+        total_covariance=tuple(map(tuple, whole.covariance.tolist())) if whole.freedom else (),
+        total_noise=whole.noise if whole.freedom else None,
+        total_freedom=whole.freedom,
+        observations=Measured(
+            points={symbol: tuple(values.tolist()) for symbol, values in table.points.items()},
+            values=tuple(tuple(map(_known, column)) for column in table.values.T.tolist()),
+            total=tuple(table.total.tolist()),
+            repetitions=tuple(table.repetitions.tolist()),
+        ),
+        root_weights=tuple(root.tolist()),
+        set_aside=tuple(np.flatnonzero(aside).tolist()),
+        default_models=_used_models(used),
+        generations=tuple(generations),
+    )
+
+
+def _used_models(used: dict[tuple[str, str], tuple[DefaultModel, ...]]) -> tuple[UsedModel, ...]:
+    """Default models, each once, with the categories and the factor that they were tried for."""
+    found: dict[tuple[str, DefaultModel], list[str]] = {}
+    for (category, symbol), models in used.items():
+        for model in models:
+            found.setdefault((symbol, model), []).append(category)
+    return tuple(
+        UsedModel(tuple(categories), symbol, model.formula, model.terms, model.origin)
+        for (symbol, model), categories in found.items()
+    )
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None

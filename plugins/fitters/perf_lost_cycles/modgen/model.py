@@ -1,0 +1,228 @@
+"""The model of an application over several factors: the sum of models of its categories."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total
+from perf_lost_cycles.categories.total_uncertainty import TotalUncertainty
+from perf_lost_cycles.modgen.history import Generation, InstanceCandidate
+from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
+from perfcore.base.errors import PerfError
+from perfcore.formulas.formula import Formula
+from perfcore.models.model import Parameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfcore.views.contents import Viewable
+
+__all__ = ["ModgenModel"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
+    """The sum of the models of an application's categories.
+
+    Attributes
+    ----------
+    columns : dict
+        Factors: symbol in formulas to the column's name in the data.
+    categories : tuple of CategoryFit
+    total_terms : tuple of str
+        All terms that occur.
+    total_covariance : tuple of tuple of float
+        Of the total's coefficients; empty without degrees of freedom.
+    total_noise : float or None
+        Standard deviation of a weighted total about the model.
+    total_freedom : int
+    observations : Measured
+    set_aside : tuple of int
+        Observations that the model was not fitted to.
+    default_models : tuple of UsedModel
+    generations : tuple of Generation
+        How the models came about, for categories that were measured at the same points together.
+    """
+
+    columns: dict[str, str]
+    categories: tuple[CategoryFit, ...]
+    total_terms: tuple[str, ...]
+    total_covariance: tuple[tuple[float, ...], ...]
+    total_noise: float | None
+    total_freedom: int
+    observations: Measured
+    set_aside: tuple[int, ...]
+    default_models: tuple[UsedModel, ...]
+    generations: tuple[Generation, ...]
+
+    kind: ClassVar[str] = "sum of categories"
+
+    def __post_init__(self) -> None:
+        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
+        n = len(self.observations.total)
+        names = [category.name for category in self.categories]
+        if not names or len(set(names)) < len(names) or len(names) != len(self.observations.values):
+            raise ValueError("there are not as many categories as columns of observations, or one of them twice")
+        if not self.columns or set(self.observations.points) != set(self.columns) or len(self.root_weights) != n:
+            raise ValueError("the observations are not those of the model's factors")
+        if self.set_aside and not 0 <= min(self.set_aside) <= max(self.set_aside) < n:
+            raise ValueError("a point is set aside that is not among the observations")
+        if len(self.total_covariance) not in (0, len(self.total_terms)):
+            raise ValueError("the covariance is not that of the total's terms")
+        try:
+            strange = {name for text in self.total_terms for name in Formula(text).names} - set(self.columns)
+        except PerfError as error:
+            raise ValueError(str(error)) from None
+        if strange or any(not set(category.terms) <= set(self.total_terms) for category in self.categories):
+            raise ValueError("a term is not one of the model's factors, or not among those of the total")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The categories."""
+        return tuple(category.name for category in self.categories)
+
+    @property
+    def factors(self) -> Mapping[str, str]:
+        """Symbol in formulas to the column's name in the data."""
+        return self.columns
+
+    @property
+    def fitted(self) -> npt.NDArray[np.bool_]:
+        """Which observations the model was fitted to (n,)."""
+        kept = np.ones(len(self.observations.total), dtype=np.bool_)
+        kept[list(self.set_aside)] = False
+        return kept
+
+    @property
+    def fitted_points(self) -> dict[str, Floats]:
+        """Points that the model was fitted to, by factor (n,)."""
+        kept = self.fitted
+        return {symbol: np.array(values)[kept] for symbol, values in self.observations.points.items()}
+
+    @property
+    def fitted_root_weights(self) -> Floats:
+        """Square roots of the weights of these points (n,)."""
+        return np.array(self.root_weights)[self.fitted]
+
+    @property
+    def fitted_values(self) -> Floats:
+        """Measured times of each category at these points (C, n); NaN where there are none."""
+        return np.array(self.observations.values, dtype=np.float64)[:, self.fitted]
+
+    @property
+    def fitted_repetitions(self) -> Ints:
+        """Runs that each of these points stands for (n,)."""
+        return np.array(self.observations.repetitions)[self.fitted]
+
+    @functools.cached_property
+    def formulas(self) -> tuple[tuple[tuple[str, ...], Floats], ...]:
+        """Terms of each category as formulas of the factors, and their coefficients."""
+        return tuple((category.terms, np.array(category.coefficients)) for category in self.categories)
+
+    @functools.cached_property
+    def terms(self) -> tuple[str, ...]:
+        """All terms that occur, in the order of the total's covariance (F)."""
+        return self.total_terms
+
+    def uncertainty(self, category: int) -> TotalUncertainty:
+        """How sure a category is, or for -1 the total; its covariance is that of the coefficients of all terms."""
+        size = len(self.total_terms)
+        if category < 0:
+            covariance = np.array(self.total_covariance).reshape(-1, size)
+            return TotalUncertainty(covariance, self.total_noise or 0.0, self.total_freedom)
+        fit = self.categories[category]
+        covariance = np.zeros((size, size))
+        freedom = fit.n_points - len(fit.terms)
+        if freedom <= 0:
+            return TotalUncertainty(covariance, 0.0, 0)
+        variance = fit.sum_of_squares / freedom
+        places = [self.total_terms.index(text) for text in fit.terms]
+        covariance[np.ix_(places, places)] = variance * np.array(fit.covariance)
+        return TotalUncertainty(covariance, float(np.sqrt(variance)), freedom)
+
+    def measured(self) -> tuple[Floats, Floats]:
+        """Measured times of each category (n, C), NaN where there are none, and of the total (n,)."""
+        return np.array(self.observations.values, dtype=np.float64).T, np.array(self.observations.total)
+
+    def predicted(self) -> tuple[Floats, Floats]:
+        """The model at the measured points: each category (n, C), and the total (n,)."""
+        at = {symbol: np.array(values) for symbol, values in self.observations.points.items()}
+        each = np.maximum(self.design(self.terms, at) @ self.coefficients, 0.0)
+        return each, each.sum(axis=1)
+
+    def instance(self, category: str, symbol: str, line: int) -> tuple[InstanceCandidate, ...]:
+        """Every default model of a category over a factor, fitted along one line; see `FactorLines.lines`."""
+        from perf_lost_cycles.modgen.instance import instance_candidates
+
+        return instance_candidates(self, category, symbol, line)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Coefficients of every category."""
+        return tuple(
+            Parameter(f"{category.name}: {term}", coefficient, error, self.unit)
+            for category in self.categories
+            for term, coefficient, error in zip(
+                category.terms, category.coefficients, category.standard_errors, strict=True
+            )
+        )
+
+    @property
+    def statistics(self) -> dict[str, float | int | str | None]:
+        """Figures of the total, at the points of the fit and at those set aside; R^2 centered and unweighted."""
+        aside = ~self.fitted
+        total, model = self.measured()[1], self.predicted()[1]
+        found: dict[str, float | int | str | None] = {
+            "n_points": int((~aside).sum()),
+            "n_categories": len(self.categories),
+            "n_parameters": sum(len(category.terms) for category in self.categories),
+            **figures_of_total(total[~aside], model[~aside]),
+        }
+        if aside.any():
+            found |= {"n_set_aside": int(aside.sum()), **figures_of_total(total[aside], model[aside], "set_aside_")}
+        return found
+
+    @property
+    def formula(self) -> str:
+        """One line for each category."""
+        from perf_lost_cycles.modgen.tables import formula_text
+
+        return "\n".join(f"{category.name} = {formula_text(category)}" for category in self.categories)
+
+    @property
+    def title(self) -> str:
+        """One line over a picture."""
+        what = "1 category" if len(self.categories) == 1 else f"{len(self.categories):,} categories"
+        return f"{what} over {', '.join(self.columns)} of {Path(self.origin.source).name}"
+
+    def summary(self) -> list[str]:
+        """What was fitted and how well."""
+        from perf_lost_cycles.modgen.tables import summary_lines
+
+        return summary_lines(self)
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """Overview of determination coefficients, and the categories with their formulas, worst first."""
+        from perf_lost_cycles.modgen.tables import modgen_tables
+
+        return modgen_tables(self)
+
+    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
+        """From the overview of R^2 down to one fit, with formulas to edit, and verification; see `Model.views`."""
+        from perf_lost_cycles.views.category_views import LostCyclesViews
+
+        return LostCyclesViews(self, data, file)
+
+    def draw(self, figure: Figure, data: Any = None) -> None:
+        """Draw measured against predicted times, residuals, and the categories' shares over the first factor."""
+        from perf_lost_cycles.modgen.picture import draw_modgen
+
+        draw_modgen(self, figure)

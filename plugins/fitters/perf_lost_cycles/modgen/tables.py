@@ -1,0 +1,127 @@
+"""A sum of categories in tables: the overview of determination coefficients, and the categories, worst first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_lost_cycles.lca.candidates import CRITERIA
+from perf_lost_cycles.modgen.history import mean_r2
+from perf_timing.scaling_model import sum_of_terms
+from perfcore.formulas.formula import Formula
+
+if TYPE_CHECKING:
+    from perf_lost_cycles.modgen.model import ModgenModel
+    from perf_lost_cycles.modgen.parts import CategoryFit
+
+__all__ = ["POOR_R2", "category_figures", "formula_text", "modgen_tables", "overview", "summary_lines"]
+
+Floats = npt.NDArray[np.float64]
+Table = tuple[str, list[str], list[list[str]]]
+
+_MOST_SHOWN = 40
+POOR_R2 = 0.9  # the paper's final models reach 0.93 or better
+_NOTABLE = 0.01  # share of the total below which a badly fitted category does no harm
+
+
+def summary_lines(model: ModgenModel) -> list[str]:
+    """What was fitted, how well, what was left out, and which categories fit badly."""
+    figures, options = model.statistics, model.origin.options
+    unit = f" [{model.unit}]" if model.unit else ""
+    over = ", ".join(s if s == c else f"{s}={c}" for s, c in model.columns.items())
+    lines = [
+        model.title,
+        f"{figures['n_points']:,} points of {model.value_name}{unit} over {over}, weights: {options['weights']}",
+        f"forms chosen by {options['criterion']}: {CRITERIA[options['criterion']]}",
+        f"total: R^2 centered {_shown(figures['r2_centered'])}; relative error: median "
+        f"{figures['median_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}; "
+        f"{figures['n_parameters']:,} parameters",
+    ]
+    if model.set_aside:
+        lines.append(
+            f"{figures['n_set_aside']:,} points set aside (seed {options['seed']}): R^2 centered "
+            f"{_shown(figures['r2_set_aside_centered'])}; relative error: median "
+            f"{figures['set_aside_median_relative_error']:.1%}, largest {figures['set_aside_max_relative_error']:.1%}"
+        )
+    left_out = {
+        factor.symbol: factor.left_out for each in model.generations for factor in each.factors if factor.left_out
+    }
+    if left_out:
+        counts = ", ".join(f"{count} of {symbol}" for symbol, count in left_out.items())
+        lines.append(f"lines left out, with fewer than three levels: {counts}")
+    shares, _ = category_figures(model)
+    poor = [
+        fit.name
+        for fit, share in zip(model.categories, shares.tolist(), strict=True)
+        if fit.r2_centered is not None and fit.r2_centered < POOR_R2 and share >= _NOTABLE
+    ]
+    if poor:
+        more = f" and {len(poor) - 8} more" if len(poor) > 8 else ""
+        lines.append(f"fitted badly (R^2 below {POOR_R2:g}, {_NOTABLE:.0%} of the time or more): "
+                     f"{', '.join(poor[:8])}{more}")  # fmt: skip
+    return [*lines, *model.notes]
+
+
+def modgen_tables(model: ModgenModel) -> list[Table]:
+    """Overview of determination coefficients, and the categories with their formulas, worst first."""
+    shares, errors = category_figures(model)
+    order = sorted(range(len(shares)), key=lambda k: _sortable(model.categories[k].r2_centered))[:_MOST_SHOWN]
+    of_factor = overview(model)
+    names = [*model.columns, "tuples"]
+    kept = f" (the worst {len(order)} of {len(shares):,}; --json has all)" if len(order) < len(shares) else ""
+    header = ["category", *names, "all points", "leave-one-out"]
+    rows = []
+    for k in order:
+        fit = model.categories[k]
+        averages = [of_factor[name][k] for name in names]
+        rows.append([fit.name, *map(_shown, [*averages, fit.r2_centered, fit.r2_leave_one_out])])
+    formulas = [
+        [
+            model.categories[k].name,
+            f"{shares[k]:.1%}",
+            f"{errors[k]:.2%}",
+            formula_text(model.categories[k]),
+        ]
+        for k in order
+    ]
+    return [
+        (f"R^2 centered, averaged over lines and tuples{kept}", header, rows),
+        (f"Models{kept}", ["category", "share", "error of total", "formula"], formulas),
+    ]
+
+
+def formula_text(fit: CategoryFit) -> str:
+    """A category's model as a person reads it; a term that is a sum stands in parentheses."""
+    # A product with a sum is written with parentheses around it.
+    terms = [Formula(f"1*({term})").canonical.removeprefix("1*") for term in fit.terms]
+    return sum_of_terms(fit.coefficients, terms)
+
+
+def overview(model: ModgenModel) -> dict[str, list[float | None]]:
+    """Average R^2 of each category (C,): by factor over its lines, and under ``tuples`` over the cross-tuples."""
+    found: dict[str, list[float | None]] = {name: [None] * len(model.categories) for name in [*model.columns, "tuples"]}
+    for each in model.generations:
+        tables = {**{factor.symbol: factor.r2 for factor in each.factors}, "tuples": each.tuple_r2}
+        for name, rows in tables.items():
+            for category, value in zip(each.categories, mean_r2(rows), strict=True):
+                found[name][category] = value
+    return found
+
+
+def category_figures(model: ModgenModel) -> tuple[Floats, Floats]:
+    """Share of the total time, and median absolute error as a share of the total of its point, of categories (C,)."""
+    measured, total = model.measured()
+    each, _ = model.predicted()
+    filled = np.where(np.isfinite(measured), measured, 0.0)
+    shares = filled.sum(axis=0) / total.sum()
+    return np.asarray(shares), np.nanmedian(np.abs(each - measured) / total[:, None], axis=0)
+
+
+def _shown(value: float | int | str | None) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else "-"
+
+
+def _sortable(value: float | None) -> float:
+    return float("inf") if value is None else value

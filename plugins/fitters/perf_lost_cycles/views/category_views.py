@@ -1,0 +1,141 @@
+"""Views of models by category: from the overview of R^2 down to one fit, and back to better ones.
+
+Source: the chapter "Model Generation" of the Lost Cycles Toolkit, whose tool `xmodgen` has the windows
+Fitting Overview, Fitting, Fit, Graph and Formulae.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perf_lost_cycles.lca.model import LcaModel
+from perf_lost_cycles.modgen.model import ModgenModel
+from perf_lost_cycles.views.fit import fit_blocks
+from perf_lost_cycles.views.fitting import category_blocks, fitting_blocks
+from perf_lost_cycles.views.formulae import formula_checks, formulae_blocks, formulae_edit
+from perf_lost_cycles.views.overview import overview_blocks, worst_first
+from perf_lost_cycles.views.paths import CATEGORY, FIT, FITTING, FORMULAE, STEPS, VERIFY, category_path
+from perf_lost_cycles.views.steps import steps_blocks
+from perf_lost_cycles.views.subject import ModgenSubject, subject_of
+from perf_lost_cycles.views.verify import verify_blocks
+from perfcore.base.errors import OptionError
+from perfcore.views.contents import Block, Link, NoViewError, Query, View, ViewPath
+from perfcore.views.edits import Change, Check
+
+__all__ = ["LostCyclesViews"]
+
+_LENGTH = {CATEGORY: 2, STEPS: 2, FITTING: 3, FORMULAE: 3, FIT: 4}
+
+
+class LostCyclesViews:
+    """Views of a model by category.
+
+    Parameters
+    ----------
+    model : ModgenModel or LcaModel
+    data : Measurements, optional
+        What it was fitted to, for the repeated runs; the model itself keeps what stands for them.
+    file : Path, optional
+        The model's file, to which a kept edit is written.
+    stored : bytes, optional
+        What the file holds once the model is there; by default what it holds now.
+    """
+
+    def __init__(
+        self, model: ModgenModel | LcaModel, data: Any = None, file: Path | None = None, stored: bytes | None = None
+    ) -> None:
+        self._model, self._data, self._file = model, data, file
+        self._subject = subject_of(model)
+        # An edit is refused where somebody else has written the file since.
+        self._stored = stored if stored is not None or file is None or not file.exists() else file.read_bytes()
+
+    @property
+    def title(self) -> str:
+        """That of the model."""
+        return self._model.title
+
+    @property
+    def model(self) -> ModgenModel | LcaModel:
+        """The model, so that the page can save it."""
+        return self._model
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The overview, or what it leads to; see `perfcore.views.Viewable.view`."""
+        if path == ():
+            return View(self.title, overview_blocks(self._subject, query))
+        trail: tuple[Link, ...] = (Link("Fitting overview", ()),)
+        if path == (VERIFY,):
+            return View("Verify", verify_blocks(self._subject, query), path, trail)
+        self._check(path)
+        kind, category = path[:2]
+        if kind == CATEGORY:
+            return View(category, category_blocks(self._subject, category), path, trail)
+        trail = (*trail, Link(category, category_path(category)))
+        if kind == STEPS and isinstance(self._subject, ModgenSubject):
+            return View("How it was put together", steps_blocks(self._subject, category), path, trail)
+        symbol = path[2]
+        if kind == FITTING:
+            return View(f"Fitting over {symbol}", fitting_blocks(self._subject, category, symbol), path, trail)
+        fitting = Link(f"over {symbol}", (FITTING, category, symbol))
+        if kind == FORMULAE:
+            blocks: tuple[Block, ...] = formulae_blocks(self._subject, category, symbol, self._file)
+            return View(f"Formulae of {category} over {symbol}", blocks, path, (*trail, fitting))
+        line = int(path[3])
+        label = self._subject.instances(category, symbol)[line].label
+        blocks = fit_blocks(self._subject, category, symbol, line, self._data)
+        return View(f"Fit of {category} over {symbol}: {label}", blocks, path, (*trail, fitting))
+
+    def paths(self) -> Iterable[ViewPath]:
+        """Overview, verification, then the categories with their lines, each from the worst to the best."""
+        yield from ((), (VERIFY,))
+        for category in worst_first(self._subject):
+            yield (CATEGORY, category)
+            for symbol in self._subject.points:
+                lines = self._subject.instances(category, symbol)
+                if len(lines) > 1:
+                    yield (FITTING, category, symbol)
+                if lines:
+                    known = [1.0 if line.r2 is None else line.r2 for line in lines]
+                    yield (FIT, category, symbol, str(int(np.argmin(known))))
+            if isinstance(self._subject, ModgenSubject):
+                yield (STEPS, category)
+
+    def act(self, path: ViewPath, form: Query) -> Change:
+        """Generate the model again with other formulas; see `perfcore.views.Editable.act`."""
+        if not path or path[0] != FORMULAE:
+            raise OptionError("there is nothing to change here")
+        self._check(path)
+        edit = formulae_edit(self._subject, path[1], path[2], form, self._file, self._stored)
+        stored = next((each.after for each in edit.files if each.path == self._file), None)
+        views = LostCyclesViews(edit.model, self._data, self._file, stored)
+        return Change(views, edit.summary, edit.blocks, edit.files, (FITTING, path[1], path[2]))
+
+    def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
+        """What is right and wrong with formulas that are being typed; see `perfcore.views.Checkable.check`."""
+        if not path or path[0] != FORMULAE:
+            return ()
+        self._check(path)
+        return formula_checks(self._subject, path[1], path[2], form)
+
+    def _check(self, path: ViewPath) -> None:
+        """Refuse a path that leads nowhere.
+
+        Raises
+        ------
+        NoViewError
+        """
+        kind = path[0]
+        if len(path) != _LENGTH.get(kind) or path[1] not in self._model.names:
+            raise NoViewError(path)
+        if kind == STEPS and not isinstance(self._subject, ModgenSubject):
+            raise NoViewError(path)
+        if len(path) > 2 and path[2] not in self._subject.points:
+            raise NoViewError(path)
+        if kind == FIT:
+            lines = self._subject.instances(path[1], path[2])
+            if not (path[3].isascii() and path[3].isdecimal() and int(path[3]) < len(lines)):
+                raise NoViewError(path)

@@ -1,0 +1,196 @@
+"""The formulas that a category is fitted with over one factor: a list to edit, and what an edit would change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
+from perf_lost_cycles.lca.model import LcaModel
+from perf_lost_cycles.modgen.model import ModgenModel
+from perf_lost_cycles.views.difference import difference_blocks
+from perf_lost_cycles.views.fit_obstacle import fit_obstacle
+from perf_lost_cycles.views.models_file import check_formulas, edited_models, formula_mistakes, models_file
+from perf_lost_cycles.views.paths import FORMULAE
+from perf_lost_cycles.views.refit import refitted
+from perf_lost_cycles.views.subject import LcaSubject, ModgenSubject, Subject, subject_of
+from perfcore.base.errors import OptionError, PerfError
+from perfcore.views.contents import Action, Block, Field, Notice, Query, Table, Text
+from perfcore.views.edits import Check, FileEdit
+from perfcore.views.kept_changes import content
+
+__all__ = ["Edit", "formula_checks", "formulae_blocks", "formulae_edit"]
+
+_FORMULAS, _ORIGIN, _FILE = "formulas", "origin", "models_file"
+
+
+def formulae_blocks(subject: Subject, category: str, symbol: str, file: Path | None) -> tuple[Block, ...]:
+    """The candidates with where they are from and how often each was chosen, and the form to change them.
+
+    Parameters
+    ----------
+    subject : Subject
+    category, symbol : str
+    file : Path or None
+        The model's file.
+    """
+    names = _names(subject)
+    try:
+        models = models_for(find_models(names), category, symbol)
+    except PerfError as error:
+        return (Notice(f"{error}. The formulas of the model can be changed where that file is.", "error"),)
+    lines = subject.instances(category, symbol)
+    chosen = [
+        one.formula
+        for number in range(len(lines))
+        for one in subject.candidates(category, symbol, number)
+        if one.is_chosen
+    ]
+    rows = tuple((one.formula, f"{chosen.count(one.formula)} of {len(lines)}", one.origin or "-") for one in models)
+    action = Action(
+        (
+            Field(
+                _FORMULAS,
+                "one formula on each line",
+                "\n".join(one.formula for one in models),
+                "lines",
+                help=f"{symbol} (also in lower case) or x is the factor; other names are constants: a + b*{symbol}^2",
+                is_checked=True,
+            ),
+            Field(_ORIGIN, "where new ones come from", help="kept beside the formula, such as what the program does"),
+            Field(
+                _FILE,
+                "your models file",
+                str(models_file(names, file)),
+                help="TOML, written when you keep the change; sets such as `standard` stay as they are",
+            ),
+        ),
+        (FORMULAE, category, symbol),
+        "Refit and preview",
+        "Change them",
+    )  # fmt: skip
+    return (
+        Table(("formula", "chosen on lines", "where it comes from"), rows, "Candidates"),
+        action,
+        Text((f"The models are from {', '.join(names)}.",)),
+    )
+
+
+def formula_checks(subject: Subject, category: str, symbol: str, form: Query) -> tuple[Check, ...]:
+    """What is right and wrong with each formula while it is typed, and on how many lines it can be fitted."""
+    formulas = _typed(form)
+    mistakes = formula_mistakes(formulas, symbol, np.unique(subject.points[symbol]).tolist())
+    along = [np.unique(subject.points[symbol][line.points]) for line in subject.instances(category, symbol)]
+    found = []
+    for number, (formula, mistake) in enumerate(zip(formulas, mistakes, strict=True), 1):
+        if not formula:
+            continue
+        if mistake:
+            found.append(Check(mistake, is_fine=False))
+            continue
+        shown, obstacle = fit_obstacle(DefaultModel(category, symbol, formula).terms, symbol, along)
+        found.append(Check("; ".join(filter(None, (f"line {number}: {shown}", obstacle))), is_fine=not obstacle))
+    return tuple(found) or (Check("no formula is left", is_fine=False),)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What an edit of formulas makes.
+
+    Parameters
+    ----------
+    model : ModgenModel or LcaModel
+    summary : str
+    blocks : tuple of Block
+        What becomes different.
+    files : tuple of FileEdit
+        The models file, and the model's own file where it has one.
+    """
+
+    model: ModgenModel | LcaModel
+    summary: str
+    blocks: tuple[Block, ...]
+    files: tuple[FileEdit, ...]
+
+
+def formulae_edit(
+    subject: ModgenSubject | LcaSubject,
+    category: str,
+    symbol: str,
+    form: Query,
+    file: Path | None,
+    stored: bytes | None,
+) -> Edit:
+    """Generate the model with the formulas that were typed.
+
+    Parameters
+    ----------
+    subject : ModgenSubject or LcaSubject
+    category, symbol : str
+    form : mapping of str to str
+        Fields of the action of `formulae_blocks`.
+    file : Path or None
+        The model's file.
+    stored : bytes or None
+        What it held when the model was read.
+
+    Raises
+    ------
+    PerfError
+        A formula is wrong, the models file cannot be used, or no model can be made with these formulas.
+    """
+    names, model = _names(subject), subject.model
+    check_formulas(_typed(form), symbol, np.unique(subject.points[symbol]).tolist())
+    lines = [line for line in _typed(form) if line]
+    given = form.get(_FILE, "").strip() or str(models_file(names, file))
+    if not given.lower().endswith(".toml"):
+        raise OptionError(f"your models file is {given!r}; its name must end with .toml")
+    present = {tuple(sorted(one.terms)): one.formula for one in models_for(find_models(names), category, symbol)}
+    wanted = {tuple(sorted(DefaultModel(category, symbol, line).terms)): line for line in lines}
+    if set(present) == set(wanted):
+        raise OptionError("nothing would change: these are its formulas already")
+    target, origin = Path(given), form.get(_ORIGIN, "").strip()
+    before = content(target)
+    used, own = edited_models(names, target, category, tuple(subject.points), symbol, lines, origin)
+    made = refitted(model, used, [*find_models(used[:-1] if own else used), *own])
+    files = [FileEdit(target, before, _with_models(target, before, own) if own else None)]
+    if file is not None:
+        files.append(FileEdit(file, stored, _written(made.save)))
+    parts = [f"+ {line}" for terms, line in wanted.items() if terms not in present]
+    parts += [f"- {line}" for terms, line in present.items() if terms not in wanted]
+    blocks = difference_blocks(subject, subject_of(made), category, symbol)
+    if not own:
+        blocks = (Notice(f"No model is left in {target}; the file is removed.", "warning"), *blocks)
+    if file is None:
+        blocks += (Notice(f"There is no model file: fit again with --models {','.join(used)} to have the same model."),)
+    return Edit(made, f"{category} over {symbol}: {', '.join(parts)}", blocks, tuple(files))
+
+
+def _with_models(target: Path, before: bytes | None, models: Sequence[DefaultModel]) -> bytes:
+    """What the user's file holds then; where models are only added, the rest stays as it was written."""
+    present = () if before is None else read_models(target)
+    if before is None or tuple(models[: len(present)]) != present:
+        return _written(lambda path: write_models(models, path))
+    return before.rstrip() + b"\n\n" + _written(lambda path: write_models(models[len(present) :], path))
+
+
+def _typed(form: Query) -> list[str]:
+    """The lines of a form, empty ones too, so that the numbers of lines are those that are seen."""
+    return [line.strip() for line in form.get(_FORMULAS, "").split("\n")]
+
+
+def _names(subject: Subject) -> tuple[str, ...]:
+    """Sets and files of default models that the model was made with."""
+    return tuple(subject.model.origin.options["models"])
+
+
+def _written(write: Callable[[Path], None]) -> bytes:
+    """What a function writes into a file; the page writes it when the change is kept."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "written"
+        write(path)
+        return path.read_bytes()

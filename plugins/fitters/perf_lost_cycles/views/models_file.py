@@ -1,0 +1,223 @@
+"""The user's file of default models, changed so that one category has the wanted formulas over one factor.
+
+Registered sets and other people's files stay as they are. As long as formulas are only added, the user's file holds the
+additions and stands beside the sets. When one is taken away that comes from elsewhere, the user's file takes over all
+models, and the others are no longer named: a set cannot say that a model of another set is void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from perf_lost_cycles.default_models.sets import (
+    ANY,
+    VARIABLE,
+    DefaultModel,
+    find_models,
+    models_for,
+    plain_name,
+    read_models,
+)
+from perfcore.base.errors import DataError, PerfError
+from perfcore.formulas.formula import Formula
+
+__all__ = ["check_formulas", "edited_models", "formula_mistakes", "models_file"]
+
+
+def models_file(names: Sequence[str], beside: Path | None) -> Path:
+    """The file that edits go to: the last one of the model, or a new one beside the model's own file.
+
+    Examples
+    --------
+    >>> str(models_file(["standard", "mine.toml"], None)), str(models_file(["standard"], Path("runs/fft.json")))
+    ('mine.toml', 'runs/fft-models.toml')
+    """
+    files = [name for name in names if name.lower().endswith(".toml")]
+    if files:
+        return Path(files[-1])
+    return Path("models.toml") if beside is None else beside.with_name(f"{beside.stem}-models.toml")
+
+
+def check_formulas(lines: Sequence[str], symbol: str, levels: Sequence[float]) -> None:
+    """Refuse formulas that cannot be default models of a factor; one line for each that is wrong.
+
+    Parameters
+    ----------
+    lines, symbol, levels
+        As `formula_mistakes` takes them.
+
+    Raises
+    ------
+    DataError
+        There is a mistake, or no formula at all.
+
+    Examples
+    --------
+    >>> check_formulas(["a + b*log2(P)"], "P", [1.0, 2.0])
+    """
+    wrong = [text for text in formula_mistakes(lines, symbol, levels) if text]
+    if not any(lines):
+        wrong.append(f"no formula is left; give at least one, such as a + b*{symbol}")
+    if wrong:
+        raise DataError("\n".join(wrong))
+
+
+def formula_mistakes(lines: Sequence[str], symbol: str, levels: Sequence[float]) -> list[str]:
+    """For each formula what is wrong with it as a default model; empty where nothing is, or where there is none.
+
+    It is no formula, not linear in its coefficients, not finite at a level, or there twice; with the number of the
+    line and the column of the mistake.
+
+    Parameters
+    ----------
+    lines : sequence of str
+    symbol : str
+        Of the factor.
+    levels : sequence of float
+        At which it was measured.
+
+    Examples
+    --------
+    >>> formula_mistakes(["a + b*log2(P)", "c + d*log2(P)"], "P", [1.0, 2.0])
+    ['', "line 2: 'c + d*log2(P)' has the terms of line 1; leave one of them out"]
+    """
+    found, seen = [], dict[tuple[str, ...], int]()
+    for number, line in enumerate(lines, 1):
+        if not line:
+            found.append("")
+            continue
+        try:
+            terms = DefaultModel(ANY, symbol, line).terms
+        except PerfError as error:
+            found.append(f"line {number}: {error}")
+            continue
+        first = seen.setdefault(tuple(sorted(terms)), number)
+        wrong = "" if first == number else f" has the terms of line {first}; leave one of them out"
+        for term in terms:
+            at = [level for level in levels if not _is_finite(term, level)]
+            if at and not wrong:
+                shown = Formula(term).substituted({VARIABLE: Formula(symbol)}).canonical
+                wrong = f": {shown} is not finite at {symbol}={at[0]:g}, which was measured"
+        found.append(f"line {number}: {line!r}{wrong}" if wrong else "")
+    return found
+
+
+def edited_models(
+    names: Sequence[str], file: Path, category: str, symbols: Sequence[str], factor: str, wanted: Sequence[str],
+    origin: str,
+) -> tuple[tuple[str, ...], tuple[DefaultModel, ...]]:  # fmt: skip
+    """Sets and files of the model after an edit, the user's file last, and what that then holds.
+
+    A file that holds nothing any more is not among them: no fit would accept it.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Sets and files of the model until now.
+    file : Path
+        The user's file; it need not exist.
+    category : str
+    symbols : sequence of str
+        All factors of the model.
+    factor : str
+        Symbol of the one whose formulas change.
+    wanted : sequence of str
+        Formulas that `check_formulas` accepts.
+    origin : str
+        Where new ones come from.
+
+    Raises
+    ------
+    PerfError
+        A file of the model cannot be read.
+    """
+    others = [name for name in names if not _is(name, file)]
+    own = list(read_models(file)) if file.exists() else []
+    foreign = list(find_models(others))
+    # The order in which a fit reads them decides of which of two equal models the origin is shown.
+    everything = find_models(names) if len(others) < len(names) else (*foreign, *own)
+    present = models_for(everything, category, factor)
+    by_terms = {_terms(model.formula, factor): model for model in present}
+    kept = {_terms(line, factor) for line in wanted} & set(by_terms)
+    shared = bool(present) and all(model.category == ANY for model in present)
+    added = [DefaultModel(category, factor, line, origin) for line in wanted if _terms(line, factor) not in by_terms]
+    if shared and (added or len(kept) < len(present)):
+        # A category that is named has its own models only, so that it keeps of the shared ones what it is given.
+        copies = [_narrowed(model, category, [factor]) for terms, model in by_terms.items() if terms in kept]
+        return (*others, str(file)), (*own, *copies, *added)
+    gone = {terms for terms in by_terms if terms not in kept}
+    if any(_serves(model, category, factor) and _terms_of(model) in gone for model in foreign):
+        others, own = [], list(everything)
+    rest = [
+        part
+        for model in own
+        for part in (
+            _without(model, category, factor, symbols)
+            if _serves(model, category, factor) and _terms_of(model) in gone
+            else [model]
+        )
+    ]
+    content = (*rest, *added)
+    return (*others, *([str(file)] if content else [])), content
+
+
+def _terms(formula: str, factor: str) -> tuple[str, ...]:
+    return tuple(sorted(DefaultModel(ANY, factor, formula).terms))
+
+
+def _terms_of(model: DefaultModel) -> tuple[str, ...]:
+    return tuple(sorted(model.terms))
+
+
+def _serves(model: DefaultModel, category: str, factor: str) -> bool:
+    """Whether it is one of the category's own models over the factor."""
+    return plain_name(category) in _plain(model.category) and (
+        model.factor == ANY or plain_name(factor) in _plain(model.factor)
+    )
+
+
+def _without(model: DefaultModel, category: str, factor: str, symbols: Sequence[str]) -> list[DefaultModel]:
+    """The model for everything but one category over one factor."""
+    found = []
+    left = [word for word in _words(model.category) if plain_name(word) != plain_name(category)]
+    if left:
+        found.append(DefaultModel("|".join(left), model.factor, model.formula, model.origin))
+    if model.factor == ANY:
+        factors = [symbol for symbol in symbols if symbol != factor]
+    else:
+        factors = [word for word in _words(model.factor) if plain_name(word) != plain_name(factor)]
+        if not any(plain_name(word) == plain_name(symbol) for word in factors for symbol in symbols):
+            factors = []  # names that other programs give to the same factor, as P and procs
+    if factors:
+        found.append(_narrowed(model, category, factors))
+    return found
+
+
+def _narrowed(model: DefaultModel, category: str, factors: Sequence[str]) -> DefaultModel:
+    """The model for one category and some factors; in ``x``, since it may call the factor by another name."""
+    names = {
+        name: Formula(VARIABLE) for name in Formula(model.formula).names if plain_name(name) in _plain(model.factor)
+    }
+    formula = Formula(model.formula).substituted(names).canonical if names else model.formula
+    return DefaultModel(category, "|".join(factors), formula, model.origin)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split("|")]
+
+
+def _plain(text: str) -> list[str]:
+    return [plain_name(word) for word in _words(text)]
+
+
+def _is(name: str, file: Path) -> bool:
+    return name.lower().endswith(".toml") and Path(name).resolve() == file.resolve()
+
+
+def _is_finite(term: str, level: float) -> bool:
+    import math
+
+    import numpy as np
+
+    return math.isfinite(float(Formula(term).evaluate({VARIABLE: np.array([level])})[0]))

@@ -1,0 +1,34 @@
+"""Where the views of a model by category stand, and how they show a determination coefficient."""
+
+from __future__ import annotations
+
+from perfcore.views.contents import Cell, Link, ViewPath
+
+__all__ = ["CATEGORY", "FIT", "FITTING", "FORMULAE", "SHADES", "STEPS", "VERIFY", "category_path", "r2_cell", "r2_text"]
+
+CATEGORY, STEPS, FITTING, FIT, FORMULAE, VERIFY = "category", "steps", "fitting", "fit", "formulae", "verify"
+
+_DARKEST = 0.5  # a model that leaves half of the variance is as bad as none
+SHADES = f"R^2 centered; bright is 1, dark {_DARKEST:g} or less; - where the times do not vary"
+
+
+def category_path(category: str) -> ViewPath:
+    """The view of a category's model."""
+    return (CATEGORY, category)
+
+
+def r2_text(value: float | None) -> str:
+    """A determination coefficient as it is shown.
+
+    Examples
+    --------
+    >>> r2_text(0.66071), r2_text(None)
+    ('0.6607', '-')
+    """
+    return "-" if value is None else f"{value:.4f}"
+
+
+def r2_cell(value: float | None, link: Link | None = None) -> Cell:
+    """A determination coefficient with its colour."""
+    shade = None if value is None else min(max((value - _DARKEST) / (1.0 - _DARKEST), 0.0), 1.0)
+    return Cell(r2_text(value), link, shade)

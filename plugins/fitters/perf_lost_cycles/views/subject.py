@@ -1,0 +1,280 @@
+"""What the views of models by category look at, the same for one factor (`LcaModel`) and several (`ModgenModel`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_lost_cycles.categories.category_sum import CategorySum
+from perf_lost_cycles.lca.model import LcaModel
+from perf_lost_cycles.modgen.history import Generation
+from perf_lost_cycles.modgen.model import ModgenModel
+from perf_lost_cycles.modgen.scores import weighted_r2
+from perf_lost_cycles.modgen.tables import formula_text, overview
+
+__all__ = ["Candidate", "Instance", "LcaSubject", "ModgenSubject", "Subject", "form_text", "held_text", "subject_of"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_ALL, _LEFT_OUT = "all points", "leave-one-out"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One line of points along a factor, the others held.
+
+    Parameters
+    ----------
+    label : str
+        What is held, such as ``P=24``.
+    points : (r,) int
+    r2 : float or None
+        Centered, of the form that was chosen on it; None where the category is constant along it.
+    form : str
+        That form; empty where none could be judged.
+    """
+
+    label: str
+    points: Ints
+    r2: float | None
+    form: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A default model fitted along one line.
+
+    Parameters
+    ----------
+    formula, origin : str
+        Of the default model.
+    terms : tuple of str
+        In the factor's symbol.
+    coefficients, standard_errors : tuple of float or None
+    r2, r2_leave_one_out : float or None
+        Centered; of the fit, and of predicting each point from the others.
+    is_chosen : bool
+    note : str
+        What stands against the fit.
+    """
+
+    formula: str
+    origin: str
+    terms: tuple[str, ...]
+    coefficients: tuple[float | None, ...]
+    standard_errors: tuple[float | None, ...]
+    r2: float | None
+    r2_leave_one_out: float | None
+    is_chosen: bool
+    note: str = ""
+
+
+class Subject(Protocol):
+    """A model by category, down to each default model on each line."""
+
+    @property
+    def model(self) -> CategorySum:
+        """The model itself."""
+
+    @property
+    def points(self) -> Mapping[str, Floats]:
+        """All measured points, those set aside included, by factor (n,)."""
+
+    @property
+    def values(self) -> Floats:
+        """Measured times (C, n); NaN where there are none."""
+
+    @property
+    def spread(self) -> Floats | None:
+        """Standard deviation of repeated runs (C, n), where the model keeps it."""
+
+    @property
+    def total(self) -> Floats:
+        """Time of the whole run (n,)."""
+
+    @property
+    def fitted(self) -> npt.NDArray[np.bool_]:
+        """Which points the model was fitted to (n,)."""
+
+    def averages(self) -> dict[str, list[float | None]]:
+        """R^2 of each category (C,): by factor over its lines, and of the models of all points."""
+
+    def formulas(self) -> tuple[str, ...]:
+        """The model of each category as a person reads it (C,)."""
+
+    def instances(self, category: str, symbol: str) -> tuple[Instance, ...]:
+        """The lines of a category over a factor."""
+
+    def candidates(self, category: str, symbol: str, line: int) -> tuple[Candidate, ...]:
+        """The default models on one line, the chosen one first, then the best."""
+
+
+class ModgenSubject:
+    """A model over several factors.
+
+    Parameters
+    ----------
+    model : ModgenModel
+    """
+
+    spread: Floats | None = None
+
+    def __init__(self, model: ModgenModel) -> None:
+        self._model = model
+        self.points = {symbol: np.array(given) for symbol, given in model.observations.points.items()}
+        self.values = np.array(model.observations.values, dtype=np.float64)
+        self.total = np.array(model.observations.total)
+        self.fitted = model.fitted
+
+    @property
+    def model(self) -> ModgenModel:
+        """The model itself."""
+        return self._model
+
+    def averages(self) -> dict[str, list[float | None]]:
+        """See `Subject.averages`."""
+        fits = self._model.categories
+        return {
+            **overview(self._model),
+            _ALL: [fit.r2_centered for fit in fits],
+            _LEFT_OUT: [fit.r2_leave_one_out for fit in fits],
+        }
+
+    def formulas(self) -> tuple[str, ...]:
+        """See `Subject.formulas`."""
+        return tuple(map(formula_text, self._model.categories))
+
+    def generation(self, category: str) -> tuple[Generation, int]:
+        """How a category came about, and its place among the categories of that."""
+        number = self._model.names.index(category)
+        found = next(each for each in self._model.generations if number in each.categories)
+        return found, found.categories.index(number)
+
+    def instances(self, category: str, symbol: str) -> tuple[Instance, ...]:
+        """See `Subject.instances`."""
+        generation, place = self.generation(category)
+        factor = next(each for each in generation.factors if each.symbol == symbol)
+        return tuple(
+            Instance(
+                label=held_text(self.points, line[0], symbol) or "all points",
+                points=np.array(line),
+                r2=r2[place],
+                form=form_text(generation.forms[chosen[place]]) if chosen[place] >= 0 else "",
+            )
+            for line, chosen, r2 in zip(factor.lines, factor.chosen, factor.r2, strict=True)
+        )
+
+    def candidates(self, category: str, symbol: str, line: int) -> tuple[Candidate, ...]:
+        """See `Subject.candidates`."""
+        points = self.instances(category, symbol)[line].points
+        values = self.values[self._model.names.index(category), points]
+        root = np.array(self._model.root_weights)[points]
+        found = [
+            Candidate(
+                one.formula,
+                one.origin,
+                one.terms,
+                one.coefficients,
+                one.standard_errors,
+                one.r2,
+                None if one.leave_one_out is None else _known(weighted_r2(np.array(one.leave_one_out), values, root)),
+                one.chosen,
+            )
+            for one in self._model.instance(category, symbol, line)
+        ]
+        return tuple(sorted(found, key=_order))
+
+    def point_text(self, at: int) -> str:
+        """A point as a person reads it."""
+        return held_text(self.points, at, "")
+
+
+class LcaSubject:
+    """A model over one factor: each category has one line, which is all of its points.
+
+    Parameters
+    ----------
+    model : LcaModel
+    """
+
+    def __init__(self, model: LcaModel) -> None:
+        self._model = model
+        self.points = model.fitted_points
+        self.values = model.fitted_values
+        self.spread: Floats | None = np.array([fit.spread for fit in model.fits], dtype=np.float64)
+        self.total = np.array(model.total)
+        self.fitted = np.ones(len(model.total), dtype=np.bool_)
+
+    @property
+    def model(self) -> LcaModel:
+        """The model itself."""
+        return self._model
+
+    def averages(self) -> dict[str, list[float | None]]:
+        """See `Subject.averages`."""
+        chosen = [fit.model for fit in self._model.fits]
+        return {
+            self._model.factor: [one.r2 for one in chosen],
+            _LEFT_OUT: [one.r2_leave_one_out for one in chosen],
+        }
+
+    def formulas(self) -> tuple[str, ...]:
+        """See `Subject.formulas`."""
+        return tuple(fit.model.text(self._model.factor) for fit in self._model.fits)
+
+    def instances(self, category: str, symbol: str) -> tuple[Instance, ...]:
+        """See `Subject.instances`."""
+        number = self._model.names.index(category)
+        chosen = self._model.fits[number].model
+        held = ", ".join(f"{name}={value:g}" for name, value in self._model.held.items())
+        points = np.flatnonzero(np.isfinite(self.values[number]))
+        form = form_text(tuple(map(self._model.in_factor, chosen.terms)))
+        return (Instance(held or "all points", points, chosen.r2, form),)
+
+    def candidates(self, category: str, symbol: str, line: int) -> tuple[Candidate, ...]:
+        """See `Subject.candidates`."""
+        fits = self._model.fits[self._model.names.index(category)].candidates
+        return tuple(
+            Candidate(
+                one.formula,
+                one.origin,
+                tuple(map(self._model.in_factor, one.terms)),
+                one.coefficients,
+                one.standard_errors,
+                one.r2,
+                one.r2_leave_one_out,
+                number == 0,
+                one.note,
+            )
+            for number, one in enumerate(fits)
+        )
+
+
+def subject_of(model: ModgenModel | LcaModel) -> ModgenSubject | LcaSubject:
+    """What the views look at."""
+    return ModgenSubject(model) if isinstance(model, ModgenModel) else LcaSubject(model)
+
+
+def form_text(terms: Sequence[str]) -> str:
+    """A form without its constants."""
+    return " + ".join(f"({term})" if " " in term else term for term in terms)
+
+
+def held_text(points: Mapping[str, Floats], at: int, varied: str) -> str:
+    """The factors that are held on a line, at one of its points."""
+    return ", ".join(f"{symbol}={values[at]:g}" for symbol, values in points.items() if symbol != varied)
+
+
+def _known(value: npt.ArrayLike) -> float | None:
+    number = float(np.asarray(value))
+    return number if np.isfinite(number) else None
+
+
+def _order(one: Candidate) -> tuple[bool, float]:
+    r2 = one.r2_leave_one_out
+    return not one.is_chosen, float("inf") if r2 is None else -r2

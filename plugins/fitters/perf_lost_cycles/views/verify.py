@@ -1,0 +1,185 @@
+"""How well a model by category predicts: points that it never saw, and how sure it is beyond the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total, term_values
+from perf_lost_cycles.views.extrapolation import extrapolation_blocks
+from perf_lost_cycles.views.paths import r2_text
+from perf_lost_cycles.views.subject import Subject, held_text
+from perfcore.base.short_names import shortened
+from perfcore.views.contents import Block, Chart, Notice, Query, Table, Text
+from perfcore.views.picture_style import (
+    COLOURS,
+    LABEL_POINTS,
+    MARKERS,
+    SMALL_POINTS,
+    add_legend,
+    set_logarithmic,
+    set_plain,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["left_out", "verify_blocks"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_ROWS = 40
+_MOST_VECTORS = 1000  # dots of one kind that are drawn one by one: each takes 100 bytes of a page
+_MOST_NAMED = 6  # categories with a colour of their own: the largest
+
+
+def verify_blocks(subject: Subject, query: Query) -> tuple[Block, ...]:
+    """Predicted against measured, errors by category, and the prediction elsewhere."""
+    model = subject.model
+    aside = ~subject.fitted
+    if aside.any():
+        points: Mapping[str, Floats] = {symbol: values[aside] for symbol, values in subject.points.items()}
+        each = np.maximum(model.design(model.terms, points) @ model.coefficients, 0.0).T
+        measured, total = subject.values[:, aside], subject.total[aside]
+        each = np.where(np.isfinite(measured), each, np.nan)
+        how = f"Predicted at the {int(aside.sum())} points that were set aside: the model was not fitted to them."
+    else:
+        points, measured, total = subject.points, subject.values, subject.total
+        each = left_out(model)
+        how = (
+            "No points were set aside, so each point is predicted from the fit of the same forms to all others "
+            "(leave-one-out). The forms were chosen with all points: with --set-aside 20% the test is harder."
+        )
+    whole = np.nansum(each, axis=0)
+    known = np.isfinite(each).all(axis=0) | ~np.isfinite(measured).any(axis=0)
+    blocks: list[Block] = [Text((how,))]
+    if not known.all():
+        blocks.append(Notice(f"{int((~known).sum())} points have a category that the others do not determine; its time "
+                             "is left out of the total there.", "warning"))  # fmt: skip
+    blocks += [_chart(subject, points, measured, each, total, whole), _category_table(subject, measured, each, total)]
+    return (*blocks, *extrapolation_blocks(subject, query))
+
+
+def left_out(model: CategorySum) -> Floats:
+    """Each category at each of its points, predicted by the fit of its form to all others.
+
+    The residual of a point that is left out is its residual over one minus its leverage.
+
+    Returns
+    -------
+    (C, n) float
+        Not below 0; NaN where a category was not measured, or where the others do not determine it.
+    """
+    points, values, root = model.fitted_points, model.fitted_values, model.fitted_root_weights
+    found = np.full(values.shape, np.nan)
+    bases: dict[tuple[tuple[str, ...], bytes], tuple[Floats, Floats]] = {}
+    for k, (terms, coefficients) in enumerate(model.formulas):
+        met = np.flatnonzero(np.isfinite(values[k]))
+        key = (terms, met.tobytes())
+        if key not in bases:
+            design = term_values(terms, {symbol: levels[met] for symbol, levels in points.items()})
+            weighted = design * root[met, None]
+            norms = np.linalg.norm(weighted, axis=0)
+            basis = np.linalg.qr(weighted / np.where(norms > 0.0, norms, 1.0))[0]
+            bases[key] = design, 1.0 - (basis**2).sum(axis=1)
+        design, rest = bases[key]
+        residual = values[k, met] - design @ coefficients
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = values[k, met] - residual / rest
+        found[k, met] = np.where(rest > 1e-12 * len(met), np.maximum(left, 0.0), np.nan)
+    return found
+
+
+def _chart(
+    subject: Subject, points: Mapping[str, Floats], measured: Floats, each: Floats, total: Floats, whole: Floats
+) -> Chart:
+    names, unit = subject.model.names, subject.model.unit
+    largest = np.argsort(-np.nansum(measured, axis=1), kind="stable")[:_MOST_NAMED]
+    rest = np.setdiff1d(np.arange(len(names)), largest)
+    label = f" ({unit})" if unit else ""
+
+    def draw(figure: Figure) -> None:
+        against, errors = figure.subplots(1, 2, width_ratios=[1.0, 1.0])
+        handles, shown = [], []
+        groups = [(np.array([k]), names[k], COLOURS[at], MARKERS[at]) for at, k in enumerate(largest.tolist())]
+        if len(rest):
+            groups.append((rest, f"{len(rest)} more", "0.7", "."))
+        for members, name, colour, marker in groups:
+            one, other = measured[members].ravel(), each[members].ravel()
+            style = {"color": colour, "markersize": 3.5, "linestyle": "none"}
+            (dots,) = against.plot(one, other, marker, rasterized=one.size > _MOST_VECTORS, **style)
+            handles.append(dots)
+            shown.append(shortened(name))
+        (dots,) = against.plot(total, whole, "p", color="black", markersize=5.5)
+        handles.append(dots)
+        shown.append("total")
+        against.axline((1.0, 1.0), slope=1.0, color="0.6", linewidth=0.8)
+        seen = np.concatenate([measured[measured > 0.0], total[total > 0.0]])
+        if len(seen):
+            set_logarithmic(against, "x", *_around(seen))
+            set_logarithmic(against, "y", *_around(np.concatenate([seen, each[each > 0.0], whole[whole > 0.0]])))
+        against.set_xlabel(f"measured{label}", fontsize=LABEL_POINTS)
+        against.set_ylabel(f"predicted{label}", fontsize=LABEL_POINTS)
+        some = total > 0.0
+        errors.plot(total[some], 100.0 * (whole[some] / total[some] - 1.0), "p", color="black", markersize=5.5)
+        errors.axhline(0.0, color="0.6", linewidth=0.8)
+        if some.any():
+            set_logarithmic(errors, "x", *_around(total[some]))
+        errors.set_xlabel(f"measured total{label}", fontsize=LABEL_POINTS)
+        errors.set_ylabel("relative error of the total (%)", fontsize=LABEL_POINTS)
+        set_plain(errors)
+        add_legend(figure, shown, handles, loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
+
+    order = np.argsort(-np.abs(whole / np.where(total > 0.0, total, np.nan) - 1.0), kind="stable")[:_MOST_ROWS]
+    rows = tuple(
+        (held_text(points, k, ""), f"{total[k]:.5g}", f"{whole[k]:.5g}", _percent(whole[k] - total[k], total[k]))
+        for k in order.tolist()
+    )
+    title = "The worst points" if len(order) < len(total) else "All points, the worst first"
+    table = Table(("point", f"measured{label}", f"predicted{label}", "relative error"), rows, title)
+    figures = figures_of_total(total, whole)
+    median, most = figures["median_relative_error"], figures["max_relative_error"]
+    title = f"Total: R^2 centered {r2_text(figures['r2_centered'])}"
+    if median is not None and most is not None:
+        title += f"; relative error: median {median:.1%}, largest {most:.1%}"
+    return Chart(draw, f"Predicted over measured times of categories and total, and errors. {title}", (table,), title,
+                 (10.0, 4.4))  # fmt: skip
+
+
+def _around(values: Floats) -> tuple[float, float]:
+    """Ends of a logarithmic axis that shows values > 0."""
+    return 0.8 * float(values.min()), 1.25 * float(values.max())
+
+
+def _category_table(subject: Subject, measured: Floats, each: Floats, total: Floats) -> Table:
+    """Errors by category, those first that do most harm to the total."""
+    rows = []
+    for k, name in enumerate(subject.model.names):
+        met = np.isfinite(measured[k]) & np.isfinite(each[k]) & (total > 0.0)
+        error = np.abs(each[k, met] - measured[k, met])
+        if not met.any():
+            rows.append((-1.0, (name, "-", "-", "-", "-", "0")))
+            continue
+        harm = float(np.median(error / total[met]))
+        own = measured[k, met] > 0.0
+        relative = error[own] / measured[k, met][own]
+        squares = float(((measured[k, met] - measured[k, met].mean()) ** 2).sum())
+        r2 = 1.0 - float((error**2).sum()) / squares if squares > 0.0 else None
+        rows.append((
+            harm,
+            (name, f"{harm:.2%}", f"{(error / total[met]).max():.2%}",
+             f"{np.median(relative):.1%}" if len(relative) else "-", r2_text(r2), str(int(met.sum()))),
+        ))  # fmt: skip
+    rows.sort(key=lambda row: -row[0])
+    note = "errors as a share of the total of their point; of own time: of the category's own"
+    if len(rows) > _MOST_ROWS:
+        note = f"The worst {_MOST_ROWS} of {len(rows):,}. {note}"
+    header = ("category", "median error", "largest error", "median of own time", "R^2 centered", "points")
+    return Table(header, tuple(row for _, row in rows[:_MOST_ROWS]), "Errors by category", note)
+
+
+def _percent(error: float, of: float) -> str:
+    return f"{error / of:+.1%}" if of > 0.0 else "-"

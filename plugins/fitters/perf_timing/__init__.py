@@ -1,0 +1,23 @@
+"""Models of the time of codes on systems over the number of processors and other parameters."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.plugins.hookspecs import Register
+
+__all__ = ["register_fitters"]
+
+
+@hookimpl
+def register_fitters(register: Register) -> None:
+    """Announce the bundled fitters."""
+    register(
+        "individual",
+        "perf_timing.individual.fitter:IndividualFitter",
+        help="timing models of every code on every system, each by itself",
+    )
+    register(
+        "strohmaier",
+        "perf_timing.joint.fitter:JointFitter",
+        help="one timing model of all codes on all systems, with standard errors",
+    )

@@ -1,0 +1,102 @@
+"""Characteristic functions: functions of the parameters that are 1 or 0 where all parameters are 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import OptionError
+from perfcore.data.observations import Observations
+from perfcore.formulas.functions import find_function
+from perfcore.plugins.contracts import Function
+
+__all__ = ["Characteristic", "by_growth", "characteristics", "design", "measured_design"]
+
+Floats = npt.NDArray[np.float64]
+
+_FAR = 1e6  # where functions that differ in growth differ by far
+
+
+@dataclass(frozen=True)
+class Characteristic:
+    """One function u of the parameters, normalised.
+
+    Parameters
+    ----------
+    name : str
+        As the user spells it.
+    function : perfcore.plugins.contracts.Function
+    scale : float
+        Value at 1, by which it is divided; 1 where that is 0 or not finite.
+
+    Examples
+    --------
+    >>> half = characteristics(["p/2"], ["p"])[0]
+    >>> half({"p": np.array([1.0, 4.0])})
+    array([1., 4.])
+    """
+
+    name: str
+    function: Function
+    scale: float
+
+    def __call__(self, points: Mapping[str, Floats]) -> Floats:
+        """Values at points (n,); not finite where the function is not defined."""
+        return self.function(points) / self.scale
+
+
+def characteristics(names: Sequence[str], variables: Sequence[str]) -> tuple[Characteristic, ...]:
+    """Functions by name or formula, normalised to u(1) = 1 or 0 (Strohmaier, section 2).
+
+    Raises
+    ------
+    OptionError
+        Neither a registered name nor a formula, or a function of something that was not measured.
+    """
+    one = {name: np.ones(1) for name in variables}
+    found = []
+    for name in names:
+        function = find_function(name, variables)
+        value = float(function(one)[0])
+        found.append(Characteristic(name, function, value if np.isfinite(value) and value != 0.0 else 1.0))
+    return tuple(found)
+
+
+def by_growth(functions: Sequence[Characteristic], variables: Sequence[str]) -> tuple[Characteristic, ...]:
+    """From the one that falls fastest to the one that grows fastest, the order of equation 3.
+
+    Examples
+    --------
+    >>> [u.name for u in by_growth(characteristics(["p", "1", "1/p"], ["p"]), ["p"])]
+    ['1/p', '1', 'p']
+    """
+    far = {name: np.full(1, _FAR) for name in variables}
+    return tuple(sorted(functions, key=lambda function: float(np.nan_to_num(function(far)[0], nan=np.inf))))
+
+
+def design(functions: Sequence[Characteristic], points: Mapping[str, Floats]) -> Floats:
+    """Values of the functions at the points, (n, number of functions)."""
+    length = len(next(iter(points.values())))
+    return np.column_stack([function(points) for function in functions]) if functions else np.empty((length, 0))
+
+
+def measured_design(functions: Sequence[Characteristic], seen: Observations) -> Floats:
+    """Values of the functions at the measured points.
+
+    Raises
+    ------
+    OptionError
+        A function is not finite at one of them.
+    """
+    values = design(functions, seen.points)
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        at, which = (int(number) for number in np.argwhere(wrong)[0])
+        raise OptionError(
+            f"function {functions[which].name!r} is {values[at, which]} at {seen.describe(at)}; leave it out, or leave "
+            "such points out with --where"
+        )
+    return values

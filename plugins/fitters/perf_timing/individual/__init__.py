@@ -1,0 +1,1 @@
+"""Every code on every system by itself."""

@@ -1,0 +1,256 @@
+"""Hypotheses of the individual fits compared: for each pair by itself, and each used for all pairs."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.goodness import CRITERIA, information, r_squared
+from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design
+from perf_timing.individual.fits import fit_individually, subsets
+from perf_timing.individual.model import PairFit
+from perf_timing.individual.options import IndividualOptions
+from perf_timing.options import number_of_terms, registered_functions
+from perf_timing.prepared import Prepared
+from perfcore.base.errors import DataError, OptionError
+from perfcore.models.ranking import Candidate, Ranking
+
+__all__ = ["BEST_OF_EACH", "Comparison"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Stands in a ranking where the functions of one combination stand otherwise.
+BEST_OF_EACH = ("best of each pair",)
+
+# Above this the coefficients have lost half of their digits: they are large and cancel.
+_COLLINEAR = 1e8
+_EXACT = 1e-24  # share of the total sum of squares that rounding leaves
+
+
+class Comparison:
+    """All fits of all pairs, and what they are judged by.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    options : IndividualOptions
+
+    Raises
+    ------
+    OptionError
+        Functions that do not exist or are given twice.
+    DataError
+        No pair has enough points.
+    """
+
+    def __init__(self, prepared: Prepared, options: IndividualOptions) -> None:
+        self.prepared, self.options = prepared, options
+        self.is_named = options.functions not in (("all",), ("each",))
+        candidates = self._candidates()
+        self.names = tuple(function.name for function in candidates)
+        design = measured_design(candidates, prepared.seen) * (prepared.by_point * prepared.root_weight)[:, None]
+        self._target = prepared.target * prepared.root_weight
+        everything = tuple(range(len(candidates)))
+        sizes = number_of_terms(options.terms)
+        wanted = (everything,) if self.is_named else subsets(len(candidates), sizes)
+        most = max(map(len, wanted), default=0)
+        if not wanted or most == 0:
+            raise OptionError(
+                f"--terms {options.terms} asks for more functions than there are: {', '.join(self.names)}"
+            )
+        hypotheses = subsets(len(candidates), range(1, most + 1)) if options.nonnegative else wanted
+        self.fits = fit_individually(
+            design, self._target, prepared.seen.cell, hypotheses, nonnegative=options.nonnegative
+        )
+        kept = set(wanted)
+        self._shown = np.array([h for h, hypothesis in enumerate(hypotheses) if hypothesis in kept])
+        self._cells, self._first = np.unique(prepared.seen.cell, return_index=True)
+        if not self.fits.determined[:, self._shown].any():
+            fewest = int(self.fits.sizes[self._shown].min())
+            raise DataError(
+                f"{prepared.seen.source}: no code on any system has enough different points for {fewest} function"
+                f"{'s' if fewest > 1 else ''}; measure at more values, or combine fewer functions (--terms)"
+            )
+
+    def chosen(self) -> Ints:
+        """The hypothesis of each pair (K,)."""
+        if self.options.functions == ("all",):
+            return np.full(len(self._cells), self._order()[0])
+        return self._best()
+
+    def _best(self) -> Ints:
+        """The hypothesis that does best for each pair by itself (K,)."""
+        fits, shown = self.fits, self._shown
+        values = fits.criterion(self.options.criterion)[:, shown]
+        # Where nothing can be compared, the smallest determined hypothesis with the least error; among exact fits,
+        # whose errors are rounding, the first.
+        size = np.where(fits.determined[:, shown], fits.sizes[shown], np.inf)
+        squares = fits.sum_of_squares[:, shown]
+        exact = squares <= _EXACT * self._totals()[0][:, None]
+        judged = np.where(exact & fits.determined[:, shown], -np.inf, values)
+        order = np.lexsort((np.where(exact, 0.0, squares), size, judged), axis=1)
+        return np.asarray(shown[order[:, 0]])
+
+    def pairs(self, chosen: Ints) -> tuple[PairFit, ...]:
+        """The fit of each pair by its chosen hypothesis."""
+        seen, fits = self.prepared.seen, self.fits
+        uncentered, centered = self._totals()
+        found = []
+        for k, h in enumerate(chosen):
+            fitted = int(fits.effective[k, h])
+            members = fits.hypotheses[fitted] if fitted >= 0 else ()
+            m = len(members)
+            covariance = fits.covariance[k, fitted, :m, :m]
+            freedom = int(fits.n_observations[k]) - m
+            determined = bool(fits.determined[k, h]) and freedom > 0
+            variance = fits.sum_of_squares[k, h] / freedom if determined else np.nan
+            loo = float(fits.leave_one_out[k, h])
+            code, system = divmod(int(self._cells[k]), len(seen.systems))
+            found.append(
+                PairFit(
+                    code=seen.codes[code],
+                    system=seen.systems[system],
+                    functions=tuple(self.names[f] for f in members),
+                    coefficients=tuple(fits.coefficients[k, fitted, :m].tolist()),
+                    standard_errors=tuple(
+                        float(np.sqrt(variance * covariance[i, i])) if determined else None for i in range(m)
+                    ),
+                    covariance=tuple(tuple(row) for row in covariance.tolist()),
+                    n_observations=int(fits.n_observations[k]),
+                    sum_of_squares=float(fits.sum_of_squares[k, h]),
+                    total_squares=float(uncentered[k]),
+                    centered_squares=float(centered[k]),
+                    leave_one_out=loo if np.isfinite(loo) else None,
+                    determined=bool(fits.determined[k, h]),
+                    note=", ".join(text for text, met in self._remarks.items() if met[k, h]),
+                )
+            )
+        return tuple(found)
+
+    def ranking(self) -> Ranking:
+        """Every hypothesis used for all pairs (Table 2), for a single pair with its coefficients (Table 1)."""
+        seen = self.prepared.seen
+        alone = len(self._cells) == 1
+        candidates = [self._candidate(int(h)) for h in self._order()]
+        if not alone and not self.is_named:
+            candidates.insert(0, self._best_of_each())
+        scale = self.prepared.preparation
+        where = seen.cell_name(int(self._cells[0])) if alone else f"{len(self._cells):,} pairs of a code and a system"
+        total, centered = (float(values.sum()) for values in self._totals())
+        summary = (
+            f"{len(self._shown)} models of {where}: {len(seen):,} observations of {seen.value_name}",
+            f"fitted in the scale {scale.formula}" if scale.steps else "fitted as measured",
+            f"total sum of squares: {total:.6g} (about the mean{'' if alone else 's of the pairs'}: {centered:.6g})",
+            self._order_line(alone),
+            *seen.notes,
+            *([] if alone else ["notes count the pairs that they concern"]),
+        )
+        return Ranking(summary, tuple(candidates))
+
+    def _order_line(self, alone: bool) -> str:
+        """By what models are ordered, and on which pairs that is known."""
+        text = f"ordered by {CRITERIA[self.options.criterion].partition(':')[0]}"
+        fair, size = int(self._comparable.sum()), int(self.fits.sizes[self._shown].max())
+        if fair == len(self._cells):
+            return text
+        if not fair:
+            return f"ordered by sum of squared errors: no pair has more points than the {size} functions of a model"
+        return f"{text}; AICc, BIC and leave-one-out on the {fair:,} pairs with more than {size} points"
+
+    def _candidates(self) -> tuple[Characteristic, ...]:
+        given = self.options.functions if self.is_named else (*registered_functions(), *self.options.function)
+        variables = tuple(self.prepared.seen.points)
+        if not self.is_named and "p" not in variables:
+            given = tuple(name for name in given if name not in registered_functions() or name == "1")
+        twice = [name for name in given if given.count(name) > 1]
+        if twice:
+            raise OptionError(f"function {twice[0]!r} is given twice; a linear model cannot tell the two apart")
+        found = characteristics(given, variables)
+        return found if self.is_named else by_growth(found, variables)
+
+    def _order(self) -> Ints:
+        """Hypotheses from best to worst for all pairs together."""
+        values = [self._raw_figures(np.full(len(self._cells), h))[self.options.criterion] for h in self._shown]
+        squares = self.fits.sum_of_squares[:, self._shown].sum(axis=0)
+        return np.asarray(self._shown[np.lexsort((squares, self.fits.sizes[self._shown], np.array(values)))])
+
+    def _candidate(self, h: int) -> Candidate:
+        fits, alone = self.fits, len(self._cells) == 1
+        every = np.full(len(self._cells), h)
+        extra: dict[str, float | int | None] = {}
+        if alone:
+            fitted = int(fits.effective[0, h])
+            values = dict(
+                zip(fits.hypotheses[fitted] if fitted >= 0 else (), fits.coefficients[0, fitted], strict=False)
+            )
+            extra = {f"c{i + 1}": float(values.get(f, 0.0)) for i, f in enumerate(fits.hypotheses[h])}
+        names = tuple(self.names[f] for f in fits.hypotheses[h])
+        return Candidate(names, {**self._figures(every), **extra}, self._note(h))
+
+    def _best_of_each(self) -> Candidate:
+        return Candidate(BEST_OF_EACH, self._figures(self._best()))
+
+    def _raw_figures(self, chosen: Ints) -> dict[str, float]:
+        """What all pairs together, each with its own hypothesis, are compared by; infinite where that is unknown."""
+        fits, k, fair = self.fits, np.arange(len(self._cells)), self._comparable
+        squares = fits.sum_of_squares[k, chosen]
+        if not fair.any() or not fits.determined[k, chosen][fair].all():
+            return {"sse": float(squares.sum()), "aicc": np.inf, "bic": np.inf, "loo": np.inf}
+        n, count = int(fits.n_observations[fair].sum()), int(fits.sizes[chosen][fair].sum())
+        aicc, bic = (float(value) for value in information(squares[fair].sum(), n, count))
+        loo = float(np.sqrt(fits.leave_one_out[k, chosen][fair].sum() / n))
+        return {"sse": float(squares.sum()), "aicc": aicc, "bic": bic, "loo": loo}
+
+    def _figures(self, chosen: Ints) -> dict[str, float | int | None]:
+        """Figures of all pairs together, each with its own hypothesis, as a table shows them."""
+        raw = self._raw_figures(chosen)
+        uncentered, centered = (float(values.sum()) for values in self._totals())
+        return {
+            "n_parameters": int(self.fits.sizes[chosen].sum()),
+            "sse": raw["sse"],
+            "r2_uncentered": _finite(float(r_squared(raw["sse"], uncentered))),
+            "r2_centered": _finite(float(r_squared(raw["sse"], centered))),
+            "aicc": _finite(raw["aicc"]),
+            "bic": _finite(raw["bic"]),
+            "loo_rmse": _finite(raw["loo"]),
+        }
+
+    @functools.cached_property
+    def _comparable(self) -> npt.NDArray[np.bool_]:
+        """Pairs with more points than the largest hypothesis has functions (K,): on these all can be compared."""
+        return self.fits.n_observations > int(self.fits.sizes[self._shown].max())
+
+    @functools.cached_property
+    def _remarks(self) -> dict[str, npt.NDArray[np.bool_]]:
+        """What may stand against a fit, and where it does (K, H)."""
+        fits = self.fits
+        n, sizes = fits.n_observations[:, None], fits.sizes
+        few = n < sizes
+        return {
+            "too few points": few,
+            "as many functions as points": (n == sizes) & fits.determined,
+            "dependent": ~fits.determined & ~few,
+            "nearly dependent": fits.determined & (fits.condition > _COLLINEAR),
+            "negative": fits.determined & (fits.coefficients < 0.0).any(axis=2) & (not self.options.nonnegative),
+            "held at 0": fits.effective != np.arange(len(sizes)),
+        }
+
+    def _note(self, h: int) -> str:
+        """Remarks on a hypothesis over all pairs, with how many pairs they concern."""
+        if len(self._cells) == 1:
+            return ", ".join(text for text, met in self._remarks.items() if met[0, h])
+        counts = {text: int(met[:, h].sum()) for text, met in self._remarks.items()}
+        return ", ".join(f"{text}: {count}" for text, count in counts.items() if count)
+
+    def _totals(self) -> tuple[Floats, Floats]:
+        """Sums of squares of each pair, about zero and about its weighted mean (K,)."""
+        weight = self.prepared.root_weight**2
+        sums = [np.add.reduceat(part, self._first) for part in (self._target**2, weight * self.prepared.target, weight)]
+        return sums[0], np.maximum(sums[0] - sums[1] ** 2 / sums[2], 0.0)
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,176 @@
+"""Every subset of the functions for every code on every system, in batched array work.
+
+Source: E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", section 4.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.batched import SubsetFits, fit_subsets
+from perf_least_squares.goodness import information
+from perf_least_squares.nonnegative import fit_nonnegative
+
+__all__ = ["IndividualFits", "fit_individually", "subsets"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class IndividualFits:
+    """Fits of K series with H hypotheses, of up to M functions each.
+
+    Parameters
+    ----------
+    hypotheses : tuple of tuple of int
+        Functions of each hypothesis.
+    coefficients : (K, H, M) float
+        0 beyond a hypothesis' own number of functions.
+    covariance : (K, H, M, M) float
+        (X'X)^-1 of the weighted design; 0 likewise.
+    sum_of_squares, leave_one_out : (K, H) float
+        Infinite leave-one-out errors: the other points do not determine the fit.
+    rank : (K, H) int
+    condition : (K, H) float
+    n_observations : (K,) int
+    effective : (K, H) int
+        The hypothesis that was really fitted: itself, or with nonnegative coefficients the part of it whose
+        coefficients are positive; -1 where none is.
+    """
+
+    hypotheses: tuple[tuple[int, ...], ...]
+    coefficients: Floats
+    covariance: Floats
+    sum_of_squares: Floats
+    leave_one_out: Floats
+    rank: Ints
+    condition: Floats
+    n_observations: Ints
+    effective: Ints
+
+    @functools.cached_property
+    def sizes(self) -> Ints:
+        """Functions of each hypothesis (H,)."""
+        return np.array([len(hypothesis) for hypothesis in self.hypotheses])
+
+    @functools.cached_property
+    def determined(self) -> npt.NDArray[np.bool_]:
+        """Where every coefficient has one value (K, H)."""
+        return np.asarray(self.rank == self.sizes)
+
+    def criterion(self, name: str) -> Floats:
+        """What hypotheses are compared by (K, H), smaller is better; infinite where the data do not determine them."""
+        n = self.n_observations[:, None]
+        if name == "loo":
+            values = self.leave_one_out
+        elif name == "sse":
+            values = self.sum_of_squares
+        else:
+            values = dict(zip(("aicc", "bic"), information(self.sum_of_squares, n, self.sizes), strict=True))[name]
+        return np.where(self.determined, values, np.inf)
+
+
+def subsets(n_functions: int, sizes: Iterable[int]) -> tuple[tuple[int, ...], ...]:
+    """All subsets of these sizes, small ones first.
+
+    Examples
+    --------
+    >>> len(subsets(7, range(1, 4)))
+    63
+    """
+    return tuple(part for size in sizes for part in itertools.combinations(range(n_functions), size))
+
+
+def fit_individually(
+    design: Floats, target: Floats, cell: Ints, hypotheses: Sequence[tuple[int, ...]], *, nonnegative: bool
+) -> IndividualFits:
+    """Fit every series with every hypothesis.
+
+    Parameters
+    ----------
+    design : (n, F) float
+        Functions at the points, times what depends on the point in the scale of the fit, weighted. Series with the same
+        points and weights share a design.
+    target : (n,) float
+        Values, likewise.
+    cell : (n,) int
+        Series of each row, in increasing order.
+    hypotheses : sequence of tuple of int
+        In order of size.
+    nonnegative : bool
+        Coefficients must not be negative; ``hypotheses`` must then hold every subset of each.
+    """
+    series, first, counts = np.unique(cell, return_index=True, return_counts=True)
+    n_series, n_hypotheses, most = len(series), len(hypotheses), max(map(len, hypotheses))
+    fits = IndividualFits(
+        hypotheses=tuple(hypotheses),
+        coefficients=np.zeros((n_series, n_hypotheses, most)),
+        covariance=np.zeros((n_series, n_hypotheses, most, most)),
+        sum_of_squares=np.empty((n_series, n_hypotheses)),
+        leave_one_out=np.empty((n_series, n_hypotheses)),
+        rank=np.empty((n_series, n_hypotheses), dtype=np.int64),
+        condition=np.empty((n_series, n_hypotheses)),
+        n_observations=counts,
+        effective=np.tile(np.arange(n_hypotheses), (n_series, 1)),
+    )
+    sizes = fits.sizes
+    for count in np.unique(counts):
+        mine = np.flatnonzero(counts == count)
+        rows = first[mine, None] + np.arange(count)
+        designs, group = _shared(design[rows])
+        values = target[rows]
+        done: list[SubsetFits] = []
+        for size in np.unique(sizes).tolist():
+            chosen = np.flatnonzero(sizes == size)
+            found = fit_subsets(designs, group, values, [hypotheses[int(h)] for h in chosen])
+            done.append(found)
+            place = np.ix_(mine, chosen)
+            # A view of the own functions first: an index array and a slice in one subscript would move the axes.
+            fits.coefficients[:, :, :size][place] = found.coefficients
+            fits.covariance[:, :, :size, :size][place] = found.covariance[group]
+            fits.sum_of_squares[place] = found.sum_of_squares
+            fits.leave_one_out[place] = found.leave_one_out
+            fits.rank[place] = found.rank[group]
+            fits.condition[place] = found.condition[group]
+            if nonnegative:
+                active = fit_nonnegative(done, values).active
+                fits.effective[place] = _positions(active, found.subsets, hypotheses)
+    return _effective(fits, target, first, counts) if nonnegative else fits
+
+
+def _shared(designs: Floats) -> tuple[Floats, Ints]:
+    """The designs that differ (G, n, F), and which of them each series has (K,)."""
+    flat = designs.reshape(len(designs), -1)
+    if (flat == flat[0]).all():
+        return designs[:1], np.zeros(len(designs), dtype=np.int64)
+    different, group = np.unique(flat, axis=0, return_inverse=True)
+    return different.reshape(-1, *designs.shape[1:]), group.ravel()
+
+
+def _positions(active: npt.NDArray[np.bool_], members: Ints, hypotheses: Sequence[tuple[int, ...]]) -> Ints:
+    """Which hypothesis consists of the active functions (K, H); -1 for none."""
+    masks = {sum(1 << function for function in hypothesis): h for h, hypothesis in enumerate(hypotheses)}
+    table = np.full(1 + max(masks), -1, dtype=np.int64)
+    table[list(masks)] = list(masks.values())
+    return np.asarray(table[(active << members).sum(axis=2)])
+
+
+def _effective(fits: IndividualFits, target: Floats, first: Ints, counts: Ints) -> IndividualFits:
+    """Each hypothesis replaced by the part of it that has positive coefficients."""
+    squares = np.add.reduceat(target**2, first)[:, None]
+    place, none = (np.arange(len(counts))[:, None], fits.effective), fits.effective < 0
+    return replace(
+        fits,
+        sum_of_squares=np.where(none, squares, fits.sum_of_squares[place]),
+        leave_one_out=np.where(none, squares, fits.leave_one_out[place]),
+        condition=fits.condition[place],
+        # What is left out has the coefficient 0, which is a value: the fit is determined where its part is.
+        rank=np.where((fits.rank[place] == fits.sizes[fits.effective]) | none, fits.sizes, fits.rank),
+    )

@@ -1,0 +1,78 @@
+"""The fitter `individual`: a model of its own for every code on every system."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import perfcore
+from perf_timing.individual.comparison import Comparison
+from perf_timing.individual.model import IndividualModel
+from perf_timing.individual.options import IndividualOptions
+from perf_timing.prepared import prepare
+from perf_timing.scaling_model import Observed
+from perfcore.data.measurements import Measurements
+from perfcore.models.model import Origin
+from perfcore.models.ranking import Ranking
+from perfcore.plugins.contracts import Fitter
+from perfcore.plugins.options import to_dict
+
+__all__ = ["IndividualFitter"]
+
+
+class IndividualFitter(Fitter):
+    """Fits every code on every system by itself: linear least squares with one to three characteristic functions.
+
+    Choose it to see which functions suit, and as the yardstick for a joint model. It has many parameters and cannot
+    predict a code on a system where it never ran; `strohmaier` can.
+
+    Source: E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", section 4.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [8.2, 4.4, 2.4, 1.45, 0.93]})
+    >>> model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
+    >>> print(model.formula)
+    time_s = 7.86667 1/p + 0.443441
+    """
+
+    Options = IndividualOptions
+    model_type = IndividualModel
+    takes = (Measurements,)
+
+    def fit(self, data: Any, options: IndividualOptions, **parts: Any) -> IndividualModel:
+        """Fit; see `perfcore.fit`.
+
+        Raises
+        ------
+        PerfError
+            Data or options that do not go together, in one line.
+        """
+        compared = Comparison(prepare(data, options, "individual"), options)
+        seen = compared.prepared.seen
+        return IndividualModel(
+            origin=Origin(
+                fitter="individual",
+                options=to_dict(options),
+                source=seen.source,
+                fingerprint=seen.fingerprint(),
+                version=perfcore.__version__,
+            ),
+            columns=dict(seen.columns),
+            value_name=seen.value_name,
+            unit=seen.unit,
+            preparation=compared.prepared.preparation,
+            relative=options.weights == "relative",
+            codes=seen.codes,
+            systems=seen.systems,
+            functions=compared.names,
+            notes=seen.notes,
+            observations=Observed.of(seen),
+            root_weights=tuple(compared.prepared.root_weight.tolist()),
+            pairs=compared.pairs(compared.chosen()),
+            ranking=() if compared.is_named else compared.ranking().candidates,
+        )
+
+    def rank(self, data: Any, options: IndividualOptions, **parts: Any) -> Ranking:
+        """Compare all combinations of functions, each used for all pairs; see `perfcore.rank`."""
+        return Comparison(prepare(data, options, "individual"), options).ranking()

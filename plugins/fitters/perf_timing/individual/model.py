@@ -1,0 +1,322 @@
+"""Models of every code on every system, each by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.goodness import information, r_squared
+from perf_least_squares.outliers import Outliers, find_outliers
+from perf_timing.scaling_model import ScalingModel, sum_of_terms
+from perfcore.models.design_rows import DesignRows, Rival
+from perfcore.models.model import Parameter, Points
+from perfcore.models.points import Places, check_coverage
+from perfcore.models.ranking import Candidate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfcore.views.contents import Viewable
+
+__all__ = ["IndividualModel", "PairFit"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_EXACT = 1e-24  # share of the total sum of squares that rounding leaves
+_FULL_LEVERAGE = 1.0 - 1e-10  # a point that alone determines a coefficient; rounding leaves it a little less
+
+
+class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The model of one code on one system.
+
+    Attributes
+    ----------
+    code, system : str
+    functions : tuple of str
+    coefficients : tuple of float
+        In the scale of the fit.
+    standard_errors : tuple of float or None
+        None where the data do not determine them.
+    covariance : tuple of tuple of float
+        Unscaled, (X'X)^-1.
+    n_observations : int
+    sum_of_squares, total_squares, centered_squares : float
+        Squares of the residuals, of the values, and of the values about their mean; weighted, in the scale of the fit.
+    leave_one_out : float or None
+        Squared errors of predicting each point from the others, summed up; None where the others do not determine it.
+    determined : bool
+        Whether the points give every coefficient one value; if not, the coefficients are the smallest that fit.
+    note : str
+        What stands against the fit.
+    """
+
+    code: str
+    system: str
+    functions: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    standard_errors: tuple[float | None, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    n_observations: int
+    sum_of_squares: float
+    total_squares: float
+    centered_squares: float
+    leave_one_out: float | None
+    determined: bool
+    note: str
+
+    def __post_init__(self) -> None:
+        """Refuse lists of different lengths."""
+        lengths = {len(self.functions), len(self.coefficients), len(self.standard_errors), len(self.covariance)}
+        if len(lengths) > 1 or any(len(row) != len(self.functions) for row in self.covariance):
+            raise ValueError(f"{self.code} on {self.system} has not as many coefficients as functions")
+
+
+class _Part(NamedTuple):
+    """Points of pairs with the same functions."""
+
+    rows: Ints  # (k,)
+    pairs: list[PairFit]
+    which: Ints  # (k,) index into pairs
+    values: Floats  # (k,) in the scale of the fit
+    leverage: Floats  # (k,) x (X'X)^-1 x' of the unweighted row
+
+
+class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
+    """A model for each code on each system.
+
+    Attributes
+    ----------
+    pairs : tuple of PairFit
+    ranking : tuple of Candidate
+        All combinations that were compared, each used for all pairs; empty where the functions were named.
+    """
+
+    pairs: tuple[PairFit, ...]
+    ranking: tuple[Candidate, ...]
+
+    kind: ClassVar[str] = "individual fits"
+
+    def __post_init__(self) -> None:
+        """Refuse what a file edited by hand may hold."""
+        super().__post_init__()
+        for pair in self.pairs:
+            if pair.code not in self.codes or pair.system not in self.systems:
+                raise ValueError(f"a pair is of {pair.code} on {pair.system}, which the model does not have")
+            if not set(pair.functions) <= set(self.functions):
+                raise ValueError(f"{pair.code} on {pair.system} has a function that the model does not have")
+
+    def predict(self, points: Points, interval: float | None = None) -> Floats:
+        """Predicted values in the user's unit.
+
+        Parameters
+        ----------
+        points : mapping of columns, DataFrame, or (n,) float
+            Parameters, ``code`` and ``system``.
+        interval : float, optional
+            Coverage of prediction bounds for a single run, by Student's t; NaN for a pair without degrees of freedom.
+
+        Returns
+        -------
+        (n,) or (n, 3) float
+            Values, or value, lower and upper bound; NaN for a pair that was never measured.
+        """
+        if interval is not None:
+            check_coverage(interval)
+        at = self.places(points)
+        scaled, half = np.full(len(at), np.nan), np.full(len(at), np.nan)
+        for part in self._parts(at):
+            scaled[part.rows] = part.values
+            if interval is not None:
+                noise = part.values**2 if self.relative else 1.0
+                widths = self._half_width(part.pairs, interval)[part.which]
+                half[part.rows] = widths * np.sqrt(part.leverage + noise)
+        factor = self.factor(at)
+        if interval is None:
+            return scaled / factor
+        return np.column_stack([scaled, scaled - half, scaled + half]) / factor[:, None]
+
+    def remarks(self, points: Points) -> list[str]:
+        """Where a pair was never measured, or nothing determines its model, or a parameter is outside of the data."""
+        found, at = super().remarks(points), self.places(points)
+        pair_at = self._pair_of_cell()[at.code * len(self.systems) + at.system]
+        for place, pair in enumerate(pair_at):
+            if pair >= 0 and not self.pairs[pair].determined:
+                found[place] = "not determined by the points of this pair"
+        return found
+
+    def design_rows(self, points: Points) -> DesignRows:
+        """Rows of the pairs that the points belong to, each pair a part of its own.
+
+        Raises
+        ------
+        DataError
+            A pair was never measured, or has no degrees of freedom.
+        """
+        from perf_timing.individual.rows import individual_rows
+
+        return individual_rows(self, points)
+
+    def rivals(self, points: Points) -> tuple[Rival, ...]:
+        """Other functions for the pair that the points belong to; none where they belong to several."""
+        from perf_timing.individual.rows import individual_rivals
+
+        return individual_rivals(self, points)
+
+    def _parts(self, at: Places) -> Iterator[_Part]:
+        """The points of pairs with the same functions, which are computed together; those of no pair are left out."""
+        design = self.scaled_design(at)
+        pair_at = self._pair_of_cell()[at.code * len(self.systems) + at.system]
+        for functions, members in self._pairs_by_functions().items():
+            rows = np.flatnonzero(np.isin(pair_at, members))
+            which = np.searchsorted(members, pair_at[rows])
+            pairs = [self.pairs[k] for k in members]
+            basis = design[rows][:, [self.functions.index(name) for name in functions]]
+            coefficients = np.array([pair.coefficients for pair in pairs])[which]
+            covariance = np.array([pair.covariance for pair in pairs]).reshape(len(pairs), *2 * (len(functions),))
+            yield _Part(
+                rows=rows,
+                pairs=pairs,
+                which=which,
+                values=np.einsum("ni,ni->n", basis, coefficients),
+                leverage=np.einsum("ni,nij,nj->n", basis, covariance[which], basis),
+            )
+
+    def _pair_of_cell(self) -> Ints:
+        """Index of the pair of each cell, code by code (C * S,); -1 for cells that were never measured."""
+        codes = {code: k for k, code in enumerate(self.codes)}
+        systems = {system: k for k, system in enumerate(self.systems)}
+        table = np.full(len(codes) * len(systems), -1, dtype=np.int64)
+        for k, pair in enumerate(self.pairs):
+            table[codes[pair.code] * len(systems) + systems[pair.system]] = k
+        return table
+
+    def _pairs_by_functions(self) -> dict[tuple[str, ...], Ints]:
+        """Indices of the pairs, increasing, by the functions that they are made of."""
+        found: dict[tuple[str, ...], list[int]] = {}
+        for k, pair in enumerate(self.pairs):
+            found.setdefault(pair.functions, []).append(k)
+        return {functions: np.array(members) for functions, members in found.items()}
+
+    def _half_width(self, pairs: Sequence[PairFit], interval: float) -> Floats:
+        """Student's t times the residual standard error of each pair; NaN without degrees of freedom."""
+        from scipy.stats import t
+
+        freedom = np.array([_freedom(pair) for pair in pairs], dtype=np.float64)
+        freedom[[None in pair.standard_errors for pair in pairs]] = np.nan
+        freedom[freedom <= 0] = np.nan
+        squares = np.array([pair.sum_of_squares for pair in pairs])
+        return np.asarray(t.ppf(0.5 + 0.5 * interval, freedom) * np.sqrt(squares / freedom))
+
+    def outliers(self) -> Outliers:
+        """Residuals by which outliers are told, each against the fit of its own pair."""
+        at, root = self.measured_places, np.array(self.root_weights)
+        residuals, leverage = np.zeros(len(at)), np.ones(len(at))
+        squares, freedom = np.zeros(len(at)), np.zeros(len(at))
+        for part in self._parts(at):
+            residuals[part.rows] = part.values
+            leverage[part.rows] = part.leverage * root[part.rows] ** 2
+            fits = [(pair.sum_of_squares, pair.total_squares, _freedom(pair)) for pair in part.pairs]
+            of_pair, total, left = np.array(fits)[part.which].T
+            squares[part.rows] = of_pair
+            # Residuals of an exact fit are rounding, among which there is always a largest.
+            freedom[part.rows] = np.where(of_pair > _EXACT * total, left, 0.0)
+        residuals = (np.array(self.observations.value) * self.factor(at) - residuals) * root
+        with np.errstate(divide="ignore", invalid="ignore"):
+            leave_out = np.where(leverage < _FULL_LEVERAGE, residuals / (1.0 - leverage), np.nan)
+        return find_outliers(residuals, leave_out, freedom, squares)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Coefficients of every pair, in the scale of the fit."""
+        return tuple(
+            Parameter(f"{self._name(pair)}: {function}", coefficient, error, self.coefficient_unit)
+            for pair in self.pairs
+            for function, coefficient, error in zip(
+                pair.functions, pair.coefficients, pair.standard_errors, strict=True
+            )
+        )
+
+    def _name(self, pair: PairFit) -> str:
+        names = [n for n, known in ((pair.code, self.codes), (pair.system, self.systems)) if len(known) > 1]
+        return " on ".join(names) or self.value_name
+
+    @property
+    def statistics(self) -> dict[str, float | int | str | None]:
+        """Figures of all pairs together; R^2 both uncentered and centered, in the scale of the fit."""
+        n = sum(pair.n_observations for pair in self.pairs)
+        count = sum(len(pair.functions) for pair in self.pairs)
+        squares = sum(pair.sum_of_squares for pair in self.pairs)
+        known = [pair.leave_one_out for pair in self.pairs if pair.leave_one_out is not None]
+        aicc = float(information(squares, n, count)[0])
+        errors = self.errors()
+        return {
+            "n_observations": n,
+            "n_pairs": len(self.pairs),
+            "n_parameters": count,
+            "sse": squares,
+            "sst_uncentered": (total := sum(pair.total_squares for pair in self.pairs)),
+            "r2_uncentered": float(r_squared(squares, total)),
+            "r2_centered": _finite(float(r_squared(squares, sum(pair.centered_squares for pair in self.pairs)))),
+            "aicc": _finite(aicc),
+            "loo_rmse": float(np.sqrt(sum(known) / n)) if len(known) == len(self.pairs) else None,
+            "mean_relative_error": float(errors.mean()),
+            "max_relative_error": float(errors.max()),
+        }
+
+    @property
+    def formula(self) -> str:
+        """One line for each pair, in the scale of the fit where there is one."""
+        return "\n".join(self._formula(pair) for pair in self.pairs)
+
+    def _formula(self, pair: PairFit) -> str:
+        return f"{self._name(pair)} = {self.in_unit(sum_of_terms(pair.coefficients, pair.functions))}"
+
+    @property
+    def title(self) -> str:
+        """One line over a picture."""
+        count = len(self.pairs)
+        return f"{count} individual fit{'s' if count > 1 else ''} of {Path(self.origin.source).name}"
+
+    def summary(self) -> list[str]:
+        """What was fitted, in which scale, and how well."""
+        figures = self.statistics
+        return [
+            self.title,
+            *self.data_lines(),
+            f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} of {figures['sst_uncentered']:.6g}; "
+            f"R^2 uncentered {figures['r2_uncentered']:.5f}"
+            + ("" if figures["r2_centered"] is None else f", centered {figures['r2_centered']:.5f}"),
+            f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
+        ]
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """The pairs, worst first, outliers, and the ranking that the functions were chosen from."""
+        from perf_timing.individual.tables import individual_tables
+
+        return individual_tables(self)
+
+    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
+        """The pairs with their R^2, curves, residuals; see `perfcore.Model.views`."""
+        from perf_timing.individual.views import IndividualViews
+
+        return IndividualViews(self, data)
+
+    def draw(self, figure: Figure, data: Any = None) -> None:
+        """Draw measured points and models, residuals, and their quantiles."""
+        from perf_timing.pictures.overview import draw_scaling_model
+
+        draw_scaling_model(self, figure, data)
+
+
+def _freedom(pair: PairFit) -> int:
+    return pair.n_observations - len(pair.functions)
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""All codes on all systems at once (Strohmaier)."""

@@ -1,0 +1,252 @@
+"""Joint models of all combinations of functions compared: Table 3 of the paper."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.goodness import information, r_squared
+from perf_timing.characteristic import by_growth, characteristics, measured_design
+from perf_timing.joint import solver as joint_solver
+from perf_timing.joint.descent import is_worth_compiling
+from perf_timing.joint.options import JOINT_CRITERIA, JointOptions
+from perf_timing.joint.problem import JointProblem, components
+from perf_timing.joint.solver import JointFit, JointStatus
+from perf_timing.options import number_of_terms, registered_functions
+from perf_timing.prepared import Prepared
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.observations import Observations
+from perfcore.models.ranking import Candidate, Ranking
+
+__all__ = ["JointComparison"]
+
+Floats = npt.NDArray[np.float64]
+
+# Residuals beyond so many standard deviations count as large: 95% efficiency at normal errors (Huber's constant).
+_TUNING = 1.345
+
+
+# Two ends, each by some steps of a search for a root.
+_FITS_OF_A_PROFILE = 14
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """One combination and its fit."""
+
+    members: tuple[int, ...]
+    fit: JointFit
+    candidate: Candidate
+
+
+class JointComparison:
+    """All joint models that the options ask for.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    options : JointOptions
+    functions : tuple of str, optional
+        Instead of those of the options.
+
+    Raises
+    ------
+    DataError
+        One system only, codes that share no system with the others, or fewer points than parameters.
+    OptionError
+        Functions or a reference system that do not exist.
+    """
+
+    def __init__(self, prepared: Prepared, options: JointOptions, functions: tuple[str, ...] | None = None) -> None:
+        self.prepared, self.options = prepared, options
+        wanted = options.functions if functions is None else functions
+        self.is_named = wanted != ("all",)
+        seen = prepared.seen
+        _check_table(seen)
+        variables = tuple(seen.points)
+        given = tuple(dict.fromkeys(wanted)) if self.is_named else (*registered_functions(), *options.function)
+        if "each" in given:
+            raise OptionError("--functions each belongs to the fitter individual; a joint model has the same for all")
+        candidates = characteristics(given, variables)
+        candidates = candidates if self.is_named else by_growth(candidates, variables)
+        self.names = tuple(function.name for function in candidates)
+        self._design = measured_design(candidates, seen) * (prepared.by_point * prepared.root_weight)[:, None]
+        self.target = prepared.target * prepared.root_weight
+        self.reference = _reference(seen, options.reference)
+        if self.is_named:
+            self.combinations = [tuple(self.names.index(name) for name in wanted)]
+        else:
+            self.combinations = [
+                members
+                for size in number_of_terms(options.terms)
+                for members in itertools.combinations_with_replacement(range(len(candidates)), size)
+            ]
+        self._check_counts()
+        largest = self.problem(max(self.combinations, key=len))
+        self._compiled = is_worth_compiling(largest, self._number_of_fits(largest))
+
+    def problem(self, members: tuple[int, ...]) -> JointProblem:
+        """The least-squares problem of one combination."""
+        seen = self.prepared.seen
+        return JointProblem(
+            self._design[:, members],
+            self.target,
+            seen.code,
+            seen.system,
+            len(seen.codes),
+            len(seen.systems),
+            self.reference,
+        )
+
+    def solve(self, members: tuple[int, ...], starts: int) -> JointFit:
+        """The fit of one combination, with the loss and the bounds of the options."""
+        problem, options = self.problem(members), self.options
+        fit = joint_solver.solve(
+            problem, starts=starts, rng=options.seed, positive=options.positive, compiled=self._compiled
+        )
+        if options.loss == "linear":
+            return fit
+        from scipy.stats import median_abs_deviation
+
+        scale = float(median_abs_deviation(fit.residuals, scale="normal"))
+        if scale == 0.0:
+            return fit
+        return joint_solver.solve(
+            problem,
+            starts=starts,
+            rng=options.seed,
+            positive=options.positive,
+            loss=options.loss,
+            loss_scale=1.345 * scale,
+        )
+
+    def compare(self) -> list[_Compared]:
+        """Every combination, best first."""
+        found = []
+        with progress.bar("comparing joint models", len(self.combinations)) as advance:
+            for members in self.combinations:
+                # One start each where starts cost time, which a doubled function always does: nothing compiled fits
+                # it. The chosen model is fitted again with all starts.
+                cheap = self._compiled and len(set(members)) == len(members)
+                fit = self.solve(members, self.options.starts if cheap else 1)
+                found.append(_Compared(members, fit, self._candidate(members, fit)))
+                advance(1)
+        return sorted(found, key=self._place)
+
+    def _place(self, one: _Compared) -> tuple[bool, float, float]:
+        """What combinations are sorted by: whether the fit failed, its criterion, and its sum of squares."""
+        squares = one.fit.sum_of_squares
+        failed = one.fit.status in (JointStatus.NOT_CONVERGED, JointStatus.NO_REFERENCE)
+        aicc, bic = (float(value) for value in information(squares, len(self.target), one.fit.rank))
+        return failed, {"aicc": aicc, "bic": bic, "sse": squares}[self.options.criterion], squares
+
+    def ranking(self) -> Ranking:
+        """Every combination with its figures, best first (Table 3)."""
+        seen, scale = self.prepared.seen, self.prepared.preparation
+        total, centered = self.totals()
+        summary = (
+            f"{len(self.combinations)} joint models of {len(seen.codes)} codes on {len(seen.systems)} systems: "
+            f"{len(seen):,} observations of {seen.value_name}",
+            f"fitted in the scale {scale.formula}" if scale.steps else "fitted as measured",
+            f"total sum of squares: {total:.6g} (about the mean: {centered:.6g})",
+            f"ordered by {JOINT_CRITERIA[self.options.criterion]}",
+            *seen.notes,
+        )
+        return Ranking(summary, tuple(one.candidate for one in self.compare()))
+
+    def totals(self) -> tuple[float, float]:
+        """Sums of squares of the weighted values, about zero and about their mean."""
+        weight = self.prepared.root_weight**2
+        mean = float(weight @ self.prepared.target / weight.sum())
+        return float(self.target @ self.target), float(weight @ (self.prepared.target - mean) ** 2)
+
+    def _candidate(self, members: tuple[int, ...], fit: JointFit) -> Candidate:
+        squares, (total, centered) = fit.sum_of_squares, self.totals()
+        aicc, bic = (float(value) for value in information(squares, len(self.target), fit.rank))
+        figures: dict[str, float | int | None] = {
+            "n_parameters": len(fit.theta),
+            "sse": squares,
+            "r2_uncentered": _finite(float(r_squared(squares, total))),
+            "r2_centered": _finite(float(r_squared(squares, centered))),
+            "aicc": _finite(aicc),
+            "bic": _finite(bic),
+        }
+        notes = [] if fit.status is JointStatus.CONVERGED else [_SHORT[fit.status]]
+        if not fit.undetermined.any() and (fit.theta < 0.0).any():
+            notes.append("negative parameters")
+        return Candidate(tuple(self.names[f] for f in members), figures, ", ".join(notes))
+
+    def _number_of_fits(self, problem: JointProblem) -> int:
+        """About how many optima the options ask for."""
+        options = self.options
+        refits = {"bootstrap": options.draws, "profile": _FITS_OF_A_PROFILE * problem.n_parameters}
+        cells = len(np.unique(problem.cell)) if options.validate else 0
+        return len(self.combinations) + options.starts + cells + refits.get(options.intervals, 0)
+
+    def _check_counts(self) -> None:
+        """Leave out combinations with more parameters than observations; a doubled function has fewer directions.
+
+        Raises
+        ------
+        DataError
+            None is left.
+        """
+        seen = self.prepared.seen
+        each = len(seen.codes) + len(seen.systems) - 1
+        fitting = [members for members in self.combinations if len(members) * each <= len(seen)]
+        if not fitting:
+            fewest = min(map(len, self.combinations)) * each
+            raise DataError(
+                f"{seen.source}: {len(seen)} observations are fewer than the {fewest} parameters of "
+                f"{len(seen.codes)} codes on {len(seen.systems)} systems; measure more, combine fewer functions "
+                "(--terms), or select fewer codes or systems (--where)"
+            )
+        self.combinations = fitting
+
+
+_SHORT = {
+    JointStatus.UNDETERMINED: "parameters not determined",
+    JointStatus.NO_REFERENCE: "reference system has no part in a function",
+    JointStatus.NOT_CONVERGED: "did not converge",
+}
+
+
+def _check_table(seen: Observations) -> None:
+    """Refuse a table that no joint model can join.
+
+    Raises
+    ------
+    DataError
+    """
+    if len(seen.systems) < 2:
+        named = seen.systems[0]
+        raise DataError(
+            f"{seen.source}: there is one system only ({named}), so that nothing joins the codes; name the column of "
+            "systems (--system COLUMN), or fit each code by itself (--fitter individual)"
+        )
+    by_code, by_system = components(seen.code, seen.system, len(seen.codes), len(seen.systems))
+    if by_code.max(initial=0) == 0 and by_system.max(initial=0) == 0:
+        return
+    main = int(np.bincount(by_code[seen.code]).argmax())
+    apart = [name for name, part in zip(seen.codes, by_code, strict=True) if part != main]
+    alone = [name for name, part in zip(seen.systems, by_system, strict=True) if part != main]
+    raise DataError(
+        f"{seen.source}: code {listing(apart, 5)} was measured on no system that the others share (only on "
+        f"{listing(alone, 5)}); measure one of them on a shared system, or leave it out with --where"
+    )
+
+
+def _reference(seen: Observations, name: str | None) -> int:
+    if name is None:
+        return int(np.bincount(seen.system, minlength=len(seen.systems)).argmax())
+    if name not in seen.systems:
+        raise UnknownNameError("system", name, seen.systems)
+    return seen.systems.index(name)
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None

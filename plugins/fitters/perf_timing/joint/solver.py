@@ -1,0 +1,341 @@
+"""Fits the joint timing model, and says how well the data determine it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares import trust_region
+from perf_least_squares.jacobian_factor import JacobianFactor
+from perf_least_squares.robust_losses import influence
+from perf_timing.joint.descent import CompressedProblem, Descent, evaluate
+from perf_timing.joint.gauge import in_gauge, same_functions
+from perf_timing.joint.problem import JointProblem
+from perf_timing.joint.start import alternate, data_driven_start, random_inverse_speeds
+
+__all__ = ["MOST_EVALUATIONS", "JointFit", "JointStatus", "asymptotic_covariance", "refine", "search", "solve"]
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+# Two starts came to the same optimum if their objectives agree so far.
+_SAME_OPTIMUM = 1e-6
+# An exact fit ends with residuals of rounding; objectives below this part of the data's are all the same.
+_EXACT = 1e-24
+# Inverse speeds in units of the reference's; machines do not differ so much, but v grows without end when the
+# reference system has no part in a function.
+_LARGEST_INVERSE_SPEED = 1e6
+# A fit takes some thirty evaluations; one that takes so many follows a valley that does not end.
+MOST_EVALUATIONS = 500
+# The way with the gauge open ends here; along valleys that the data leave flat, the last digits cost most of the time.
+_ROUGH = 1e-8
+# A nonnegative fit begins inside the bounds: at zero work and zero inverse speed hold each other.
+_INSIDE = 1e-2
+
+
+class JointStatus(Enum):
+    """How the fit ended; the values are what the user reads."""
+
+    CONVERGED = "converged"
+    UNDETERMINED = "converged; the data do not determine every parameter, and those they leave open have no error"
+    NO_REFERENCE = "the reference system has no part in a function: choose another reference system or function"
+    NOT_CONVERGED = "did not converge: try more starts, another reference system or fewer functions"
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """The joint model with its parameters.
+
+    Attributes
+    ----------
+    w, v : (m, C), (m, S) float
+        Work of the codes; inverse speeds of the systems, the reference's 1.
+    theta : (P,) float
+        The same as the vector that `JointProblem.pack` makes.
+    w_errors, v_errors : (m, C), (m, S) float
+        Asymptotic standard errors. NaN for what the data do not determine, for parameters at a bound, and where no
+        degrees of freedom are left; 0 for the reference.
+    residuals : (n,) float
+        Model minus target.
+    jacobian : (n, P) float
+    sum_of_squares, objective : float
+        Of the residuals; and what was minimised, which differs for robust losses.
+    rank : int
+        Number of directions of the parameters that the data determine, of those not at a bound.
+    covariance : (P, P) float
+        Asymptotic covariance of everything that the data determine, such as the model's predictions, also where single
+        parameters are undetermined. Zero for parameters at a bound; NaN without degrees of freedom.
+    undetermined : (P,) bool
+        Parameters that can change without changing the fit.
+    at_bound : (P,) bool
+        Parameters of a nonnegative fit that are 0 and would be negative; the others' errors take them as known.
+    status : JointStatus
+    starts, starts_reached : int
+        Number of starts, and of those that came to this optimum.
+    evaluations : int
+        Evaluations of the residuals, all starts together.
+    positive : bool
+    loss : str
+    loss_scale : float
+    compiled : bool
+        What was asked for; refits ask for the same.
+    """
+
+    w: Floats
+    v: Floats
+    theta: Floats
+    w_errors: Floats
+    v_errors: Floats
+    residuals: Floats
+    jacobian: Floats
+    sum_of_squares: float
+    objective: float
+    rank: int
+    covariance: Floats
+    undetermined: Flags
+    at_bound: Flags
+    status: JointStatus
+    starts: int
+    starts_reached: int
+    evaluations: int
+    positive: bool
+    loss: str
+    loss_scale: float
+    compiled: bool
+
+    @property
+    def r(self) -> Floats:
+        """Speeds (m, S), 1/v; infinite where v is 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1.0 / self.v)
+
+    @property
+    def r_errors(self) -> Floats:
+        """Asymptotic standard errors of the speeds (m, S): those that a fit in (w, r) would give, se(v) / v^2."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.v_errors / self.v**2)
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Number of observations minus rank, n - P when everything is determined."""
+        return len(self.residuals) - self.rank
+
+
+def solve(
+    problem: JointProblem,
+    *,
+    starts: int = 5,
+    rng: np.random.Generator | int = 0,
+    positive: bool = False,
+    loss: str = "linear",
+    loss_scale: float = 1.0,
+    compiled: bool = True,
+) -> JointFit:
+    """Fit work and inverse speeds.
+
+    A function may stand in the basis twice: its coefficients are then a matrix of rank two instead of one. The pairs
+    of factors can be mixed without changing the model, so that only the fit and its predictions are determined.
+
+    Parameters
+    ----------
+    problem : JointProblem
+        Its table of cells should be connected (`components`); otherwise the ratios between its parts are undetermined.
+    starts : int
+        The first from the data, the others random; >= 1.
+    rng : numpy.random.Generator or int
+        For the random starts.
+    positive : bool
+        Keep w >= 0 and v >= 0.
+    loss : str
+        A name in `perf_least_squares.robust_losses.LOSSES`; "linear" is least squares.
+    loss_scale : float
+        Size of a residual, with its factors, from which a robust loss counts it as large.
+    compiled : bool
+        Try the compiled way first, a hundred times as fast; `perf_timing.joint.descent.is_worth_compiling` weighs it
+        against loading the kernels. A robust loss, bounds and what it cannot decide go the careful way in any case.
+
+    Returns
+    -------
+    JointFit
+        The best of all starts.
+
+    Raises
+    ------
+    ValueError
+        The problem has no reference system.
+
+    Examples
+    --------
+    >>> problem = JointProblem(np.ones((4, 1)), np.array([1.0, 2.0, 2.0, 4.0]), np.array([0, 0, 1, 1]),
+    ...                        np.array([0, 1, 0, 1]), 2, 2, reference=0)
+    >>> fit = solve(problem)
+    >>> fit.status.value, np.round(fit.w, 12), np.round(fit.r, 12)
+    ('converged', array([[1., 2.]]), array([[1. , 0.5]]))
+    """
+    compiled = compiled and loss == "linear" and not positive
+    compressed = CompressedProblem.of(problem) if compiled else None
+    found: list[Descent | trust_region.Solution] = []
+    for v in _beginnings(problem, starts, rng):
+        quick = compressed.search(v) if compressed else None
+        if quick is not None:
+            found.append(quick)
+            continue
+        theta = data_driven_start(problem) if v is None else alternate(problem, v)
+        found.append(search(problem, theta, positive=positive, loss=loss, loss_scale=loss_scale))
+    best = min(found, key=lambda one: one.objective)
+    same = best.objective * (1.0 + _SAME_OPTIMUM) + _EXACT * float(problem.target @ problem.target)
+    judged = _judged_quickly(problem, best) if isinstance(best, Descent) else _judged(best, loss, loss_scale)
+    hidden = judged.undetermined | judged.at_bound
+    errors = np.where(hidden, np.nan, np.sqrt(np.diagonal(judged.covariance)))
+    w, v = problem.unpack(best.theta)
+    w_errors, v_errors = problem.unpack(errors)
+    v_errors[:, problem.reference_system] = 0.0
+    sum_of_squares = float(judged.residuals @ judged.residuals)
+    return JointFit(
+        w=w,
+        v=v,
+        theta=best.theta,
+        w_errors=w_errors,
+        v_errors=v_errors,
+        residuals=judged.residuals,
+        jacobian=judged.jacobian,
+        sum_of_squares=sum_of_squares,
+        objective=sum_of_squares if loss == "linear" else best.objective,
+        rank=judged.rank,
+        covariance=judged.covariance,
+        undetermined=judged.undetermined,
+        at_bound=judged.at_bound,
+        status=_status(best, judged.undetermined, problem.n_functions * problem.n_codes),
+        starts=starts,
+        starts_reached=sum(one.objective <= same for one in found),
+        evaluations=sum(one.evaluations for one in found),
+        positive=positive,
+        loss=loss,
+        loss_scale=loss_scale,
+        compiled=compiled,
+    )
+
+
+def refine(
+    problem: JointProblem,
+    theta: Floats,
+    *,
+    positive: bool,
+    loss: str,
+    loss_scale: float,
+    polish: bool,
+    tolerance: float = trust_region.TIGHT,
+) -> trust_region.Solution:
+    """The optimum that is reached from one start theta (P,); the options are those of `trust_region.solve`."""
+    lower = np.zeros(problem.n_parameters) if positive else None
+    return trust_region.solve(
+        problem.residuals,
+        problem.jacobian,
+        theta,
+        lower=lower,
+        loss=loss,
+        loss_scale=loss_scale,
+        max_evaluations=MOST_EVALUATIONS,
+        tolerance=tolerance,
+        polish=polish,
+    )
+
+
+def asymptotic_covariance(factor: JacobianFactor, residuals: Floats, loss: str, loss_scale: float) -> Floats:
+    """Covariance (P, P) of the parameters: s^2 (J'J)^+ with s^2 = SSE / (n - rank) for least squares.
+
+    For robust losses s^2 is kappa^2 [sum psi^2 / (n - rank)] / mean(psi')^2, kappa = 1 + rank/n var(psi')/mean(psi')^2:
+    the sandwich of M-estimation for errors of one distribution, with Huber's correction for the fitted parameters. The
+    scale of the loss counts as known. NaN where nothing is left to estimate s^2 from.
+
+    Source: P. J. Huber, "Robust Statistics", 1981, section 7.6, equation 6.5.
+    """
+    n, rank = len(residuals), factor.rank
+    psi, derivative = influence(loss, residuals, loss_scale)
+    slope = float(derivative.mean())
+    if n <= rank or slope <= 0.0:
+        return np.full(factor.inverse_normal.shape, np.nan)
+    kappa = 1.0 + rank / n * float(derivative.var()) / slope**2
+    variance = kappa**2 * float(psi @ psi) / (n - rank) / slope**2
+    return variance * factor.inverse_normal
+
+
+def search(
+    problem: JointProblem, theta: Floats, *, positive: bool, loss: str, loss_scale: float
+) -> trust_region.Solution:
+    """The optimum from one start theta (P,): with the gauge open first, then in the gauge of the reference.
+
+    With v of the reference held at 1 the way from a poor start to the optimum may lead through infinity, and the
+    search ends there; without a reference there is no such place.
+    """
+    ungauged = replace(problem, reference=None)
+    begin = ungauged.pack(*problem.unpack(_inside(problem, theta) if positive else theta))
+    roughly = refine(
+        ungauged, begin, positive=positive, loss=loss, loss_scale=loss_scale, polish=False, tolerance=_ROUGH
+    )
+    # Mixing the copies of a function would lead out of the bounds of a nonnegative fit.
+    mixed = [] if positive else same_functions(problem.basis)
+    gauged = problem.pack(*in_gauge(*ungauged.unpack(roughly.theta), problem.reference_system, mixed))
+    final = refine(problem, gauged, positive=positive, loss=loss, loss_scale=loss_scale, polish=True)
+    return replace(final, evaluations=final.evaluations + roughly.evaluations)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What the data say at an optimum; the names are those of `JointFit`."""
+
+    residuals: Floats
+    jacobian: Floats
+    rank: int
+    covariance: Floats
+    undetermined: Flags
+    at_bound: Flags
+
+
+def _judged(found: trust_region.Solution, loss: str, loss_scale: float) -> _Judged:
+    free, count = ~found.at_bound, len(found.theta)
+    factor = JacobianFactor.of(found.jacobian[:, free])
+    covariance, undetermined = np.zeros((count, count)), np.zeros(count, dtype=bool)
+    covariance[np.ix_(free, free)] = asymptotic_covariance(factor, found.residuals, loss, loss_scale)
+    undetermined[free] = factor.undetermined
+    return _Judged(found.residuals, found.jacobian, factor.rank, covariance, undetermined, found.at_bound)
+
+
+def _judged_quickly(problem: JointProblem, found: Descent) -> _Judged:
+    """The same for an optimum that is known to determine every parameter, by least squares."""
+    residuals, jacobian = evaluate(problem, found.theta)
+    spare, count = problem.n_rows - problem.n_parameters, problem.n_parameters
+    variance = float(residuals @ residuals) / spare if spare else np.nan
+    covariance = variance * (found.inverse_root.T @ found.inverse_root)
+    none = np.zeros(count, dtype=bool)
+    return _Judged(residuals, jacobian, count, covariance, none, none)
+
+
+def _beginnings(problem: JointProblem, starts: int, rng: np.random.Generator | int) -> Iterator[Floats | None]:
+    """Inverse speeds (m, S) to start from; None for what the data say."""
+    yield None
+    if starts > 1:
+        generator = np.random.default_rng(rng)
+        for _ in range(starts - 1):
+            yield random_inverse_speeds(problem, generator)
+
+
+def _inside(problem: JointProblem, theta: Floats) -> Floats:
+    """Theta with negative and tiny entries raised to a part of the size of their function's others."""
+    w, v = problem.unpack(theta)
+    raised = [np.maximum(x, _INSIDE * np.abs(x).mean(axis=1, keepdims=True)) for x in (w, v)]
+    return problem.pack(raised[0], raised[1])
+
+
+def _status(found: Descent | trust_region.Solution, undetermined: Flags, first_speed: int) -> JointStatus:
+    # An inverse speed that no code has work for may have any size.
+    huge = (np.abs(found.theta) > _LARGEST_INVERSE_SPEED) & ~undetermined
+    if huge[first_speed:].any():
+        return JointStatus.NO_REFERENCE
+    if not isinstance(found, Descent) and found.status is not trust_region.Status.CONVERGED:
+        return JointStatus.NOT_CONVERGED
+    return JointStatus.UNDETERMINED if undetermined.any() else JointStatus.CONVERGED

@@ -1,0 +1,137 @@
+"""Options that all fitters of measurements share: roles of columns, selection, scale, weights, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from perf_timing.quantities import parse_quantities
+from perfcore.base.errors import OptionError
+from perfcore.data.observations import AGGREGATES, DUPLICATES
+from perfcore.data.selection import parse_conditions
+from perfcore.formulas.formula import Formula, split_formulas
+from perfcore.formulas.functions import functions_of
+from perfcore.plugins.options import option
+from perfcore.plugins.registry import registry
+
+__all__ = ["WEIGHTS", "ScalingOptions", "number_of_terms", "parse_functions", "parse_terms"]
+
+WEIGHTS = ("equal", "relative", "repetitions", "spread")
+_PREPARATIONS = ("auto", "none", "parameter", "operations", "peak")
+_MOST_TERMS = 3
+
+
+def parse_functions(given: Any) -> tuple[str, ...]:
+    """Names and formulas, separated by commas outside parentheses; formulas are checked.
+
+    Examples
+    --------
+    >>> parse_functions("1/p, max(p,4)")
+    ('1/p', 'max(p,4)')
+    """
+    words = split_formulas(given) if isinstance(given, str) else [str(word).strip() for word in given]
+    words = [word for word in words if word]
+    for word in words:
+        if word not in ("all", "each") and word not in registry().entries("functions"):
+            Formula(word)
+    if len(words) > 1 and {"all", "each"} & set(words):
+        raise ValueError("'all' and 'each' stand alone")
+    return tuple(words)
+
+
+def parse_terms(given: Any) -> str:
+    """Number of functions in a model as ``"2"`` or ``"1..3"``.
+
+    Examples
+    --------
+    >>> parse_terms(2), parse_terms("1..3"), parse_terms(range(1, 4))
+    ('2', '1..3', '1..3')
+    """
+    if isinstance(given, range) and given.step == 1 and len(given):
+        given = f"{given[0]}..{given[-1]}"
+    first, dots, last = str(given).strip().partition("..")
+    numbers = [part.strip() for part in ((first, last) if dots else (first,))]
+    if isinstance(given, (bool, float)) or not all(n.isdecimal() and n.isascii() for n in numbers):
+        raise ValueError("a number such as 2, or a range such as 1..3, is expected")
+    if not 1 <= int(numbers[0]) <= int(numbers[-1]) <= _MOST_TERMS:
+        raise ValueError(f"from 1 to {_MOST_TERMS} functions can be combined")
+    return "..".join(numbers)
+
+
+def number_of_terms(text: str) -> range:
+    """What `parse_terms` checked, as numbers."""
+    first, _, last = text.partition("..")
+    return range(int(first), int(last or first) + 1)
+
+
+def parse_where(given: Any) -> tuple[str, ...]:
+    """Conditions as words, checked."""
+    words = [w for w in (given.split(",") if isinstance(given, str) else map(str, given)) if w.strip()]
+    parse_conditions(words)
+    return tuple(words)
+
+
+def parse_prepare(given: Any) -> tuple[str, ...]:
+    """Steps of the preparation by name, or ``auto`` or ``none`` alone."""
+    words: Iterable[str] = given.split(",") if isinstance(given, str) else map(str, given)
+    steps = tuple(word.strip() for word in words)
+    for step in steps:
+        if step not in _PREPARATIONS:
+            raise ValueError(f"{step!r} is none of {', '.join(_PREPARATIONS)}")
+    if len(steps) != len(set(steps)) or (len(steps) > 1 and {"auto", "none"} & set(steps)):
+        raise ValueError("each step may be given once; auto and none stand alone")
+    return steps
+
+
+@dataclass(frozen=True)
+class ScalingOptions:
+    """Options of every fitter of measurements."""
+
+    parameter: tuple[str, ...] | None = option(
+        None, "columns that were varied, COLUMN or SYMBOL=COLUMN; the first is p in formulas", metavar="COLUMN,..."
+    )
+    value: str | None = option(None, "column that was measured", metavar="COLUMN")
+    code: tuple[str, ...] | None = option(None, "columns that together name the code", metavar="COLUMN,...")
+    system: tuple[str, ...] | None = option(None, "columns that together name the system", metavar="COLUMN,...")
+    unit: str | None = option(None, "unit of the value (default: the ending of the column's name)")
+    where: tuple[str, ...] = option(
+        (), "only rows that meet all conditions: COLUMN=A|B, COLUMN!=A, COLUMN>3", parse=parse_where, metavar="COND,..."
+    )
+    aggregate: str = option("median", "what stands for repeated runs", choices=AGGREGATES)
+    duplicates: str = option("refuse", "rows that agree in every column: copies or repeated runs", choices=DUPLICATES)
+    prepare: tuple[str, ...] = option(
+        ("auto",),
+        "scale of the fit: times the first parameter, over --operations, times --peak; auto is all that is given",
+        parse=parse_prepare, choices=_PREPARATIONS, metavar="STEP,...",
+    )  # fmt: skip
+    operations: tuple[str, ...] | None = option(
+        None, "operation count of each code: a column, a formula over columns, FILE, FILE:COLUMN or CODE=NUMBER,...",
+        parse=parse_quantities, metavar="WHAT",
+    )  # fmt: skip
+    peak: tuple[str, ...] | None = option(
+        None, "peak performance of each system: likewise", parse=parse_quantities, metavar="WHAT"
+    )
+    weights: str = option(
+        "equal", "weight of each point: equal, 1/value^2, number of runs, or 1/variance of the runs", choices=WEIGHTS
+    )
+    function: tuple[str, ...] = option(
+        (), "formulas to combine besides the registered functions of p, such as p^(2/3)*log2(p)",
+        parse=parse_functions, metavar="FORMULA,...",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        """Refuse options that do not go together, before a file is read.
+
+        Raises
+        ------
+        OptionError
+        """
+        for name, what in (("operations", "CODE"), ("peak", "SYSTEM")):
+            if name in self.prepare and getattr(self, name) is None:
+                raise OptionError(f"--prepare {name} needs --{name}: a column, a small table, or {what}=NUMBER,...")
+
+
+def registered_functions() -> tuple[str, ...]:
+    """What is combined when nothing is named: the registered functions of the number of processors."""
+    return functions_of(("p",), constant=True)

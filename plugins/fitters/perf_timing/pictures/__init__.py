@@ -1,0 +1,1 @@
+"""What both timing models are drawn with."""

@@ -1,0 +1,136 @@
+"""Panels of a picture, one for each code: measured points, the model's lines and its bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from perf_timing.pictures.curves import COVERAGE, Curve, predicted_curves
+from perf_timing.pictures.selection import MOST_BANDS, Selection
+from perfcore.base.short_names import shortened
+from perfcore.views.picture_style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, add_legend, set_logarithmic
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
+
+__all__ = ["add_system_legend", "draw_panels", "legend_columns"]
+
+Floats = npt.NDArray[np.float64]
+
+_BAND = f"{COVERAGE:.0%} of single runs"
+
+
+def draw_panels(shown: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> None:
+    """Draw points and lines of each code, with what line styles mean above them and what colours mean below.
+
+    Parameters
+    ----------
+    shown : Selection
+    area : matplotlib FigureBase
+        Holds the panels, and gets the legends.
+    grid : (rows, columns) array of matplotlib Axes
+        At least one for each code, with a common horizontal axis; those left over are removed.
+    """
+    model, curves, drawn = shown.model, predicted_curves(shown), set[str]()
+    panels: list[Axes] = list(grid.flat[: len(shown.codes)])
+    for unused in grid.flat[len(panels) :]:
+        unused.remove()
+    unit = f" ({model.unit})" if model.unit else ""
+    for number, (axes, code) in enumerate(zip(panels, shown.codes, strict=True)):
+        drawn |= _draw_panel(shown, axes, code, [curve for curve in curves if curve.code == code])
+        if number % grid.shape[1] == 0:
+            axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
+        if number + grid.shape[1] >= len(panels):
+            axes.tick_params(labelbottom=True)
+    for axes in panels[-(-len(panels) // grid.shape[1]) * grid.shape[1] - grid.shape[1] :]:
+        axes.set_xlabel(shortened(model.columns[shown.first]), fontsize=LABEL_POINTS, parse_math=False)
+    ends = np.concatenate([curve.over[[0, -1]] for curve in curves])
+    set_logarithmic(panels[0], "x", ends.min() / 1.15, ends.max() * 1.15, base=2)
+    line: dict[str, Any] = {"color": "0.3", "linewidth": 1.2}
+    kinds: dict[str, Line2D | Patch] = {
+        "fit": Line2D([], [], **line),
+        "extrapolated": Line2D([], [], linestyle="--", **line),
+        "never measured (predicted)": Line2D([], [], linestyle=":", **line),
+        _BAND: Patch(facecolor="0.3", alpha=0.2),
+        "other systems": Line2D([], [], linestyle="", marker=".", color="0.7"),
+    }
+    kinds = {name: handle for name, handle in kinds.items() if name in drawn}
+    add_legend(area, list(kinds), list(kinds.values()), loc="outside upper right", ncols=5, fontsize=SMALL_POINTS)
+    if len(model.systems) > 1:
+        add_system_legend(shown, area)
+
+
+def add_system_legend(shown: Selection, area: FigureBase) -> None:
+    """What colours and markers mean, below the panels of an area."""
+    names = [shortened(shown.model.systems[system]) for system in shown.systems]
+    handles = [Line2D([], [], color=c, marker=m, markersize=4, linewidth=1.2) for c, m in shown.systems.values()]
+    columns = legend_columns(shown)
+    add_legend(area, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
+
+
+def legend_columns(shown: Selection) -> int:
+    """The number of columns of the legend of systems, whose names may be long."""
+    longest = max(len(shortened(shown.model.systems[system])) for system in shown.systems)
+    return max(2, min(10, 170 // (longest + 8)))
+
+
+def _draw_panel(shown: Selection, axes: Axes, code: int, curves: list[Curve]) -> set[str]:
+    """One code; returns the kinds of things that were drawn."""
+    model, at, drawn = shown.model, shown.at, set[str]()
+    across, value, mine = at.points[shown.first], shown.value, shown.in_panels & (at.code == code)
+    axes.set_yscale("log")
+    if len(model.codes) > 1:
+        axes.set_title(shortened(model.codes[code]), fontsize=LABEL_POINTS, parse_math=False)
+    rest = mine & ~np.isin(at.system, list(shown.systems))
+    if rest.any():
+        axes.plot(across[rest], value[rest], ".", color="0.7", markersize=3, zorder=1.5,
+                  rasterized=bool(rest.sum() > MOST_VECTORS))  # fmt: skip
+        drawn.add("other systems")
+    bottom, top = _limits(value[mine], shown.spread[mine], curves)
+    has_bands = len(np.unique(at.system[mine])) <= MOST_BANDS
+    for curve in curves:
+        colour, marker = shown.systems[curve.system]
+        known = np.isfinite(curve.lower)
+        if has_bands and np.isfinite(curve.low) and known.any():
+            lower, upper = (np.clip(bound, bottom, top) for bound in (curve.lower, curve.upper))
+            axes.fill_between(curve.over, lower, upper, where=known.tolist(), color=colour, alpha=0.1, linewidth=0)
+            drawn.add(_BAND)
+        drawn |= _draw_line(axes, curve, colour, model.systems[curve.system])
+        here = mine & (at.system == curve.system)
+        several = here & (shown.spread > 0.0)
+        if several.any():
+            axes.errorbar(across[several], value[several], yerr=shown.spread[several], fmt="none", ecolor=colour,
+                          elinewidth=0.8, capsize=2)  # fmt: skip
+        axes.plot(across[here], value[here], marker, color=colour, markersize=4.5, markeredgewidth=0.4,
+                  markeredgecolor="white", zorder=3)  # fmt: skip
+    set_logarithmic(axes, "y", bottom, top)
+    return drawn
+
+
+def _draw_line(axes: Axes, curve: Curve, colour: str, system: str) -> set[str]:
+    """Solid where the pair was measured, dashed beyond, dotted where it never was; returns which of these."""
+    if np.isnan(curve.value).all():
+        return set()
+    if np.isnan(curve.low):
+        axes.plot(curve.over, curve.value, ":", color=colour, linewidth=1.0, label=f"{system} (predicted)")
+        return {"never measured (predicted)"}
+    inside = (curve.over >= curve.low) & (curve.over <= curve.high)
+    axes.plot(curve.over[inside], curve.value[inside], color=colour, linewidth=1.2, label=system)
+    for side, beyond in (("below", curve.over <= curve.low), ("above", curve.over >= curve.high)):
+        axes.plot(curve.over[beyond], curve.value[beyond], "--", color=colour, linewidth=0.9,
+                  label=f"{system} (extrapolated {side})")  # fmt: skip
+    return {"fit", "extrapolated"}
+
+
+def _limits(value: Floats, spread: Floats, curves: list[Curve]) -> tuple[float, float]:
+    """Ends of a panel's vertical axis: points and lines, the latter up to three times beyond the points."""
+    high = value + np.nan_to_num(spread)
+    lines = np.concatenate([np.empty(0), *(curve.value[np.isfinite(curve.value)] for curve in curves)])
+    every = np.concatenate([value, high, np.clip(lines, value.min() / 3.0, high.max() * 3.0)])
+    margin = max((every.max() / every.min()) ** 0.06, 1.1)
+    return float(every.min() / margin), float(every.max() * margin)

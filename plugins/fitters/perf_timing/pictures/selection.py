@@ -1,0 +1,156 @@
+"""What a picture shows of a scaling model: the points, codes, systems and values of further parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_timing.joint.model import JointModel
+from perf_timing.scaling_model import ScalingModel
+from perfcore.base.errors import DataError
+from perfcore.models.points import Places
+from perfcore.views.picture_style import COLOURS, MARKERS
+
+__all__ = ["MOST_BANDS", "MOST_FUNCTIONS", "Selection", "is_drawn_everywhere", "named_places", "select"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+MOST_BANDS = 4  # systems in a panel whose bounds can still be told apart
+MOST_FUNCTIONS = 6  # of a joint model whose parameters are drawn
+_MOST_PANELS = 12
+_MOST_PREDICTED = 4  # systems of a model that is drawn also where a code never ran
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Measured points, and what is drawn of them.
+
+    Parameters
+    ----------
+    model : ScalingModel
+    at : Places
+        Of the points: the model's own, or those of other data.
+    value, spread : (n,) float
+        In the user's unit; the spread of repeated runs is NaN for a single one.
+    are_own : bool
+        Whether the model was fitted to exactly these points.
+    codes : tuple of int
+        One panel for each.
+    systems : mapping of int to (str, str)
+        Colour and marker; points of all other systems are grey.
+    others : mapping of str to float
+        Parameters but the first, and the values at which the panels show the model.
+    in_panels : (n,) bool
+        Points at these values.
+    remarks : tuple of str
+        What a reader must know about the picture.
+    """
+
+    model: ScalingModel
+    at: Places
+    value: Floats
+    spread: Floats
+    are_own: bool
+    codes: tuple[int, ...]
+    systems: dict[int, tuple[str, str]]
+    others: dict[str, float]
+    in_panels: Bools
+    remarks: tuple[str, ...]
+
+    @property
+    def first(self) -> str:
+        """Symbol of the parameter that lines run over."""
+        return next(iter(self.model.columns))
+
+
+def select(model: ScalingModel, data: Any) -> Selection:
+    """The codes and systems with most points, at the most frequent values of the parameters but the first.
+
+    Parameters
+    ----------
+    model : ScalingModel
+    data : Measurements or pandas.DataFrame, or None
+        Drawn instead of the observations that the model was fitted to.
+
+    Raises
+    ------
+    DataError
+        The data have another unit or other parameters than the model, or none of its codes on its systems.
+    """
+    at, value, spread, are_own, remarks = _measured(model, data)
+    others: dict[str, float] = {}
+    in_panels = np.ones(len(at), dtype=np.bool_)
+    symbols = list(model.columns)[1:]
+    if symbols:
+        table = np.column_stack([at.points[symbol] for symbol in symbols])
+        found, which, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+        in_panels = which.ravel() == np.argmax(counts)
+        others = dict(zip(symbols, found[np.argmax(counts)].tolist(), strict=True))
+        text = ", ".join(f"{model.columns[symbol]}={number:g}" for symbol, number in others.items())
+        remarks.append(f"lines at {text}, where {in_panels.sum():,} of {len(at):,} points are")
+    codes = _most_frequent(at.code[in_panels], _MOST_PANELS)
+    drawn = in_panels & np.isin(at.code, codes)
+    systems = _most_frequent(at.system[drawn], len(MARKERS))
+    if is_drawn_everywhere(model):
+        systems = tuple(range(len(model.systems)))
+    pairs = np.unique(np.column_stack([at.code[drawn], at.system[drawn]]), axis=0)
+    crowded = np.unique(pairs[:, 0], return_counts=True)[1] > MOST_BANDS
+    left_out = {
+        "codes not shown": len(np.unique(at.code)) - len(codes),
+        "systems in grey": len(np.unique(at.system[drawn])) - len(systems),
+        "panels too full for bounds": int(crowded.sum()),
+    }
+    if isinstance(model, JointModel):
+        left_out["functions whose w and r are not shown"] = len(model.functions) - MOST_FUNCTIONS
+    remarks += [f"{what}: {number:,}" for what, number in left_out.items() if number > 0]
+    styles = {s: (COLOURS[k % len(COLOURS)], MARKERS[k]) for k, s in enumerate(systems)}
+    return Selection(model, at, value, spread, are_own, codes, styles, others, in_panels, tuple(remarks))
+
+
+def is_drawn_everywhere(model: ScalingModel) -> bool:
+    """Whether codes are drawn also on systems where they never ran."""
+    return isinstance(model, JointModel) and len(model.systems) <= _MOST_PREDICTED
+
+
+def named_places(model: ScalingModel, at: Places) -> dict[str, Any]:
+    """Places as `ScalingModel.predict` takes them: columns by name, with names of codes and systems."""
+    return {**at.points, "code": np.array(model.codes)[at.code], "system": np.array(model.systems)[at.system]}
+
+
+def _measured(model: ScalingModel, data: Any) -> tuple[Places, Floats, Floats, bool, list[str]]:
+    """Points, values, spreads, whether they are the model's own, and remarks."""
+    seen = None if data is None else model.check_data(data)
+    dropped = model.dropped if isinstance(model, JointModel) else ()
+    if seen is not None and dropped:
+        seen = seen.select(np.array([seen.describe(k) not in dropped for k in range(len(seen))]))
+    remarks = [f"outliers left out of fit and picture: {len(dropped):,}"] if dropped else []
+    if seen is None or seen.fingerprint() == model.origin.fingerprint:
+        own = model.observations
+        spread = np.array([np.nan if s is None else s for s in own.spread])
+        return model.measured_places, np.array(own.value), spread, True, remarks
+    code, system = (
+        np.array([places.get(name, -1) for name in names], dtype=np.int64)[index]
+        for index, names, places in (
+            (seen.code, seen.codes, {name: k for k, name in enumerate(model.codes)}),
+            (seen.system, seen.systems, {name: k for k, name in enumerate(model.systems)}),
+        )
+    )
+    kept = (code >= 0) & (system >= 0)
+    if set(seen.points) != set(model.columns) or not kept.any():
+        raise DataError(f"{seen.source}: no code on a system over {', '.join(model.columns)} that the model has")
+    remarks.append(f"points of other data than the model's, {seen.source}")
+    if not kept.all():
+        remarks.append(f"{(~kept).sum():,} points are of codes or systems that the model does not have")
+    at = Places({symbol: seen.points[symbol][kept] for symbol in model.columns}, code[kept], system[kept])
+    return at, seen.value[kept], seen.spread[kept], False, remarks
+
+
+def _most_frequent(index: Ints, most: int) -> tuple[int, ...]:
+    """The numbers that occur most often, in rising order."""
+    found, counts = np.unique(index, return_counts=True)
+    return tuple(sorted(found[np.argsort(-counts, kind="stable")[:most]].tolist()))

@@ -1,0 +1,151 @@
+"""Measurements made ready for fitting: selected, joined, weighted, and brought to the scale of the fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_timing.options import ScalingOptions
+from perf_timing.preparation import OverCode, Preparation, Step, TimesParameter, TimesSystem
+from perf_timing.quantities import quantities_of
+from perfcore.base.errors import DataError, OptionError
+from perfcore.data.measurements import Measurements
+from perfcore.data.observations import Observations
+
+__all__ = ["Prepared", "prepare"]
+
+Floats = npt.NDArray[np.float64]
+
+# As if so many more runs had been made with the spread that all points share: a spread estimated from two or three
+# runs may be near zero by chance. The form is Smyth's moderated variance (Stat. Appl. Genet. Mol. Biol. 3, 2004).
+_SHARED_RUNS = 4.0
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Observations in the scale of the fit.
+
+    Parameters
+    ----------
+    seen : Observations
+    preparation : Preparation
+        From the user's unit to the scale of the fit.
+    factor : (n,) float
+        What each value is multiplied by in it.
+    by_point : (n,) float
+        The part of the factor that depends on parameters; it belongs to the functions, the rest to their coefficients.
+    target : (n,) float
+        Values in the scale of the fit.
+    root_weight : (n,) float
+        Square roots of the weights.
+    """
+
+    seen: Observations
+    preparation: Preparation
+    factor: Floats
+    by_point: Floats
+    target: Floats
+    root_weight: Floats
+
+    def select(self, kept: npt.NDArray[np.bool_]) -> Prepared:
+        """The observations kept (n,) bool."""
+        return Prepared(
+            self.seen.select(kept),
+            self.preparation,
+            *(part[kept] for part in (self.factor, self.by_point, self.target, self.root_weight)),
+        )
+
+
+def prepare(data: Any, options: ScalingOptions, fitter: str) -> Prepared:
+    """Select, check, join and scale; see `ScalingOptions`.
+
+    Parameters
+    ----------
+    data : Measurements or pandas.DataFrame
+
+    Raises
+    ------
+    PerfError
+        Whatever is wrong with the data or does not go with the options, in one line.
+    """
+    runs = _as_measurements(data, fitter)
+    runs = runs.with_roles(
+        parameters=options.parameter,
+        value=options.value,
+        code=options.code,
+        system=options.system,
+        unit=options.unit,
+    )
+    if options.where:
+        runs = runs.where(options.where)
+    seen = runs.observations(options.aggregate, options.duplicates)
+    preparation = _preparation(runs, seen, options)
+    codes, systems = _names(seen)
+    factor = preparation.factor(seen.points, codes, systems)
+    by_point = preparation.of_parameters.factor(seen.points, codes, systems)
+    target = seen.value * factor
+    return Prepared(
+        seen=seen,
+        preparation=preparation,
+        factor=factor,
+        by_point=by_point,
+        target=target,
+        root_weight=_root_weights(seen, target, options.weights),
+    )
+
+
+def _as_measurements(data: Any, fitter: str) -> Measurements:
+    if isinstance(data, Measurements):
+        return data
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        return Measurements(data, source="table")
+    raise DataError(f"{fitter} fits measurements, or a pandas table of them, not {type(data).__name__}")
+
+
+def _preparation(runs: Measurements, seen: Observations, options: ScalingOptions) -> Preparation:
+    """The steps that the options ask for, in the order of equation 4."""
+    asked = options.prepare
+    every = asked == ("auto",)
+    steps: list[Step] = []
+    if every or "parameter" in asked:
+        steps.append(TimesParameter(next(iter(seen.points))))
+    for name, given, what, step in (
+        ("operations", options.operations, "code", OverCode),
+        ("peak", options.peak, "system", TimesSystem),
+    ):
+        if given is not None and (every or name in asked):
+            label, quantities = quantities_of(given, runs, what, f"--{name}")
+            known = {key: quantities[key] for key in getattr(seen, f"{what}s") if key in quantities}
+            steps.append(step(label.removeprefix("--"), known or quantities))
+    return Preparation(tuple(steps))
+
+
+def _names(seen: Observations) -> tuple[list[str], list[str]]:
+    return [seen.codes[k] for k in seen.code], [seen.systems[k] for k in seen.system]
+
+
+def _root_weights(seen: Observations, target: Floats, weights: str) -> Floats:
+    """Square roots of the weights (n,), their squares with mean 1 except for relative ones."""
+    if weights == "equal":
+        return np.ones(len(seen))
+    if weights == "relative":
+        return np.asarray(1.0 / target)
+    runs = seen.repetitions.astype(np.float64)
+    if (seen.repetitions < 2).all():
+        raise OptionError(f"--weights {weights} needs repeated runs, and no point of {seen.source} was measured twice")
+    if weights == "repetitions":
+        return np.asarray(np.sqrt(runs / runs.mean()))
+    # The spread of run times grows with the run time, so what points share is the relative spread.
+    freedom = runs - 1.0
+    relative = np.where(freedom > 0, seen.spread / seen.value, 0.0) ** 2
+    shared = float((freedom * relative).sum() / freedom.sum())
+    if shared == 0.0:
+        raise OptionError("--weights spread: all repeated runs took exactly the same time; use --weights repetitions")
+    moderated = (_SHARED_RUNS * shared + freedom * relative) / (_SHARED_RUNS + freedom)
+    weight = runs / (moderated * target**2)
+    return np.asarray(np.sqrt(weight / weight.mean()))

@@ -1,0 +1,197 @@
+"""Quantities of codes or systems, such as operation counts or peak rates: from columns, formulas or small tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.measurements import Measurements
+from perfcore.data.observations import labels_of
+from perfcore.formulas.formula import Formula, FormulaError
+
+__all__ = ["parse_quantities", "quantities_of"]
+
+# NPB prints a rate with two decimals, so that rate times time gives the operation count to some 1e-4 only; what
+# differs by more within one code is not a quantity of the code.
+_SPREAD = 0.01
+
+
+def parse_quantities(given: Any) -> tuple[str, ...]:
+    """Quantities as an option takes them: a mapping becomes ``("SP=85.01", ...)``, a text stays one word.
+
+    Examples
+    --------
+    >>> parse_quantities({"SP": 85.01}), parse_quantities("counts.csv:gflop"), parse_quantities("SP=85,BT=168")
+    (('SP=85.01',), ('counts.csv:gflop',), ('SP=85', 'BT=168'))
+    """
+    if isinstance(given, Mapping):
+        return tuple(f"{name}={float(value)!r}" for name, value in given.items())
+    if isinstance(given, (list, tuple)):
+        return tuple(map(str, given))
+    text = os.fspath(given).strip() if isinstance(given, (str, os.PathLike)) else ""
+    if not text:
+        raise ValueError("a column, a formula over columns, FILE, FILE:COLUMN or NAME=VALUE,... is expected")
+    return tuple(text.split(",")) if "=" in text else (text,)
+
+
+def quantities_of(given: Sequence[str], data: Measurements, what: str, option: str) -> tuple[str, dict[str, float]]:
+    """One positive number for each code, or for each system.
+
+    Parameters
+    ----------
+    given : sequence of str
+        As `parse_quantities` gives it: ``NAME=VALUE`` words; or one word, which is a column of the measurements, a
+        formula over its columns, or a small table ``FILE`` or ``FILE:COLUMN`` with the columns that name the role.
+    data : Measurements
+    what : {"code", "system"}
+    option : str
+        Its spelling, for messages.
+
+    Returns
+    -------
+    name : str
+        Of the column, the formula or the option.
+    quantities : dict of str to float
+
+    Raises
+    ------
+    OptionError
+        Nothing of the kinds above.
+    DataError
+        A quantity is no positive number, or differs within one code or system.
+    """
+    if all("=" in word for word in given):
+        return option, _listed(given, option)
+    word = given[0]
+    path, _, column = word.rpartition(":") if ":" in word else (word, "", "")
+    if word not in data.table.columns and Path(path).is_file():
+        table = _small_table(path, data, what)
+        return _by_label(table, _quantity_column(table, column, what), what, option)
+    return _by_label(data, word, what, option)
+
+
+def _listed(given: Sequence[str], option: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for word in given:
+        label, _, text = word.rpartition("=")
+        name = label.strip()
+        try:
+            value = _positive(float(text))
+        except ValueError:
+            value = None
+        if value is None or not name:
+            raise OptionError(f"{option} {word!r}: NAME=VALUE with a positive number is expected")
+        if name in found:
+            raise OptionError(f"{option}: {name} is given twice")
+        found[name] = value
+    return found
+
+
+def _small_table(path: str, data: Measurements, what: str) -> Measurements:
+    """The table of a file, with the columns that name the codes or systems of the measurements."""
+    from perfcore.reading.recognise import read
+
+    table = read(path, wanted=(Measurements,))
+    columns: tuple[str, ...] = getattr(data.roles, what)
+    if not columns:
+        raise OptionError(f"{path}: the measurements have no column that names the {what}; give --{what} COLUMN")
+    missing = [column for column in columns if column not in table.table.columns]
+    if missing:
+        raise DataError(
+            f"{path}: has no column {missing[0]!r}, by which the {what} of the measurements is named; its columns are "
+            f"{listing(table.table.columns)}"
+        )
+    roles: dict[str, Any] = {"code": (), "system": (), what: columns}
+    return cast(Measurements, table).with_roles(parameters=(), **roles)
+
+
+def _quantity_column(table: Measurements, column: str, what: str) -> str:
+    """The column named, else the only one of numbers beside those that name the role."""
+    if column:
+        return column
+    named = getattr(table.roles, what)
+    numbers = [c for c in table.table.columns if table.table[c].dtype.kind in "iuf" and c not in named]
+    if len(numbers) != 1:
+        raise OptionError(
+            f"{table.source}: say which column to take, {table.source}:COLUMN; of numbers it has {listing(numbers)}"
+        )
+    return str(numbers[0])
+
+
+def _by_label(data: Measurements, column: str, what: str, option: str) -> tuple[str, dict[str, float]]:
+    """Mean of a column or formula for each code or system, which must be the same there."""
+    values = _evaluated(data, column, option)
+    kept = np.ones(len(values), dtype=np.bool_)
+    labels, index = labels_of(data, what, kept)
+    found = {}
+    for number, label in enumerate(labels):
+        rows = np.flatnonzero((index == number) & ~np.isnan(values))
+        mine = values[rows]
+        if not len(rows):
+            data.refuse(int(np.argmax(index == number)), f"{column} is empty; a positive number is expected")
+        wrong = ~((mine > 0.0) & (mine < np.inf))
+        if wrong.any():
+            data.refuse(
+                int(rows[np.argmax(wrong)]),
+                f"{column} of {what} {label} is {mine[wrong][0]:g}; a positive number is expected",
+            )
+        if mine.max() - mine.min() > _SPREAD * mine.min():
+            raise DataError(
+                f"{data.source}: {column} of {what} {label} is between {mine.min():g} and {mine.max():g}; a quantity "
+                f"of the {what} must be the same in all its rows: name the {what} by more columns, or give a table"
+            )
+        found[label] = float(mine.mean())
+    return column, found
+
+
+def _evaluated(data: Measurements, column: str, option: str) -> npt.NDArray[np.float64]:
+    table = data.table
+    if column in table.columns:
+        formula, names = None, [column]
+    else:
+        try:
+            formula = Formula(column)
+        except FormulaError as error:
+            raise OptionError(f"{option} {column!r}: neither a column, nor a file, nor a formula: {error}") from None
+        names = list(formula.names)
+    arrays = {}
+    for name in names:
+        if name not in table.columns:
+            raise UnknownNameError(
+                f"column of {data.source} (and there is no such file)", name, map(str, table.columns)
+            )
+        arrays[name] = _numbers(data, name)
+    if formula is None:
+        return arrays[column]
+    return np.broadcast_to(formula.evaluate(arrays), len(table))
+
+
+def _numbers(data: Measurements, name: str) -> npt.NDArray[np.float64]:
+    """A column as numbers (n,); NaN where it is empty.
+
+    Raises
+    ------
+    InputError, DataError
+        A text, with its line.
+    """
+    import pandas as pd
+
+    column = data.table[name]
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    texts = np.isnan(numbers) & column.notna().to_numpy()
+    if texts.any():
+        row = int(np.argmax(texts))
+        data.refuse(row, f"{name} is {str(column.iloc[row])[:40]!r}; a number is expected")
+    return numbers
+
+
+def _positive(number: float) -> float:
+    if not 0.0 < number < float("inf"):
+        raise ValueError
+    return number

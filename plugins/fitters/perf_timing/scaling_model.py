@@ -1,0 +1,281 @@
+"""What models of codes on systems have in common: their data, their scale, and where they are asked to predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.goodness import relative_errors
+from perf_timing.characteristic import characteristics, design
+from perf_timing.preparation import OverCode, Preparation, TimesParameter
+from perfcore.base.errors import DataError, PerfError, listing
+from perfcore.data.observations import Observations
+from perfcore.models.model import Model, Points
+from perfcore.models.points import Places, places
+from perfcore.plugins.options import build
+
+__all__ = ["Observed", "ScalingModel", "sum_of_terms"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def sum_of_terms(coefficients: Sequence[float], functions: Sequence[str]) -> str:
+    """A linear combination as a person reads it.
+
+    Examples
+    --------
+    >>> sum_of_terms([2.0, -0.5], ["1/p", "1"])
+    '2 1/p - 0.5'
+    """
+    text = ""
+    for coefficient, function in zip(coefficients, functions, strict=True):
+        sign = ("-" if coefficient < 0 else "") if not text else (" - " if coefficient < 0 else " + ")
+        text += f"{sign}{abs(coefficient):.6g}" + ("" if function == "1" else f" {function}")
+    return text or "0"
+
+
+class Observed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The observations that a model was fitted to, as columns; see `perfcore.data.observations.Observations`."""
+
+    points: dict[str, tuple[float, ...]]
+    value: tuple[float, ...]
+    code: tuple[int, ...]
+    system: tuple[int, ...]
+    repetitions: tuple[int, ...]
+    spread: tuple[float | None, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse columns of different lengths."""
+        columns = (*self.points.values(), self.code, self.system, self.repetitions, self.spread)
+        if not self.value or any(len(column) != len(self.value) for column in columns):
+            raise ValueError("the observations have columns of different lengths, or none")
+
+    @classmethod
+    def of(cls, seen: Observations) -> Observed:
+        """The columns of observations."""
+        return cls(
+            points={symbol: tuple(values.tolist()) for symbol, values in seen.points.items()},
+            value=tuple(seen.value.tolist()),
+            code=tuple(seen.code.tolist()),
+            system=tuple(seen.system.tolist()),
+            repetitions=tuple(seen.repetitions.tolist()),
+            spread=tuple(None if np.isnan(s) else float(s) for s in seen.spread),
+        )
+
+
+class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
+    """A model of the time of codes on systems over parameters.
+
+    Attributes
+    ----------
+    columns : dict
+        Parameters: symbol in formulas to the column's name in the data.
+    value_name : str
+    unit : str or None
+    preparation : Preparation
+        To the scale in which the model was fitted.
+    relative : bool
+        The errors in that scale are proportional to the values.
+    codes, systems : tuple of str
+    functions : tuple of str
+        Characteristic functions that occur.
+    notes : tuple of str
+        What a user should know about the rows of the data.
+    observations : Observed
+    root_weights : tuple of float
+        Square roots of the observations' weights.
+    """
+
+    columns: dict[str, str]
+    value_name: str
+    unit: str | None
+    preparation: Preparation
+    relative: bool
+    codes: tuple[str, ...]
+    systems: tuple[str, ...]
+    functions: tuple[str, ...]
+    notes: tuple[str, ...]
+    observations: Observed
+    root_weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
+        seen = self.observations
+        if set(seen.points) != set(self.columns) or not self.columns:
+            raise ValueError("the observations are not those of the model's parameters")
+        if len(self.root_weights) != len(seen.value):
+            raise ValueError("there are not as many weights as observations")
+        for indices, names in ((seen.code, self.codes), (seen.system, self.systems)):
+            if not names or min(indices) < 0 or max(indices) >= len(names):
+                raise ValueError("an observation is of a code or system that has no name")
+        for step in self.preparation.steps:
+            if isinstance(step, TimesParameter) and step.symbol not in self.columns:
+                raise ValueError(f"the scale needs {step.symbol!r}, which is no parameter of the model")
+        try:
+            characteristics(self.functions, tuple(self.columns))
+        except PerfError as error:
+            raise ValueError(str(error)) from None
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The parameters, and code and system where there are several."""
+        names = dict(self.columns)
+        for what, known in (("code", self.codes), ("system", self.systems)):
+            if len(known) > 1:
+                names[what] = what
+        return names
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """The codes and the systems."""
+        every = {"code": self.codes, "system": self.systems}
+        return {name: every[name] for name in self.variables if name in every}
+
+    def places(self, points: Points) -> Places:
+        """Checked points; see `perfcore.models.points.places`."""
+        return places(points, self.columns, self.codes, self.systems)
+
+    @property
+    def measured_places(self) -> Places:
+        """Where the model was fitted."""
+        seen = self.observations
+        return Places(
+            {symbol: np.array(values) for symbol, values in seen.points.items()},
+            np.array(seen.code, dtype=np.int64),
+            np.array(seen.system, dtype=np.int64),
+        )
+
+    def factor(self, at: Places) -> Floats:
+        """What a value in the user's unit is multiplied by in the scale of the fit (n,)."""
+        return self.preparation.factor(at.points, *self._names(at))
+
+    def _names(self, at: Places) -> tuple[list[str], list[str]]:
+        return [self.codes[k] for k in at.code], [self.systems[k] for k in at.system]
+
+    def scaled_design(self, at: Places) -> Floats:
+        """What coefficients in the scale of the fit are multiplied by (n, number of functions).
+
+        Raises
+        ------
+        DataError
+            A function is not finite there.
+        """
+        values = design(characteristics(self.functions, tuple(self.columns)), at.points)
+        wrong = ~np.isfinite(values)
+        if wrong.any():
+            place, which = (int(number) for number in np.argwhere(wrong)[0])
+            shown = ", ".join(f"{symbol}={column[place]:g}" for symbol, column in at.points.items())
+            raise DataError(f"function {self.functions[which]!r} is {values[place, which]} at {shown}")
+        return values * self.preparation.of_parameters.factor(at.points, *self._names(at))[:, None]
+
+    def remarks(self, points: Points) -> list[str]:
+        """Where a pair was never measured, or a parameter is outside of what was measured for it."""
+        at, seen = self.places(points), self.measured_places
+        found = [""] * len(at)
+        asked, measured = at.code * len(self.systems) + at.system, seen.code * len(self.systems) + seen.system
+        for cell in np.unique(asked):
+            mine, here = np.flatnonzero(asked == cell), measured == cell
+            if not here.any():
+                for place in mine:
+                    found[place] = "never measured on this system"
+                continue
+            outside: dict[int, list[str]] = {}
+            for symbol, values in at.points.items():
+                low, high = seen.points[symbol][here].min(), seen.points[symbol][here].max()
+                for place in mine[(values[mine] < low) | (values[mine] > high)]:
+                    outside.setdefault(int(place), []).append(f"{symbol} was {low:g} to {high:g}")
+            for at_place, texts in outside.items():
+                found[at_place] = f"extrapolated: {', '.join(texts)}"
+        return found
+
+    def new_weights(self, scaled: Floats) -> Floats:
+        """Square roots of the weights that new observations of these values in the scale of the fit get (n,)."""
+        return 1.0 / np.abs(scaled) if self.relative else np.ones(len(scaled))
+
+    def measured_points(self) -> dict[str, npt.NDArray[Any]]:
+        """Where the model was fitted, by variable (m,)."""
+        seen = self.observations
+        points: dict[str, npt.NDArray[Any]] = {symbol: np.array(values) for symbol, values in seen.points.items()}
+        for what, names, indices in (("code", self.codes, seen.code), ("system", self.systems, seen.system)):
+            if what in self.variables:
+                points[what] = np.array(names)[list(indices)]
+        return points
+
+    def errors(self) -> Floats:
+        """Relative errors at the observations (n,)."""
+        seen = self.observations
+        names = {
+            "code": [self.codes[k] for k in seen.code],
+            "system": [self.systems[k] for k in seen.system],
+        }
+        return relative_errors(self.predict({**seen.points, **names}), np.array(seen.value))
+
+    def describe(self, place: int) -> str:
+        """One observation as a person reads it."""
+        seen = self.observations
+        names = [
+            name
+            for name, known in (
+                (self.codes[seen.code[place]], self.codes),
+                (self.systems[seen.system[place]], self.systems),
+            )
+            if len(known) > 1
+        ]
+        where = ", ".join(f"{symbol}={values[place]:.6g}" for symbol, values in seen.points.items())
+        return f"{' on '.join(names)}, {where}" if names else where
+
+    @property
+    def coefficient_unit(self) -> str | None:
+        """Unit of a coefficient in the scale of the fit; multiplying by a parameter does not change it."""
+        constants = [step.text for step in self.preparation.steps if not isinstance(step, TimesParameter)]
+        return None if self.unit is None else " ".join([self.unit, *constants])
+
+    def in_unit(self, terms: str) -> str:
+        """A sum of terms of the scale of the fit as one of the user's unit."""
+        undone = [
+            f"* {step.name}" if isinstance(step, OverCode) else f"/ {step.name}"
+            for step in self.preparation.steps
+            if not isinstance(step, TimesParameter)
+        ]
+        return f"({terms}) {' '.join(undone)}" if undone else terms
+
+    def data_lines(self) -> list[str]:
+        """What was measured and in which scale it was fitted."""
+        over = ", ".join(s if s == c else f"{s}={c}" for s, c in self.columns.items())
+        unit = f" [{self.unit}]" if self.unit else ""
+        lines = [
+            f"{len(self.observations.value):,} observations of {self.value_name}{unit} over {over}"
+            + (f"; codes: {listing(self.codes, 8)}" if len(self.codes) > 1 else "")
+            + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else ""),
+        ]
+        scale = f"fitted in the scale {self.preparation.formula}" if self.preparation.steps else "fitted as measured"
+        weights = self.origin.options["weights"]
+        lines.append(
+            scale
+            + ("" if weights == "equal" else f", weights: {weights}")
+            + "; predictions are in the unit of the data"
+        )
+        return [*lines, *self.notes]
+
+    def check_data(self, data: Any) -> Observations:
+        """Observations of other data for this model's pictures.
+
+        Raises
+        ------
+        DataError
+            They are no measurements, or in another unit.
+        """
+        from perf_timing.options import ScalingOptions
+        from perf_timing.prepared import prepare
+
+        names = {field: self.origin.options[field] for field in ScalingOptions.__dataclass_fields__}
+        names["weights"] = "equal"  # points are wanted, and other data need not have repeated runs
+        seen = prepare(data, build(ScalingOptions, names, self.kind), self.kind).seen
+        if seen.unit != self.unit:
+            raise DataError(f"{seen.source}: the values are in {seen.unit}, those of the model in {self.unit}")
+        return seen

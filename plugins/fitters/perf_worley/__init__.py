@@ -1,0 +1,37 @@
+"""Worley's phases: segmenters, the fitter `worley`, and its model."""
+
+from perfcore import hookimpl
+from perfcore.plugins.hookspecs import Register
+
+__all__ = ["register_fitters", "register_segmenters"]
+
+
+@hookimpl
+def register_segmenters(register: Register) -> None:
+    """Announce the bundled segmenters."""
+    register(
+        "minimax",
+        "perf_worley.segmenters.minimax:Minimax",
+        help="Worley's algorithms K and M: least largest local error",
+    )
+    register(
+        "least-squares",
+        "perf_worley.segmenters.least_squares:LeastSquares",
+        help="Hawkins' exact dynamic programme",
+    )
+    register(
+        "greedy",
+        "perf_worley.segmenters.greedy:Greedy",
+        help="Friedman and Silverman: one breakpoint at a time",
+    )
+    register(
+        "hill-climb",
+        "perf_worley.segmenters.hill_climb:HillClimb",
+        help="moves breakpoints to the least sum of squares",
+    )
+
+
+@hookimpl
+def register_fitters(register: Register) -> None:
+    """Announce the fitter."""
+    register("worley", "perf_worley.fitter:WorleyFitter", help="phases of a processor-utilization curve")

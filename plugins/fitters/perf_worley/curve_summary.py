@@ -1,0 +1,116 @@
+"""A long curve in a short picture: extremes and means of any stretch of it, also at ten million steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.data.curve import UtilizationCurve
+
+__all__ = ["CurveSummary", "Stretch"]
+
+Floats = npt.NDArray[np.float64]
+
+_BLOCK = 256  # steps that are summed up once; a stretch of fewer than this in each bin is read step by step
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Part of a curve in bins.
+
+    Parameters
+    ----------
+    edges : (n + 1,) float
+        In the curve's unit; the first may lie before the stretch and the last after it.
+    low, high, mean : (n,) float
+        Of the heights within each bin; no step is left out.
+    """
+
+    edges: Floats
+    low: Floats
+    high: Floats
+    mean: Floats
+
+
+class CurveSummary:
+    """Extremes and areas of blocks of steps, from which every stretch is put together.
+
+    Parameters
+    ----------
+    curve : UtilizationCurve
+        Read once, when the first long stretch is asked for.
+
+    Examples
+    --------
+    >>> summary = CurveSummary(UtilizationCurve([0, 1, 2, 3, 4], [1, 5, 2, 2]))
+    >>> summary.stretch(0.0, 4.0, 2).high.tolist(), summary.stretch(0.0, 4.0, 2).mean.tolist()
+    ([5.0, 2.0], [3.0, 2.0])
+    """
+
+    def __init__(self, curve: UtilizationCurve) -> None:
+        self.curve = curve
+        self._blocks: tuple[Floats, Floats, Floats, Floats] | None = None
+
+    def stretch(self, start: float, end: float, n_bins: int) -> Stretch:
+        """Bins of nearly the same duration.
+
+        Parameters
+        ----------
+        start, end : float
+            In the curve's unit, ``start < end``.
+        n_bins : int
+            At most as many; fewer where the stretch has fewer steps.
+        """
+        edges, heights = self.curve.edges, self.curve.heights
+        if len(heights) > _BLOCK * n_bins:
+            borders, low, high, area = self._summed()
+            first, last = _within(borders, start, end)
+            if last - first >= n_bins:
+                blocks = slice(first, last)
+                return _binned(borders[first : last + 1], low[blocks], high[blocks], area[blocks], start, end, n_bins)
+        first, last = _within(edges, start, end)
+        part, values = edges[first : last + 1].astype(np.float64), heights[first:last]
+        if last - first <= n_bins:
+            return Stretch(part, values, values, values)
+        return _binned(part, values, values, np.diff(part) * values, start, end, n_bins)
+
+    def _summed(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Edges, lowest and highest height, and area of the blocks."""
+        if self._blocks is None:
+            edges, heights = self.curve.edges, self.curve.heights
+            first = np.arange(0, len(heights), _BLOCK)
+            area = np.empty(len(first))
+            # A few blocks at a time: no array as long as the curve is made beside it.
+            for at in range(0, len(first), _BLOCK):
+                steps = slice(first[at], min(first[at] + _BLOCK * _BLOCK, len(heights)))
+                areas = np.diff(edges[steps.start : steps.stop + 1]) * heights[steps]
+                own = first[at : at + _BLOCK]
+                area[at : at + _BLOCK] = np.add.reduceat(areas, own - own[0])
+            self._blocks = (
+                np.append(edges[first], edges[-1]).astype(np.float64),
+                np.minimum.reduceat(heights, first),
+                np.maximum.reduceat(heights, first),
+                area,
+            )
+        return self._blocks
+
+
+def _within(edges: npt.NDArray[np.float64], start: float, end: float) -> tuple[int, int]:
+    """First step that reaches into a stretch, and the one after the last."""
+    first = int(np.clip(np.searchsorted(edges, start, side="right") - 1, 0, len(edges) - 2))
+    last = int(np.clip(np.searchsorted(edges, end, side="left"), first + 1, len(edges) - 1))
+    return first, last
+
+
+def _binned(edges: Floats, low: Floats, high: Floats, area: Floats, start: float, end: float, n_bins: int) -> Stretch:
+    cuts = np.linspace(start, end, n_bins + 1)[:-1]
+    first = np.unique(np.clip(np.searchsorted(edges, cuts, side="right") - 1, 0, len(low) - 1))
+    borders = np.append(edges[first], edges[-1])
+    return Stretch(
+        borders,
+        np.minimum.reduceat(low, first),
+        np.maximum.reduceat(high, first),
+        np.add.reduceat(area, first) / np.diff(borders),
+    )

@@ -1,0 +1,138 @@
+"""From breakpoints to phases: the best function and the error of each, refinement, and the table of a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from perf_worley.phase_model import Phase, SequenceEntry
+from perf_worley.segmenters.hill_climb import climb
+from perf_worley.sensitivity import persistence
+from perf_worley.trees.error_trees import factor_tree, moment_tree
+from perf_worley.trees.moment_tree import MomentTree, Summary
+from perfcore import UtilizationCurve
+from perfcore.base import progress
+from perfcore.plugins.contracts import Basis, Segmentation
+
+__all__ = ["PhaseMaker", "powers", "sequence_entries"]
+
+
+class PhaseMaker:
+    """Makes phases of segmentations of one curve.
+
+    Parameters
+    ----------
+    curve : UtilizationCurve
+        Neighbouring steps have different heights.
+    basis : Basis
+        What a phase may look like.
+
+    Attributes
+    ----------
+    total_squares, centered_squares : float
+        Integrals of curve^2 and of (curve - mean)^2.
+    """
+
+    def __init__(self, curve: UtilizationCurve, basis: Basis) -> None:
+        self.curve, self.basis = curve, basis
+        self.polynomials = moment_tree(curve)
+        self.tree = factor_tree(curve, basis) if basis.functions else self.polynomials
+        whole = self.polynomials.between(0, curve.n_steps)
+        self.centered_squares = self.polynomials.error(whole, 0)
+        width, mean = whole[0], self.polynomials.origin + whole[1]
+        self.total_squares = self.centered_squares + width * mean * mean
+
+    def refined(self, found: Sequence[Segmentation]) -> list[Segmentation]:
+        """The same numbers of phases with their breaks moved to the least sum of squares."""
+        result = []
+        with progress.bar("refining", len(found)) as advance:
+            for each in found:
+                degrees = each.degrees if each.degrees is not None else np.full(len(each.breaks) - 1, self.basis.degree)
+                moved = climb(self.polynomials, each.breaks, degrees)
+                # The tolerance belongs to the partition that was left behind; the cost of both searches adds up.
+                facts = {key: value for key, value in each.statistics.items() if key != "tolerance"}
+                facts |= {
+                    **moved.statistics,
+                    "seconds": facts.get("seconds", 0.0) + moved.statistics["seconds"],
+                }
+                result.append(Segmentation(moved.breaks, moved.degrees, facts))
+                advance(1)
+        return result
+
+    def phases(self, found: Segmentation) -> list[Phase]:
+        """Best function and error of each phase of a segmentation."""
+        degrees: Sequence[int] = (
+            [self.basis.degree] * (len(found.breaks) - 1) if found.degrees is None else found.degrees.tolist()
+        )
+        origin, tree = float(self.curve.start), self.tree
+        result = []
+        for begin, end, degree in zip(found.breaks[:-1].tolist(), found.breaks[1:].tolist(), degrees, strict=True):
+            summary: Any = tree.interval(begin, end)
+            squared = tree.error(summary, degree)
+            if isinstance(tree, MomentTree):
+                coefficients = powers(summary, tree.origin, degree)
+            else:
+                coefficients = tuple(tree.coefficients(summary).tolist())
+            result.append(
+                Phase(
+                    start=origin + begin,
+                    end=origin + end,
+                    degree=len(self.basis.functions) or degree,
+                    coefficients=coefficients,
+                    error=float(np.sqrt(squared)),
+                )
+            )
+        return result
+
+
+def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
+    """Coefficients of powers of ``t - start`` from a summary's Legendre coefficients.
+
+    Examples
+    --------
+    >>> powers((2.0, 3.0, 1.0, 0.0, 0.0, 0.0), origin=10.0, degree=1)
+    (12.0, 1.0)
+    """
+    width, *legendre, _ = summary
+    c0, c1, c2, c3 = (c if k <= degree else 0.0 for k, c in enumerate(legendre))
+    # Powers of u in [-1, 1], then of u = s tau - 1 with s = 2 / width.
+    a0, a1, a2, a3 = c0 - 0.5 * c2, c1 - 1.5 * c3, 1.5 * c2, 2.5 * c3
+    s = 2.0 / width
+    found = (
+        origin + a0 - a1 + a2 - a3,
+        s * (a1 - 2.0 * a2 + 3.0 * a3),
+        s * s * (a2 - 3.0 * a3),
+        s * s * s * a3,
+    )
+    return tuple(float(value) for value in found[: degree + 1])
+
+
+def sequence_entries(
+    counts: Sequence[int],
+    found: Sequence[Segmentation],
+    phases: Sequence[Sequence[Phase]],
+    curve: UtilizationCurve,
+) -> list[SequenceEntry]:
+    """The figures of each model of a sequence, and in how many of the following ones its breaks stay."""
+    inner = [[phase.start for phase in each[1:]] for each in phases]
+    kept = persistence(inner, curve.duration)
+    entries = []
+    for number, (n, segmentation, each) in enumerate(zip(counts, found, phases, strict=True)):
+        facts = segmentation.statistics
+        entries.append(
+            SequenceEntry(
+                n_phases=n,
+                epsilon=max(phase.error for phase in each),
+                tolerance=facts.get("tolerance"),
+                sum_of_squares=sum(phase.error**2 for phase in each),
+                breaks=tuple(inner[number]),
+                kept=tuple(kept[number]),
+                following=len(counts) - number - 1,
+                evaluations=int(facts["evaluations"]) if "evaluations" in facts else None,
+                updates=int(facts["updates"]) if "updates" in facts else None,
+                seconds=facts.get("seconds", 0.0),
+            )
+        )
+    return entries

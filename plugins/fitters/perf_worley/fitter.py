@@ -1,0 +1,220 @@
+"""The fitter `worley`: a trace or a curve to the model of its phases."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+import perfcore
+from perf_worley.phase_model import PhaseModel, function_of_time
+from perf_worley.sensitivity import RULES
+from perfcore import Series, Trace, UtilizationCurve
+from perfcore.base.errors import DataError, OptionError
+from perfcore.formulas.functions import functions_of
+from perfcore.models.model import Origin
+from perfcore.plugins.contracts import Basis, Fitter, Segmenter
+from perfcore.plugins.options import option, to_dict
+from perfcore.plugins.registry import registry
+
+__all__ = ["WorleyFitter", "WorleyOptions"]
+
+_AUTO = (1, 20)  # Worley's own range (Figures 6 and 18)
+_MOST_PHASES = 100_000
+
+
+def parse_phases(given: Any) -> str:
+    """Number of phases as ``"9"``, ``"1..20"`` or ``"auto"``.
+
+    Examples
+    --------
+    >>> parse_phases(9), parse_phases("1..20"), parse_phases(range(1, 21))
+    ('9', '1..20', '1..20')
+    """
+    if isinstance(given, range) and given.step == 1 and len(given):
+        given = f"{given[0]}..{given[-1]}"
+    text = str(given).strip()
+    if text == "auto":
+        return text
+    first, dots, last = text.partition("..")
+    numbers = [part.strip() for part in ((first, last) if dots else (first,))]
+    if isinstance(given, (bool, float)) or not all(n.lstrip("-").isdecimal() and n.isascii() for n in numbers):
+        raise ValueError("a number such as 9, a range such as 1..20, or auto is expected")
+    values = [int(number) for number in numbers]
+    if values[0] < 1:
+        raise ValueError("the number of phases must be at least 1")
+    if values[-1] < values[0]:
+        raise ValueError("the range must not decrease")
+    if values[-1] > _MOST_PHASES:
+        raise ValueError(f"at most {_MOST_PHASES} phases can be asked for")
+    return "..".join(map(str, values))
+
+
+@dataclass(frozen=True)
+class WorleyOptions:
+    """Options of the fitter `worley`."""
+
+    phases: str = option(
+        "auto", "number of phases, a range of numbers, or auto for 1..20; of several, --rule chooses",
+        parse=parse_phases, metavar="N|A..B|auto",
+    )  # fmt: skip
+    degree: str = option(
+        "mixed", "degree of the polynomials; mixed takes constant, linear or quadratic for each phase",
+        choices=("0", "1", "2", "3", "mixed"),
+    )  # fmt: skip
+    segmenter: str = option(
+        "minimax", "what places the breakpoints", selects="segmenters",
+        choices=lambda: tuple(registry().entries("segmenters")),
+    )  # fmt: skip
+    refine: bool = option(False, "move the breakpoints to the least sum of squares, with the same number of phases")
+    rule: str = option(
+        "knee", "how the number of phases is chosen among several: knee (Satopaa 2011) or penalty (Yao 1988)",
+        choices=tuple(RULES),
+    )  # fmt: skip
+    functions: tuple[str, ...] = option(
+        (), "instead of polynomials: the constant and these functions of time, separated by commas",
+        choices=lambda: functions_of(("t",)), metavar="NAME,...",
+    )  # fmt: skip
+    scale: float | None = option(
+        None,
+        "time scale of the functions, in the data's unit (default: a tenth of the run)",
+        above=0.0,
+    )
+    busy: tuple[str, ...] | None = option(
+        None, "traces: states that count as computing, separated by commas", metavar="STATE,..."
+    )
+    idle: tuple[str, ...] | None = option(
+        None, "traces: instead, states that do not count; all others do", metavar="STATE,..."
+    )
+    column: str | None = option(None, "time series of several columns: the one to fit", metavar="NAME")
+
+
+class WorleyFitter(Fitter):
+    """Models a processor-utilization curve by phases, each a simple function of time.
+
+    Choose it to see which phases a run has and how the utilization develops within each.
+
+    Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials".
+
+    Examples
+    --------
+    >>> curve = UtilizationCurve([0, 4, 10], [2, 8])
+    >>> perfcore.fit(curve, fitter="worley", phases=2, degree=0).epsilon
+    0.0
+    """
+
+    Options = WorleyOptions
+    model_type = PhaseModel
+    takes = (Trace, UtilizationCurve, Series)
+
+    def fit(self, data: Any, options: WorleyOptions, **parts: Any) -> PhaseModel:
+        """Fit; see `perfcore.fit`.
+
+        Raises
+        ------
+        DataError
+            The data cannot become a utilization curve.
+        OptionError
+            Options that exclude one another.
+        """
+        segmenter: Segmenter = parts["segmenter"]
+        curve = as_curve(data, options)
+        merged = curve.merged()
+        basis = _basis(options, merged, segmenter)
+        counts = _counts(options.phases, merged.n_steps)
+        # Imported here, with the compiler: help and completion ask this module for its options only.
+        from perf_worley.describe_phases import PhaseMaker, sequence_entries
+
+        segmentations = segmenter.sequence(merged, counts, basis)
+        maker = PhaseMaker(merged, basis)
+        objective = segmenter.objective
+        if options.refine:
+            objective = "sum of squared errors"
+            segmentations = maker.refined(segmentations)
+        phases = [maker.phases(found) for found in segmentations]
+        sequence = sequence_entries(counts, segmentations, phases, merged) if len(counts) > 1 else []
+        chosen, rule, result = 0, None, phases[0]
+        if sequence:
+            rule = options.rule
+            errors = [entry.sum_of_squares for entry in sequence]
+            chosen = counts.index(RULES[rule](counts, errors, merged.n_steps))
+            kept = (None, *sequence[chosen].kept)
+            result = [replace(phase, kept=number) for phase, number in zip(phases[chosen], kept, strict=True)]
+        return PhaseModel(
+            origin=Origin(
+                fitter="worley",
+                options=to_dict(options) | to_dict(segmenter.options),
+                source=curve.source,
+                fingerprint=curve.fingerprint,
+                version=perfcore.__version__,
+            ),
+            time_unit=curve.time_unit,
+            phases=tuple(result),
+            sequence=tuple(sequence),
+            rule=rule,
+            objective=objective,
+            functions=basis.names,
+            scale=_scale(options, merged),
+            cost=dict(segmentations[chosen].statistics),
+            n_steps=merged.n_steps,
+            sum_of_squares=sum(phase.error**2 for phase in result),
+            total_squares=maker.total_squares,
+            centered_squares=maker.centered_squares,
+            n_locations=curve.n_locations,
+        )
+
+
+def as_curve(data: Any, options: WorleyOptions) -> UtilizationCurve:
+    """The utilization curve of whatever was given.
+
+    Raises
+    ------
+    OptionError
+        Busy or idle states were named for data without states, or a column for data without columns.
+    DataError
+        The data are of a type that has no curve.
+    """
+    if options.column is not None and not isinstance(data, Series):
+        raise OptionError("--column belongs to time series; these data have no columns to choose from")
+    if isinstance(data, Trace):
+        return data.utilization(options.busy, idle=options.idle)
+    if options.busy is not None or options.idle is not None:
+        raise OptionError("--busy and --idle belong to traces; these data have no states")
+    if isinstance(data, UtilizationCurve):
+        return data
+    if isinstance(data, Series):
+        return data.curve(options.column)
+    raise DataError(f"worley fits traces, utilization curves and time series, not {type(data).__name__}")
+
+
+def _counts(phases: str, n_steps: int) -> list[int]:
+    """Numbers of phases to try; of a range those that the curve has steps for."""
+    first, _, last = ("{}..{}".format(*_AUTO) if phases == "auto" else phases).partition("..")
+    most = max(min(int(last or first), n_steps), int(first))
+    return list(range(int(first), most + 1))
+
+
+def _scale(options: WorleyOptions, curve: UtilizationCurve) -> float:
+    return options.scale if options.scale is not None else curve.duration / 10.0
+
+
+def _basis(options: WorleyOptions, curve: UtilizationCurve, segmenter: Segmenter) -> Basis:
+    if options.functions:
+        if not segmenter.supports_functions:
+            raise OptionError(f"segmenter {options.segmenter!r} takes polynomials only; leave out --functions")
+        if options.refine:
+            raise OptionError("--refine takes polynomials only; leave out --functions")
+        scale = _scale(options, curve)
+        return Basis(
+            functions=tuple(functools.partial(function_of_time, name, scale=scale) for name in options.functions),
+            names=options.functions,
+        )
+    if options.degree == "mixed":
+        if not segmenter.supports_mixed:
+            raise OptionError(
+                f"segmenter {options.segmenter!r} takes one degree for all phases; give --degree 0, 1, 2 or 3"
+            )
+        return Basis(mixed=True)
+    return Basis(degree=int(options.degree))

@@ -1,0 +1,352 @@
+"""The model of a run's phases: one simple function each, the figures of the fit, and the sequence it came from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.tables import phase_table, sequence_table
+from perfcore.base.errors import OptionError
+from perfcore.data.units import NANOSECONDS, readable, shown_origin
+from perfcore.formulas.formula import Formula
+from perfcore.formulas.functions import functions_of
+from perfcore.models.model import Model, Parameter
+from perfcore.plugins.contracts import Function
+from perfcore.plugins.registry import registry
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfcore.views.contents import Viewable
+
+__all__ = ["Phase", "PhaseModel", "SequenceEntry", "function_of_time"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def function_of_time(name: str, elapsed: Floats, scale: float) -> Floats:
+    """A registered function at times since the start of the curve (n,), counted in units of ``scale``."""
+    function: Function = registry().load("functions", name)()
+    return function({"t": elapsed / scale})
+
+
+class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One phase.
+
+    Attributes
+    ----------
+    start, end : float
+        In the model's time unit.
+    degree : int
+        Degree of the polynomial; for other functions the number of them.
+    coefficients : tuple of float
+        Of powers of ``t - start``, constant first; for other functions the constant and one for each.
+    error : float
+        Local L2 error: square root of the integral of (curve - model)^2 over the phase.
+    kept : int or None
+        In how many of the models with more phases the break at ``start`` stays; None where none were made.
+    """
+
+    start: float
+    end: float
+    degree: int
+    coefficients: tuple[float, ...]
+    error: float
+    kept: int | None = None
+
+
+class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One model of a sequence of numbers of phases: Worley's Figures 6, 7 and 18, and the persistence of its breaks.
+
+    Attributes
+    ----------
+    n_phases : int
+        Phases asked for; ``len(breaks) + 1`` may be fewer.
+    epsilon : float
+        Largest local L2 error.
+    tolerance : float or None
+        Worley's epsilon: what bounded the errors; larger than `epsilon` with the mixed basis, whose errors are
+        weighted. None for other segmenters.
+    sum_of_squares : float
+        Squared L2 error of the whole model.
+    breaks : tuple of float
+        Inner breakpoints, in the model's time unit.
+    kept : tuple of int
+        For each break in how many of the following models it stays.
+    following : int
+        How many models follow.
+    evaluations, updates : int or None
+        Evaluations of f and least-squares updates.
+    seconds : float
+    """
+
+    n_phases: int
+    epsilon: float
+    tolerance: float | None
+    sum_of_squares: float
+    breaks: tuple[float, ...]
+    kept: tuple[int, ...]
+    following: int
+    evaluations: int | None
+    updates: int | None
+    seconds: float
+
+    @property
+    def bound(self) -> float:
+        """What falls with the number of phases: the tolerance where there is one, else the sum of squares."""
+        return self.sum_of_squares if self.tolerance is None else self.tolerance
+
+    @property
+    def bound_name(self) -> str:
+        """Name of `bound`, for a heading."""
+        return "sum of squared errors" if self.tolerance is None else "tolerance of local errors"
+
+
+class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
+    """Phases of a processor-utilization curve.
+
+    Attributes
+    ----------
+    time_unit : str
+        Unit of all times.
+    phases : tuple of Phase
+    sequence : tuple of SequenceEntry
+        All numbers of phases that were tried; empty for a single one.
+    rule : str or None
+        How the number of phases was chosen.
+    objective : str
+        What the breakpoints minimise.
+    functions : tuple of str
+        Names of the functions beside the constant; empty for polynomials.
+    scale : float
+        Time scale of the functions.
+    cost : dict
+        Evaluations, updates, seconds and the like of the search for this model.
+    n_steps : int
+        Steps of the curve, neighbours of equal height joined.
+    sum_of_squares : float
+        Integral of (curve - model)^2.
+    total_squares, centered_squares : float
+        Integrals of curve^2 and of (curve - mean)^2.
+    n_locations : int or None
+        Number of processors, if known.
+    """
+
+    time_unit: str
+    phases: tuple[Phase, ...]
+    sequence: tuple[SequenceEntry, ...]
+    rule: str | None
+    objective: str
+    functions: tuple[str, ...]
+    scale: float
+    cost: dict[str, int | float]
+    n_steps: int
+    sum_of_squares: float
+    total_squares: float
+    centered_squares: float
+    n_locations: int | None
+
+    def __post_init__(self) -> None:
+        """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
+        if not self.phases:
+            raise ValueError("a model has at least one phase")
+        if self.time_unit not in NANOSECONDS:
+            raise ValueError(f"time_unit {self.time_unit!r} is none of {', '.join(NANOSECONDS)}")
+        unknown = set(self.functions) - set(functions_of(("t",)))
+        if unknown:
+            raise ValueError(f"function {sorted(unknown)[0]!r} is not installed")
+        for number, phase in enumerate(self.phases):
+            expected = len(self.functions) + 1 if self.functions else phase.degree + 1
+            if len(phase.coefficients) != expected:
+                raise ValueError(
+                    f"phase {number + 1} has {len(phase.coefficients)} coefficients, {expected} are expected"
+                )
+            if not phase.start <= phase.end or (number and phase.start != self.phases[number - 1].end):
+                raise ValueError(
+                    f"phase {number + 1} does not begin where the one before ends, or ends before it begins"
+                )
+
+    kind: ClassVar[str] = "phases"
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The time."""
+        return {"t": "t"}
+
+    @property
+    def epsilon(self) -> float:
+        """Largest local L2 error, in processors times the square root of the time unit."""
+        return max(phase.error for phase in self.phases)
+
+    @property
+    def start(self) -> float:
+        """Start of the first phase."""
+        return self.phases[0].start
+
+    @property
+    def end(self) -> float:
+        """End of the last phase."""
+        return self.phases[-1].end
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Inner breakpoints."""
+        return tuple(phase.start for phase in self.phases[1:])
+
+    def predict(self, points: Any, interval: float | None = None) -> Floats:
+        """Modelled utilization.
+
+        Parameters
+        ----------
+        points : (n,) float
+            Times in `time_unit`; a breakpoint belongs to the phase that it starts.
+        interval : float, optional
+            Coverage, above 0 and below 1. Bounds are the value plus and minus the normal quantile times the phase's
+            root mean square error over time: how far the curve strays from the model, not how uncertain the model is.
+
+        Returns
+        -------
+        (n,) or (n, 3) float
+            Values, or value, lower and upper bound; NaN outside of the run.
+
+        Raises
+        ------
+        OptionError
+            The coverage is not between 0 and 1.
+        """
+        times = np.atleast_1d(np.asarray(points, dtype=np.float64))
+        starts = np.array([phase.start for phase in self.phases])
+        which = np.clip(np.searchsorted(starts, times, side="right") - 1, 0, len(starts) - 1)
+        inside = (times >= self.start) & (times <= self.end)
+        values = np.full(times.shape, np.nan)
+        for number in np.unique(which[inside]):
+            here = inside & (which == number)
+            values[here] = self.evaluate(self.phases[number], times[here])
+        if interval is None:
+            return values
+        if not 0.0 < interval < 1.0:
+            raise OptionError(f"interval {interval}: the coverage must be above 0 and below 1, such as 0.95")
+        spread = np.array([p.error / math.sqrt(p.end - p.start) for p in self.phases])[which]
+        half = NormalDist().inv_cdf(0.5 + 0.5 * interval) * spread
+        return np.column_stack([values, values - half, values + half])
+
+    def evaluate(self, phase: Phase, times: Floats) -> Floats:
+        """One phase's function at times (n,), also outside of the phase and at its end."""
+        if self.functions:
+            values = np.full(times.shape, phase.coefficients[0])
+            for name, coefficient in zip(self.functions, phase.coefficients[1:], strict=True):
+                values += coefficient * function_of_time(name, times - self.start, self.scale)
+            return values
+        values = np.zeros(times.shape)
+        for coefficient in reversed(phase.coefficients):
+            values = values * (times - phase.start) + coefficient
+        return values
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Coefficients and breakpoints.
+
+        Standard errors are not given: the steps of a utilization curve are not independent observations.
+        """
+        unit = self.time_unit
+        found = [Parameter(f"break{i}", phase.start, unit=unit) for i, phase in enumerate(self.phases[1:], 1)]
+        for i, phase in enumerate(self.phases, 1):
+            for k, coefficient in enumerate(phase.coefficients):
+                per = "" if k == 0 or self.functions else f"/{unit}" if k == 1 else f"/{unit}^{k}"
+                found.append(Parameter(f"phase{i}.c{k}", coefficient, unit=f"processors{per}"))
+        return tuple(found)
+
+    @property
+    def statistics(self) -> dict[str, float | int | str | None]:
+        """Figures of the fit; R^2 both uncentered and centered."""
+        total, centered = self.total_squares, self.centered_squares
+        return {
+            "n_phases": len(self.phases),
+            "n_steps": self.n_steps,
+            "epsilon": self.epsilon,
+            "sum_of_squares": self.sum_of_squares,
+            "r2_uncentered": 1.0 - self.sum_of_squares / total if total > 0.0 else None,
+            "r2_centered": 1.0 - self.sum_of_squares / centered if centered > 0.0 else None,
+            "objective": self.objective,
+            "rule": self.rule,
+            **self.cost,
+        }
+
+    @property
+    def formula(self) -> str:
+        """One line for each phase."""
+        return "\n".join(
+            f"{self._formula_of(phase)}  for {phase.start:.10g} <= t < {phase.end:.10g} {self.time_unit}"
+            for phase in self.phases
+        )
+
+    def _formula_of(self, phase: Phase) -> str:
+        if self.functions:
+            elapsed = {"t": Formula(f"(t - {self.start:g})/{self.scale:g}")}
+            shapes = [
+                str(Formula(registry().load("functions", name).formula).substituted(elapsed)) for name in self.functions
+            ]
+        else:
+            local = f"(t - {phase.start:.10g})"
+            shapes = [local if k == 1 else f"{local}^{k}" for k in range(1, len(phase.coefficients))]
+        text = f"{phase.coefficients[0]:.6g}"
+        for coefficient, shape in zip(phase.coefficients[1:], shapes, strict=True):
+            text += f" {'-' if coefficient < 0 else '+'} {abs(coefficient):.6g} {shape}"
+        return text
+
+    @property
+    def title(self) -> str:
+        """One line over a picture."""
+        count = len(self.phases)
+        return f"{count} phase{'s' if count > 1 else ''} of {Path(self.origin.source).name}"
+
+    def summary(self) -> list[str]:
+        """What was fitted, by which objective, how well, and at what cost."""
+        figures = self.statistics
+        lines = [
+            f"{self.title} ({self.n_steps:,} steps, {readable(self.end - self.start, self.time_unit)})",
+            f"breakpoints: least {self.objective} ({self.origin.options['segmenter']}"
+            + (", refined)" if self.origin.options["refine"] else ")"),
+            f"largest local L2 error (epsilon): {self.epsilon:.6g}",
+            f"sum of squared errors: {self.sum_of_squares:.6g}",
+        ]
+        for name, label in (("r2_uncentered", "uncentered"), ("r2_centered", "centered")):
+            value = figures[name]
+            if value is not None:
+                lines[-1] += f"   R^2 {label}: {value:.5f}"
+        if self.rule is not None:
+            lines.append(
+                f"number of phases: chosen from {self.sequence[0].n_phases}..{self.sequence[-1].n_phases} "
+                f"by the rule {self.rule!r}; --phases N sets it"
+            )
+        elif (asked := self.origin.options["phases"]) != str(len(self.phases)):
+            reason = "the curve has no more steps" if self.epsilon == 0.0 else "no tolerance gives that many"
+            lines.append(f"number of phases: {asked} was asked for, but {reason}")
+        return lines
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """The phases, and the sequence that they were chosen from."""
+        origin = shown_origin(self.start, self.end)
+        found = [(f"times count from {origin:.15g} {self.time_unit}" if origin else "", *phase_table(self))]
+        if self.sequence:
+            found.append(("How the fit changes with the number of phases", *sequence_table(self.sequence)))
+        return found
+
+    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
+        """The phases and, with data, sliders that fit anew and a picture that zooms; see `perfcore.Model.views`."""
+        from perf_worley.views import PhaseViews
+
+        return PhaseViews(self, data)
+
+    def draw(self, figure: Figure, data: Any = None) -> None:
+        """Draw the model, over its curve where given; with a sequence also how the fit depends on n."""
+        from perf_worley.picture import draw_phases
+
+        draw_phases(self, figure, data)

@@ -1,0 +1,1 @@
+"""Where phases begin and end, by four objectives."""

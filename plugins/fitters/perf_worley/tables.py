@@ -1,0 +1,94 @@
+"""The tables that the command line prints for a phase model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfcore.data.units import readable, shown_origin
+
+if TYPE_CHECKING:
+    from perf_worley.phase_model import PhaseModel, SequenceEntry
+
+__all__ = ["phase_table", "sequence_table"]
+
+_FORMS = ("constant", "linear", "quadratic", "cubic")
+
+
+def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: where each phase lies, what it looks like, how far the curve is from it."""
+    header = [
+        "phase",
+        "start",
+        "end",
+        "duration",
+        "share",
+        "form",
+        "mean",
+        "at start",
+        "at end",
+        "L2 error",
+    ]
+    with_kept = any(phase.kept is not None for phase in model.phases)
+    if with_kept:
+        header.append("break kept")
+        following = next(entry.following for entry in model.sequence if entry.breaks == model.breaks)
+    origin = shown_origin(model.start, model.end)
+    rows = []
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    for number, phase in enumerate(model.phases, 1):
+        length = phase.end - phase.start
+        inner = model.evaluate(phase, phase.start + 0.5 * length * (nodes + 1.0))
+        ends = model.evaluate(phase, np.array([phase.start, phase.end]))
+        row = [
+            str(number),
+            readable(phase.start - origin, model.time_unit),
+            readable(phase.end - origin, model.time_unit),
+            readable(length, model.time_unit),
+            f"{length / (model.end - model.start):.1%}",
+            "+".join(model.functions) or _FORMS[phase.degree],
+            f"{float(inner @ weights) / 2.0:.4g}",
+            f"{ends[0]:.4g}",
+            f"{ends[1]:.4g}",
+            f"{phase.error:.6g}",
+        ]
+        if with_kept:
+            row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
+        rows.append(row)
+    return header, rows
+
+
+def sequence_table(sequence: Sequence[SequenceEntry]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: one model a row, as in Worley's Figures 6, 7 and 18, with what changes and what stays."""
+    header = ["phases", "epsilon", "tolerance", "drop", "sum of squares", "drop"]
+    header += ["breaks kept", "evaluations", "updates", "seconds"]
+    # For polynomials of one degree the tolerance is the largest error, and one column says it.
+    weighted = any(e.tolerance is not None and abs(e.tolerance - e.epsilon) > 1e-9 * e.epsilon for e in sequence)
+    rows = []
+    before: SequenceEntry | None = None
+    for entry in sequence:
+        possible = len(entry.kept) * entry.following
+        rows.append(
+            [
+                str(entry.n_phases),
+                f"{entry.epsilon:.6g}",
+                f"{entry.tolerance:.6g}" if weighted and entry.tolerance is not None else "",
+                "" if entry.tolerance is None else _drop(before.tolerance if before else None, entry.tolerance),
+                f"{entry.sum_of_squares:.6g}",
+                _drop(before.sum_of_squares if before else None, entry.sum_of_squares),
+                f"{sum(entry.kept) / possible:.0%}" if possible else "",
+                "" if entry.evaluations is None else str(entry.evaluations),
+                "" if entry.updates is None else str(entry.updates),
+                f"{entry.seconds:.4f}",
+            ]
+        )
+        before = entry
+    # Columns that a segmenter has no figures for are left out.
+    shown = [column for column in range(len(header)) if any(row[column] for row in rows)]
+    return [header[c] for c in shown], [[row[c] for c in shown] for row in rows]
+
+
+def _drop(before: float | None, now: float) -> str:
+    return "" if not before else f"{1.0 - now / before:.1%}"

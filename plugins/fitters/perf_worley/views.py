@@ -1,0 +1,187 @@
+"""Views of phases: the curve with its phases, sliders that fit anew, and overheads phase by phase."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import perfcore
+from perf_overheads.views.profile import overhead_view
+from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
+from perf_worley.curve_summary import CurveSummary
+from perf_worley.fitter import WorleyOptions, as_curve
+from perf_worley.picture import draw_sequence
+from perfcore import Trace
+from perfcore.base.errors import OptionError
+from perfcore.data.units import nanoseconds_per
+from perfcore.plugins.options import build
+from perfcore.views.contents import (
+    Block,
+    Cell,
+    Chart,
+    Field,
+    Form,
+    Link,
+    NoViewError,
+    Query,
+    Table,
+    Text,
+    View,
+    ViewPath,
+)
+from perfcore.views.drawable import drawing_of, parameter_table, statistics_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from perf_worley.phase_model import PhaseModel
+
+__all__ = ["PhaseViews"]
+
+OVERHEADS = "overheads"
+_PHASES, _DEGREE = "phases", "degree"
+_DEGREES = ("0", "1", "2", "3", "mixed")
+_MOST_ON_SLIDER = 40
+_MOST_FITS = 32  # that are remembered
+_POINTS = 61  # of a phase's line
+_MODEL = "#c1272d"
+
+
+class PhaseViews:
+    """Views of one model; with its data also of models with other numbers of phases.
+
+    Parameters
+    ----------
+    model : PhaseModel
+    data : Trace, UtilizationCurve or Series, optional
+        What the model was fitted to.
+    """
+
+    def __init__(self, model: PhaseModel, data: Any = None) -> None:
+        self._model, self._data = model, data
+        self._summary: CurveSummary | None = None
+        if data is not None:
+            # The error tree belongs to the curve with equal neighbours joined: kept here, every refit finds it.
+            self._summary = CurveSummary(as_curve(data, _curve_options(model)).merged())
+        self._fits: OrderedDict[tuple[str, str], PhaseModel] = OrderedDict()
+
+    @property
+    def title(self) -> str:
+        """That of the model that was given."""
+        return self._model.title
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The phases, or the overheads in each; see `perfcore.views.Viewable.view`."""
+        model, state = self._chosen(query)
+        if path == ():
+            return View(model.title, self._blocks(model, query, state))
+        if path == (OVERHEADS,) and isinstance(self._data, Trace):
+            factor = nanoseconds_per(model.time_unit)
+            edges = [round(time * factor) for time in (model.start, *model.breaks, model.end)]
+            return overhead_view(self._data, path, (Link(model.title, (), state),), edges, query, state)
+        raise NoViewError(path)
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The phases, and of a trace the overheads in them."""
+        return [(), (OVERHEADS,)] if isinstance(self._data, Trace) else [()]
+
+    def _chosen(self, query: Query) -> tuple[PhaseModel, dict[str, str]]:
+        """The model that an address asks for, and what of the address says so."""
+        state = {name: query[name] for name in (_PHASES, _DEGREE) if query.get(name)}
+        if not state or self._summary is None:
+            return self._model, {}
+        options = self._model.origin.options
+        phases = state.get(_PHASES) or str(len(self._model.phases))
+        degree = state.get(_DEGREE) or str(options["degree"])
+        if (phases, degree) == (str(len(self._model.phases)), str(options["degree"])):
+            return self._model, {}
+        if not phases.isdecimal():
+            raise OptionError(f"phases {phases!r}: a number is expected")
+        key = (phases, degree)
+        if key not in self._fits:
+            kept = {name: value for name, value in options.items() if name not in ("busy", "idle", "column")}
+            fitted = perfcore.fit(self._summary.curve, fitter="worley", **{**kept, _PHASES: phases, _DEGREE: degree})
+            self._fits[key] = fitted  # type: ignore[assignment]
+            if len(self._fits) > _MOST_FITS:
+                self._fits.popitem(last=False)
+        return self._fits[key], state
+
+    def _blocks(self, model: PhaseModel, query: Query, state: dict[str, str]) -> tuple[Block, ...]:
+        summary = Text(tuple(model.summary()[1:]))
+        tables = [Table.of(*table) for table in model.tables()]
+        if self._summary is None:
+            blocks: list[Block] = [drawing_of(model), summary, *tables]
+        else:
+            zoom = Zoom.of(self._summary, query)
+            phases = self._phase_table(model, tables[0], zoom, state)
+            blocks = [
+                self._sliders(model, query),
+                *zoom_blocks(self._summary, zoom, (), state, _overlay(model)),
+                summary,
+                phases,
+                *self._links(state),
+            ]
+            if model.sequence:
+                blocks.append(_sequence_chart(model, tables[1]))
+        blocks.append(Text(tuple(model.formula.split("\n")), "Formula", "formula"))
+        return (*blocks, parameter_table(model), statistics_table(model))
+
+    def _sliders(self, model: PhaseModel, query: Query) -> Form:
+        most = str(max(_MOST_ON_SLIDER, len(model.phases)))
+        count = str(len(model.phases))
+        fields = [Field(_PHASES, "number of phases", count, "range", minimum="1", maximum=most, step="1")]
+        if not model.functions:
+            degree = str(model.origin.options["degree"])
+            fields.append(Field(_DEGREE, "degree", degree, "choice", _DEGREES))
+        hidden = [Field(name, value=query[name], kind="hidden") for name in (FROM, TO) if query.get(name)]
+        return Form((*fields, *hidden), (), "Fit")
+
+    def _phase_table(self, model: PhaseModel, table: Table, zoom: Zoom, state: dict[str, str]) -> Table:
+        """The phases' own table; a click on a number shows that phase alone."""
+        rows: list[tuple[Cell | str, ...]] = []
+        for phase, (number, *cells) in zip(model.phases, table.rows, strict=True):
+            query = {**state, **zoom.query(phase.start, phase.end)}
+            rows.append((Cell(str(number), Link("", (), query)), *cells))
+        return Table(table.header, tuple(rows), "Phases", table.title)
+
+    def _links(self, state: dict[str, str]) -> Sequence[Block]:
+        if not isinstance(self._data, Trace):
+            return []
+        return [Text(links=(Link("Where the cycles go, phase by phase", (OVERHEADS,), state),))]
+
+
+def _sequence_chart(model: PhaseModel, table: Table) -> Chart:
+    title, alternative = table.title, "Breakpoints and errors over the number of phases"
+    table = replace(table, title="")
+    return Chart(lambda figure: draw_sequence(model, figure), alternative, (table,), title, (10.0, 3.2))
+
+
+def _curve_options(model: PhaseModel) -> WorleyOptions:
+    """What of the model's options makes a curve of its data."""
+    chosen = {name: model.origin.options.get(name) for name in ("busy", "idle", "column")}
+    options: WorleyOptions = build(WorleyOptions, {n: v for n, v in chosen.items() if v is not None}, "worley")
+    return options
+
+
+def _overlay(model: PhaseModel) -> Callable[[Axes, Any, Zoom], None]:
+    """Draws the phases over their curve, as far as they are shown."""
+
+    def draw(axes: Axes, place: Any, zoom: Zoom) -> None:
+        shown = [phase for phase in model.phases if phase.end > zoom.start and phase.start < zoom.end]
+        inner = [phase.start for phase in shown if zoom.start < phase.start]
+        if inner:
+            axes.vlines(
+                place(inner), 0.0, 1.0, transform=axes.get_xaxis_transform(), color="0.45", linewidth=0.8,
+                linestyle=":", label="breakpoint",
+            )  # fmt: skip
+        times = [np.linspace(max(p.start, zoom.start), min(p.end, zoom.end), _POINTS) for p in shown]
+        values = np.concatenate([model.evaluate(p, at) for p, at in zip(shown, times, strict=True)])
+        axes.plot(place(np.concatenate(times)), values, color=_MODEL, linewidth=1.5, label="model")
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(min(bottom, 1.05 * float(values.min())), max(top, 1.05 * float(values.max())))
+
+    return draw

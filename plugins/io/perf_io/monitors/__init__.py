@@ -1,0 +1,1 @@
+"""What monitors of machines print."""

@@ -1,0 +1,156 @@
+"""What dstat, its successor dool and pcp-dstat record with ``--output FILE``.
+
+A title, lines about the author, the host and the command, a row of groups (``"total cpu usage",,,,,"dsk/total",``) of
+which each stands for the fields up to the next, a row of fields (``"usr","sys","idl",...``), and one row for each
+sample. dool adds further recordings to a file that exists, each with a head of its own.
+
+Source: Dstat 0.7.4, ``dstat``; dool 1.3, ``dool``; pcp 6, ``pcp-dstat``.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_io.monitors.cpu_shares import CpuOptions, shares_of
+from perf_io.monitors.dstat_recording import Recordings
+from perf_io.shared.numbered_lines import numbered_lines
+from perfcore.base.errors import DataError, InputError
+from perfcore.data.series import Series
+from perfcore.plugins.contracts import Reader
+from perfcore.reading.source import Source
+
+__all__ = ["DstatReader"]
+
+Floats = npt.NDArray[np.float64]
+
+_TITLE = re.compile(rb'"?(?:dstat|dool|pcp-dstat) [0-9][\w.]* CSV output', re.IGNORECASE)
+_PROCESSOR = re.compile(r"(?:total(?: cpu)?|cpu([0-9]{1,6})) usage")
+_EPOCH, _CLOCK = "epoch", "system time"
+_DATES = ("%d %b %Y", "%d-%m %H:%M:%S", "%b-%d %H:%M:%S")  # of the head; of a sample by dstat, by dool
+_DELAY = re.compile(r"\s([1-9][0-9]{0,5})(?:\s+[0-9]{1,9})?$")
+_HALF_YEAR_S = 182 * 86_400
+_MOST_NOTED = 20
+
+
+class DstatReader(Reader):
+    """Every column of the recording, and the shares of processors as the other readers of them call these.
+
+    Choose it for what ``dstat -T --output load.csv 1`` recorded. Columns are called by their group and field, such as
+    ``dsk/total read``, in the units of dstat (bytes, per second where they are rates). Times are seconds since 1970
+    where there are any (``-T`` or ``-t``), else count from the first sample. The first sample of a recording by dstat
+    and dool is about the time since the machine was started and is left out.
+    """
+
+    Options = CpuOptions
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the title."""
+        return 0.95 if _TITLE.match(source.head) else 0.0
+
+    def read(self, source: Source, options: CpuOptions) -> Series:
+        """Read all samples.
+
+        Raises
+        ------
+        InputError
+            No sample, a row of another length than the head, a text where numbers are expected, or times that do not
+            increase; with its line.
+        """
+        found = Recordings(source.name, since_start=not source.head.lower().startswith((b'"pcp', b"pcp")))
+        for number, text in numbered_lines(source):
+            try:
+                fields = next(csv.reader([text]), [])
+            except csv.Error as error:
+                raise InputError(source.name, f"the line cannot be read: {error}", line=number) from None
+            if any(fields):
+                found.take(fields, number)
+        found.check()
+        notes = list(found.notes)
+        times = _times(found, notes)
+        columns, texts = {}, []
+        for at, name in enumerate(found.names):
+            if name in (_EPOCH, _CLOCK):
+                continue
+            values = found.numbers(at)
+            if values is None:
+                texts.append(name)
+            else:
+                columns[name] = values
+        if texts:
+            notes.append(f"columns of texts passed over: {', '.join(texts)}"[:200])
+        try:
+            shares = _shares(columns, options.measures)
+            return Series(times, {**shares, **columns}, "s", source=source.name, notes=notes[:_MOST_NOTED])
+        except DataError as error:
+            problem = str(error).removeprefix(f"{source.name}: ")
+            raise InputError(source.name, f"{problem}; record times with -T, which has milliseconds") from None
+
+
+def _shares(columns: dict[str, Floats], measures: Sequence[str]) -> dict[str, Floats]:
+    """``cpu all busy``, ``cpu 0 busy``, ... of the groups that are about processors."""
+    found = {}
+    for name, idle in columns.items():
+        group, _, field = name.rpartition(" ")
+        processor = _PROCESSOR.fullmatch(group)
+        if field != "idl" or processor is None:
+            continue
+        nothing = np.zeros(len(idle))
+        waiting, stolen = (columns.get(f"{group} {field}", nothing) for field in ("wai", "stl"))
+        shares = shares_of(idle / 100.0, waiting / 100.0, stolen / 100.0)
+        found.update({f"cpu {processor[1] or 'all'} {measure}": shares[measure] for measure in measures})
+    return found
+
+
+def _times(found: Recordings, notes: list[str]) -> Floats:
+    """Seconds of all samples, and notes of where they come from."""
+    if _EPOCH in found.names:
+        times = found.numbers(found.names.index(_EPOCH))
+        if times is None or np.isnan(times).any():
+            raise InputError(found.source, "a time is missing", line=found.lines[0])
+        return times
+    if _CLOCK in found.names:
+        notes.append("times are local and taken as if they were UTC")
+        return _moments(found)
+    if found.count > 1:
+        raise InputError(
+            found.source, f"holds {found.count} recordings without times; record them with -T, or cut the file"
+        )
+    delay = _DELAY.search(found.command)
+    every = int(delay[1]) if delay else 1
+    notes.append(f"without times: one sample every {every} s, by its command")
+    return every * np.arange(len(found.rows), dtype=np.float64)
+
+
+def _moments(found: Recordings) -> Floats:
+    """Times of samples such as ``03-12 14:10:38``, whose year is that of the head."""
+    at = found.names.index(_CLOCK)
+    try:
+        year = datetime.strptime(" ".join(found.date.split()[:3]), _DATES[0]).replace(tzinfo=UTC).year
+    except ValueError:
+        raise InputError(found.source, f"date {found.date[:40]!r} of the head is no date such as 03 Dec 2020") from None
+    times: list[float] = []
+    for row, line in zip(found.rows, found.lines, strict=True):
+        moment = _moment(row[at], year)
+        if moment is None:
+            problem = f"time {row[at][:40]!r} is none such as 03-12 14:10:38"
+            raise InputError(found.source, problem, line=line)
+        if times and moment < times[-1] - _HALF_YEAR_S:  # New Year; a clock is set back by less
+            year += 1
+            moment = _moment(row[at], year) or moment
+        times.append(moment)
+    return np.array(times)
+
+
+def _moment(text: str, year: int) -> float | None:
+    for form in _DATES[1:]:
+        try:
+            return datetime.strptime(f"{year} {text}", f"%Y {form}").replace(tzinfo=UTC).timestamp()
+        except ValueError:
+            continue
+    return None

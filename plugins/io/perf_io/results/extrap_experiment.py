@@ -1,0 +1,107 @@
+"""What Extra-P calls an experiment: values of a metric at points, for each call path; to and from measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from perfcore.base.errors import DataError, InputError
+from perfcore.data.measurements import Measurements
+
+__all__ = [
+    "DEFAULT_CALLPATH",
+    "DEFAULT_METRIC",
+    "Observation",
+    "as_measurements",
+    "as_observations",
+    "columns_as_measurements",
+]
+
+# What Extra-P itself shows where a file names none.
+DEFAULT_CALLPATH = "<root>"
+DEFAULT_METRIC = "<default>"
+
+
+class Observation(NamedTuple):
+    """One value: point, call path, metric."""
+
+    point: Mapping[str, float]
+    callpath: str
+    metric: str
+    value: float
+
+
+def as_measurements(observations: Sequence[Observation], source: str, lines: Sequence[int] | None) -> Measurements:
+    """A table of observations; see `columns_as_measurements`."""
+    points, callpaths, metrics, values = zip(*observations, strict=True) if observations else ((), (), (), ())
+    return columns_as_measurements(points, callpaths, metrics, values, source, lines)
+
+
+def columns_as_measurements(
+    points: Sequence[Mapping[str, float]],
+    callpaths: Sequence[str],
+    metrics: Sequence[str],
+    values: Sequence[float],
+    source: str,
+    lines: Sequence[int] | None,
+) -> Measurements:
+    """A table with columns for parameters, ``callpath``, ``repetition``, and the metric or ``metric`` and ``value``.
+
+    Raises
+    ------
+    InputError
+        There is nothing, or a parameter has the name of another column.
+    """
+    import pandas as pd
+
+    if not values:
+        raise InputError(source, "has no values")
+    parameters = list(dict.fromkeys(name for names in dict.fromkeys(map(tuple, points)) for name in names))
+    known = list(dict.fromkeys(metrics))
+    several = len(known) > 1
+    value = "value" if several else known[0]
+    own = ["callpath", "repetition", *(["metric"] if several else []), value]
+    for name in own:
+        if name in parameters or own.count(name) > 1:
+            raise InputError(source, f"{name!r} is the name of a parameter and of another column; rename the parameter")
+    columns: dict[str, object] = {name: [point.get(name) for point in points] for name in parameters}
+    columns["callpath"] = callpaths
+    if several:
+        columns["metric"] = metrics
+    table = pd.DataFrame(columns)
+    table["repetition"] = table.groupby(list(columns), sort=False, dropna=False).cumcount() + 1
+    table[value] = values
+    code = ["callpath", "metric"] if several else ["callpath"]
+    return Measurements(table, parameters, value, code=code, system=(), source=source, lines=lines)
+
+
+def as_observations(data: Measurements) -> list[Observation]:
+    """The values of a table, its code and category as call path and its value column as metric.
+
+    Raises
+    ------
+    DataError
+        Data of another type, without parameters or a value, or a point or value that is no finite number.
+    """
+    import pandas as pd
+
+    if not isinstance(data, Measurements):
+        raise DataError(f"Extra-P's formats hold measurements, not {type(data).__name__}")
+    roles = data.roles
+    if not roles.parameters or roles.value is None:
+        raise DataError(f"{data.source}: Extra-P's formats need parameters and a value column; name them")
+    metric = roles.value
+    # A name must not hold blanks; then the symbol that formulas use stands for it.
+    names = {column if len(column.split()) == 1 else symbol: column for symbol, column in roles.parameters.items()}
+    columns = {name: pd.to_numeric(data.table[column], errors="coerce") for name, column in names.items()}
+    numbers = pd.to_numeric(data.table[metric], errors="coerce")
+    named = [data.table[column].astype(str).tolist() for column in (*roles.code, *roles.system, *roles.category)]
+    found = []
+    for row, value in enumerate(numbers.tolist()):
+        point = {name: float(column.iloc[row]) for name, column in columns.items()}
+        for name, number in {**point, metric: value}.items():
+            if not abs(number) < float("inf"):
+                data.refuse(row, f"{name} is no finite number, which Extra-P's formats need")
+        callpath = "->".join(parts[row] for parts in named) or DEFAULT_CALLPATH
+        found.append(Observation(point, callpath, metric, float(value)))
+    return found

@@ -1,0 +1,134 @@
+"""Extra-P's JSON Lines: one object with ``params``, ``value`` and perhaps ``callpath`` and ``metric`` in each line.
+
+Source: "File format documentation" of Extra-P, section "JSON Lines format".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from perf_io.results.extrap_experiment import (
+    DEFAULT_CALLPATH,
+    DEFAULT_METRIC,
+    as_observations,
+    columns_as_measurements,
+)
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.reading.source import Source
+
+__all__ = ["ExtrapLinesReader"]
+
+_STARTS = re.compile(rb'\s*\{[^\n]*"params"\s*:\s*\{')
+
+
+class _Line(msgspec.Struct, gc=False):
+    params: dict[str, float]
+    value: float | list[float]
+    callpath: str = DEFAULT_CALLPATH
+    metric: str = DEFAULT_METRIC
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+_BLOCK = 1 << 22
+
+
+class ExtrapLinesReader(Reader):
+    """Measurements in Extra-P's JSON Lines. Choose it where codes were measured at different points."""
+
+    writes: ClassVar[bool] = True
+
+    def sniff(self, source: Source) -> float:
+        """Sure where the first line is an object with parameters."""
+        return 0.95 if _STARTS.match(source.head) else 0.0
+
+    def read(self, source: Source, options: NoOptions) -> Measurements:
+        """Read all values.
+
+        Raises
+        ------
+        InputError
+            A line that is no such object; with its number.
+        """
+        found: list[_Line] = []
+        lines: list[int] = []
+        for first, block in _blocks(source):
+            numbers, decoded = _decoded(block, first, source.name)
+            found += decoded
+            lines += numbers
+        values = [line.value for line in found if not isinstance(line.value, list)]
+        if len(values) < len(found):  # a line holds several runs
+            runs = [line.value if isinstance(line.value, list) else [line.value] for line in found]
+            values = [value for own in runs for value in own]
+            found = [line for line, own in zip(found, runs, strict=True) for _ in own]
+            lines = [number for number, own in zip(lines, runs, strict=True) for _ in own]
+        return columns_as_measurements(
+            [line.params for line in found],
+            [line.callpath for line in found],
+            [line.metric for line in found],
+            values,
+            source.name,
+            lines,
+        )
+
+    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        """Write measurements, one line for each value.
+
+        Raises
+        ------
+        DataError
+            Data that are no measurements of numbers at points.
+        """
+        encoder = msgspec.json.Encoder()
+        lines = [
+            {"params": one.point, "callpath": one.callpath, "metric": one.metric, "value": one.value}
+            for one in as_observations(data)
+        ]
+        Path(path).write_bytes(encoder.encode_lines(lines))
+
+
+def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Whole lines of some megabytes at once, with the number of the first."""
+    number, size, held = 1, 0, list[bytes]()
+    for _, raw in source.lines():
+        held.append(raw)
+        size += len(raw)
+        if size >= _BLOCK:
+            yield number, b"".join(held)
+            number, size, held = number + len(held), 0, []
+    if held:
+        yield number, b"".join(held)
+
+
+def _decoded(block: bytes, first: int, source: str) -> tuple[Sequence[int], list[_Line]]:
+    """Numbers and objects of a block of lines; line by line only where one is wrong or empty.
+
+    Raises
+    ------
+    InputError
+        A line that is no such object.
+    """
+    raws = block.splitlines()
+    try:
+        decoded = _DECODER.decode_lines(block)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        decoded = []
+    if len(decoded) == len(raws):
+        return range(first, first + len(raws)), decoded
+    numbers, decoded = [], []
+    for number, raw in enumerate(raws, start=first):
+        if not raw.strip():
+            continue
+        try:
+            decoded.append(_DECODER.decode(raw))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise InputError(source, f"no object of Extra-P: {error}", line=number) from None
+        numbers.append(number)
+    return numbers, decoded

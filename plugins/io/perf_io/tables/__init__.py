@@ -1,0 +1,1 @@
+"""CSV and Parquet: curves, traces, series, tables of measurements."""

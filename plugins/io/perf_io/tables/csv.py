@@ -1,0 +1,223 @@
+"""Tables of text: comma, semicolon, tab or bar separated, with a line of column names.
+
+Blank lines and lines before the column names that begin with ``#`` are passed over.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NoReturn
+
+from perf_io.tables.columns import Column, TableOptions, assign_roles
+from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
+from perf_io.tables.read_table import read_table
+from perf_io.tables.table import Table
+from perf_io.tables.table_write import write_table
+from perf_io.traces.pj_dump import looks_like_pj_dump
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import Reader
+from perfcore.reading.source import Source
+
+__all__ = ["CsvReader"]
+
+_DELIMITERS = ",;\t|"
+_SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the table begins in its text and how its fields are separated."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    first_line: int  # of the column names, counted from 1
+    skip: int  # lines up to and with the column names
+
+
+class CsvReader(Reader):
+    """Curves, series, traces and measurements from text.
+
+    Choose it for anything that a spreadsheet or a script wrote. Times without a unit in their column's name are
+    microseconds; ISO timestamps become seconds since 1970 (UTC where no offset is given). State times are taken to
+    whole nanoseconds by decimal arithmetic.
+
+    Examples
+    --------
+    >>> import perfcore
+    >>> perfcore.read("examples/step.csv", reader="csv").mean
+    2.3333333333333335
+    """
+
+    Options = TableOptions
+    writes: ClassVar[bool] = True
+
+    @classmethod
+    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
+        """A table for a fitter of measurements is one of measurements, whatever its columns are called."""
+        return {"kind": "measurements"} if list(wanted) == [Measurements] else {}
+
+    def sniff(self, source: Source) -> float:
+        """Sure where the columns have known names; unsure where only the ending says so."""
+        if looks_like_pj_dump(source.head):
+            return 0.0
+        # Unsure is still the best guess for these endings: the message of `read` then says what is wrong.
+        guess = 0.3 if source.suffix in (".csv", ".tsv") and b"\0" not in source.head else 0.0
+        try:
+            columns = [Column(name, "number") for name in _layout(source).names]
+            assign_roles(columns, TableOptions(), source.name)
+        except InputError:
+            return guess
+        return 0.8
+
+    def read(self, source: Source, options: TableOptions) -> Any:
+        """Read the table as what its columns say.
+
+        Raises
+        ------
+        InputError
+            Not text, rows of different lengths, columns of no accepted set, or a value that does not belong; with
+            its line.
+        """
+        layout = _layout(source)
+        with source.plain_file() as path:
+            try:
+                return read_table(_open(source, path, layout), options)
+            except TableError as error:
+                _explain(path, source, layout, error)
+
+    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        """Write a curve, trace or series.
+
+        The list of idle locations and the default busy states of a trace have no place in a plain table; Parquet
+        keeps them.
+        """
+        write_table(data, Path(path), "csv")
+
+
+def _open(source: Source, path: Path, layout: _Layout) -> Table:
+    database = Database(source.name)
+    relation = csv_scan(database.link(path), layout.names, layout.delimiter, layout.skip)
+    columns, types = [], {}
+    for position, name in enumerate(layout.names):
+        kind = _kind(database, relation, name)
+        columns.append(Column(layout.names[position], kind))
+        types[name] = "text timestamp" if kind == "timestamp" else "text"
+
+    def at_row(row: int) -> tuple[int, Mapping[str, str]]:
+        for number, (line, fields) in enumerate(_records(path, layout)):
+            if number == row:
+                return line, dict(zip(layout.names, fields, strict=False))
+        raise IndexError(row)
+
+    def lines() -> list[int]:
+        return [line for line, _ in _records(path, layout)]
+
+    return Table(database, relation, tuple(columns), types, at_row, lines=lines)
+
+
+def _kind(database: Database, relation: str, name: str) -> str:
+    """What the first rows of a column hold; the majority decides, so that a bad value is refused, not believed."""
+    column = quoted_name(name)
+    given, numbers, moments = database.rows(
+        f"SELECT count({column}), count(TRY_CAST({column} AS DOUBLE)), count(TRY_CAST({column} AS TIMESTAMP)) "
+        f"FROM (SELECT {column} FROM {relation} LIMIT {_SAMPLE_ROWS})"
+    )[0]
+    if 2 * numbers >= given:  # also without any value: then what is missing is what gets reported
+        return "number"
+    return "timestamp" if 2 * moments > given else "text"
+
+
+def _layout(source: Source) -> _Layout:
+    """Find the column names and the delimiter.
+
+    Raises
+    ------
+    InputError
+        Not UTF-8 text, no column names, or the same name twice.
+    """
+    text = _decoded(source)
+    lines = text.splitlines(keepends=True)
+    first = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
+    if first is None:
+        raise InputError(source.name, "contains no table, only blank lines and comments", line=1)
+    delimiter = max(_DELIMITERS, key=lines[first].count)
+    reader = csv.reader(io.StringIO("".join(lines[first:]), newline=""), delimiter=delimiter)
+    try:
+        names = tuple(name.strip() for name in next(reader))
+    except csv.Error as error:
+        raise InputError(source.name, f"the column names cannot be read: {error}", line=first + 1) from None
+    if all(_is_number(name) for name in names):
+        raise InputError(
+            source.name,
+            f"the first line {lines[first].strip()[:40]!r} holds no column names; put a line such as time,value above",
+            line=first + 1,
+        )
+    if len({name.casefold() for name in names}) < len(names) or not all(map(_is_one_line, names)):
+        raise InputError(
+            source.name,
+            f"the column names {', '.join(names)[:120]!r} must be one line each, not empty, and differ in more "
+            "than case",
+            line=first + 1,
+        )
+    return _Layout(names, delimiter, first + 1, first + reader.line_num)
+
+
+def _decoded(source: Source) -> str:
+    if b"\0" in source.head:
+        raise InputError(source.name, "is binary, not a table of text", line=1)
+    try:
+        # The head may end within a character; what follows the last line end is not needed.
+        whole = source.head[: source.head.rfind(b"\n") + 1] or source.head
+        return whole.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = source.head.count(b"\n", 0, error.start) + 1
+        raise InputError(source.name, f"is not UTF-8 text: byte {error.object[error.start]:#04x}", line=line) from None
+
+
+def _is_one_line(name: str) -> bool:
+    return len(name.splitlines()) == 1
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _records(path: Path, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+    """Line and fields of each row, as DuckDB counts rows: blank lines are none."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
+        for _ in range(layout.skip):
+            text.readline()
+        reader = csv.reader(text, delimiter=layout.delimiter)
+        line = layout.skip + 1
+        for fields in reader:
+            if fields:
+                yield line, fields
+            line = layout.skip + reader.line_num + 1
+
+
+def _explain(path: Path, source: Source, layout: _Layout, error: TableError) -> NoReturn:
+    """Say where the text is at fault, which DuckDB says in many lines of its own."""
+    try:
+        for line, fields in _records(path, layout):
+            if any("\ufffd" in field for field in fields):
+                raise InputError(source.name, "is not UTF-8 text", line=line)
+            if len(fields) != len(layout.names):
+                raise InputError(
+                    source.name,
+                    f"has {len(fields)} fields, but there are {len(layout.names)} columns "
+                    f"({', '.join(layout.names)[:120]})",
+                    line=line,
+                )
+    except csv.Error as problem:
+        raise InputError(source.name, f"the table cannot be read: {problem}") from None
+    raise error

@@ -1,0 +1,140 @@
+"""Parquet: tables of columns, compressed, with types."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from perf_io.tables.columns import Column, TableOptions
+from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan
+from perf_io.tables.read_table import read_table
+from perf_io.tables.table import Table
+from perf_io.tables.table_write import TableFacts, write_table
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.plugins.contracts import Reader
+from perfcore.reading.source import Source
+
+__all__ = ["ParquetReader"]
+
+_MAGIC = b"PAR1"
+_INTEGERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+)
+_FLOATS = ("FLOAT", "DOUBLE")
+# Equal values in sequence take next to no place, so a few kilobytes may stand for more rows than memory holds. Columns
+# of measurements and traces shrink to a tenth or so.
+_BYTES_PER_VALUE = 8
+_LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 30
+
+
+class ParquetReader(Reader):
+    """Curves, series, traces and measurements from Parquet.
+
+    Choose it for large data: a trace is neither parsed nor held in memory. Columns are found as in CSV. Times of type
+    float are rounded to whole nanoseconds in traces; decimals and integers lose nothing.
+    """
+
+    Options = TableOptions
+    writes: ClassVar[bool] = True
+
+    @classmethod
+    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
+        """A table for a fitter of measurements is one of measurements, whatever its columns are called."""
+        return {"kind": "measurements"} if list(wanted) == [Measurements] else {}
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the four bytes that every Parquet file begins with."""
+        return 1.0 if source.head.startswith(_MAGIC) else 0.0
+
+    def read(self, source: Source, options: TableOptions) -> Any:
+        """Read the table as what its columns say.
+
+        Raises
+        ------
+        InputError
+            A damaged file, columns of no accepted set, or a value that does not belong; with its row.
+        """
+        if not source.head.startswith(_MAGIC):
+            raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")
+        with source.plain_file() as path:
+            lasting = path == source.path and not source.is_stdin
+            return read_table(_open(source, path, lasting), options)
+
+    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        """Write a curve, trace or series, with all that reading it back needs."""
+        write_table(data, Path(path), "parquet")
+
+
+def _open(source: Source, path: Path, lasting: bool) -> Table:
+    database = Database(source.name)
+    link = database.link(path)
+    relation = parquet_scan(link)
+    described = [(row[0], str(row[1])) for row in database.rows(f"DESCRIBE SELECT * FROM {relation}")]
+    columns = tuple(Column(name, _kind(data_type)[0]) for name, data_type in described)
+    ((n_rows,),) = database.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata({link})")
+    _check_growth(n_rows * len(columns), path.stat().st_size, source.name)
+    metadata = database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})")
+
+    def at_row(row: int) -> tuple[int, Mapping[str, str]]:
+        values = database.rows(f"SELECT COLUMNS(*)::VARCHAR FROM {relation} LIMIT 1 OFFSET {row}")[0]
+        texts = ("" if value is None else value for value in values)
+        return row + 1, dict(zip((name for name, _ in described), texts, strict=True))
+
+    return Table(
+        database,
+        relation,
+        columns,
+        types={name: _kind(data_type)[1] for name, data_type in described},
+        at_row=at_row,
+        facts=_facts(metadata),
+        keeps=lasting,
+    )
+
+
+def _check_growth(n_values: int, packed_bytes: int, source: str) -> None:
+    """Refuse what would fill the memory.
+
+    Raises
+    ------
+    InputError
+    """
+    if n_values * _BYTES_PER_VALUE > max(_GROWTH_FROM_BYTES, packed_bytes * _LARGEST_GROWTH):
+        problem = f"says that its {packed_bytes} bytes are {n_values} values, which would fill the memory"
+        raise InputError(source, f"{problem}; select the rows that you need and write them anew")
+
+
+def _kind(data_type: str) -> tuple[str, str]:
+    """What a column's type is to `Column`, and to `perf_io.shared.times.sql_ns`."""
+    if data_type in _INTEGERS:
+        return "number", "integer"
+    if data_type.startswith("DECIMAL"):
+        return "number", "text"
+    if data_type in _FLOATS:
+        return "number", "float"
+    if data_type.startswith("TIMESTAMP") or data_type == "DATE":
+        return "timestamp", "timestamp"
+    return ("text" if data_type == "VARCHAR" else "other"), "text"
+
+
+def _facts(metadata: list[tuple[Any, ...]]) -> Mapping[str, Any]:
+    """What the file's writer noted for us; nothing where it was someone else or the note is damaged."""
+    for key, value in metadata:
+        if bytes(key) == METADATA_KEY.encode() if isinstance(key, bytes) else key == METADATA_KEY:
+            try:
+                return msgspec.structs.asdict(msgspec.json.decode(value, type=TableFacts))
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                return {}
+    return {}

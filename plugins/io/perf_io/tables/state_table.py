@@ -1,0 +1,225 @@
+"""State intervals in a table: what the readers of tables share, from the checks to the trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from perf_io.tables.duck import Database
+from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace, first_overlap
+
+__all__ = [
+    "BAD_ROW",
+    "IN_MEMORY_ROWS",
+    "StateTable",
+    "natural_order",
+    "overlap_error",
+    "overlapping_rows",
+    "read_states",
+    "refuse_overlap",
+]
+
+IN_MEMORY_ROWS = 1_000_000  # 24 MB as arrays: below this the table's overhead does not pay
+BAD_ROW = "location IS NULL OR state IS NULL OR start_ns IS NULL OR end_ns IS NULL OR end_ns < start_ns"
+_BEGINNING = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class StateTable:
+    """State intervals as a query, and what is known beside them.
+
+    Parameters
+    ----------
+    database : Database
+    query : str
+        SELECT that gives ``location, state`` (texts) and ``start_ns, end_ns`` (whole numbers), NULL where the file
+        has something else, in the order of the file.
+    at_row : callable
+        For a row counted from 0: its line, and its texts by the names ``start, end, location, state``.
+    keeps : bool
+        The query can be run again later; if not, its result is stored in the database.
+    time_unit : str
+        Unit of the curves.
+    locations, states : sequence of str
+        Names known beforehand, in their order; others that the table has are added.
+    state_names : mapping, optional
+        What the states of the table are called, for all of them.
+    busy_states, span_ns, notes
+        As for `perfcore.Trace`.
+    """
+
+    database: Database
+    query: str
+    at_row: Callable[[int], tuple[int, Mapping[str, str]]]
+    keeps: bool = False
+    time_unit: str = "us"
+    locations: Sequence[str] = ()
+    states: Sequence[str] = ()
+    state_names: Mapping[str, str] | None = None
+    busy_states: Sequence[str] | None = None
+    span_ns: tuple[int, int] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_states(table: StateTable) -> Trace:
+    """Check all intervals and make the trace.
+
+    Raises
+    ------
+    InputError
+        No intervals, a field that is missing or no time, an end before its start, or overlapping states of one
+        location; with its line.
+    """
+    form = "VIEW" if table.keeps else "TABLE"
+    table.database.run(f"CREATE {form} {INTERVALS} AS {table.query}")
+    groups = table.database.rows(
+        "SELECT location, state, count(*), min(start_ns), max(end_ns), "
+        f"count_if({BAD_ROW}) "
+        f"FROM {INTERVALS} GROUP BY location, state"
+    )
+    source = table.database.source
+    if not groups:
+        raise InputError(source, "contains no state intervals")
+    if any(bad for *_, bad in groups):
+        _refuse_first_bad(table)
+    locations = _in_order(table.locations, {group[0] for group in groups})
+    keys = _in_order(table.states or tuple(table.state_names or ()), {group[1] for group in groups})
+    found = (min(group[3] for group in groups), max(group[4] for group in groups))
+    facts: dict[str, Any] = {
+        "time_unit": table.time_unit,
+        "busy_states": table.busy_states,
+        "span_ns": _hull(found, table.span_ns),
+        "source": source,
+        "notes": table.notes,
+    }
+    states = keys if table.state_names is None else tuple(table.state_names[key] for key in keys)
+    table.database.add_names("location_names", locations)
+    table.database.add_names("state_names", keys)
+    n_intervals = sum(group[2] for group in groups)
+    if n_intervals > IN_MEMORY_ROWS:
+        _check_overlap(table, len(locations), n_intervals)
+        return TabularTrace(table.database, n_intervals, keys, locations, states, **facts)
+    columns = table.database.columns(coded_query())
+    location, state, start_ns, end_ns = (columns[name] for name in ("location", "state", "start_ns", "end_ns"))
+    pair = first_overlap(location, start_ns, end_ns)
+    if pair is not None:
+        refuse_overlap(table, *pair)
+    return Trace(location, state, start_ns, end_ns, locations, states, **facts)
+
+
+def _check_overlap(table: StateTable, n_locations: int, n_intervals: int) -> None:
+    """Refuse overlapping states of one location.
+
+    Files are nearly always in the order of time for each location; then one pass that remembers where each location's
+    last state ended is proof enough. Only where that fails the table is sorted, on disk if need be.
+    """
+    last_end = np.full(n_locations, _BEGINNING)
+    for chunk in table.database.chunks(coded_query(), n_intervals, "checking"):
+        lasting = np.flatnonzero(chunk["end_ns"] > chunk["start_ns"])
+        location = chunk["location"][lasting]
+        if n_locations <= 1 << 16:
+            location = location.astype(np.uint16)  # numpy sorts 16 bits by radix, ten times as fast
+        order = np.argsort(location, kind="stable")
+        location, lasting = location[order], lasting[order]
+        starts, ends = chunk["start_ns"][lasting], chunk["end_ns"][lasting]
+        opens = np.ones(len(location), dtype=bool)
+        opens[1:] = location[1:] != location[:-1]
+        before = np.empty_like(ends)
+        before[1:] = ends[:-1]
+        before[opens] = last_end[location[opens]]
+        if (starts < before).any():
+            pair = overlapping_rows(table.database, INTERVALS)
+            if pair is not None:
+                refuse_overlap(table, *pair)
+            return
+        closes = np.append(opens[1:], True)[: len(location)]
+        last_end[location[closes]] = ends[closes]
+
+
+def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | None:
+    """Two rows of one location that overlap, or None; sorted by the database, on disk if need be.
+
+    Parameters
+    ----------
+    database : Database
+    intervals : str
+        Table or view with columns ``location, start_ns, end_ns``.
+    """
+    pairs = database.rows(
+        "SELECT earlier, row FROM (SELECT row, start_ns, "
+        "lag(end_ns) OVER by_location AS until_ns, lag(row) OVER by_location AS earlier "
+        f"FROM (SELECT row_number() OVER () - 1 AS row, * FROM {intervals}) WHERE end_ns > start_ns "
+        "WINDOW by_location AS (PARTITION BY location ORDER BY start_ns, row)) WHERE start_ns < until_ns LIMIT 1"
+    )
+    return (pairs[0][0], pairs[0][1]) if pairs else None
+
+
+def refuse_overlap(table: StateTable, one: int, two: int) -> NoReturn:
+    """Raise the error for two rows of one location that overlap."""
+    raise overlap_error(table.database.source, table.at_row, one, two)
+
+
+def overlap_error(
+    source: str, at_row: Callable[[int], tuple[int, Mapping[str, str]]], one: int, two: int
+) -> InputError:
+    """The error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
+    (first_line, first), (line, second) = at_row(one), at_row(two)
+    return InputError(
+        source,
+        f"{second['location']!r} is in state {second['state']!r} from {second['start'].strip()} although "
+        f"{first['state']!r} (line {first_line}) lasts until {first['end'].strip()}; "
+        "states of one location must not overlap",
+        line=line,
+    )
+
+
+def _refuse_first_bad(table: StateTable) -> NoReturn:
+    roles = ("location", "state", "start", "end")
+    row, *missing = table.database.rows(
+        "SELECT row, location IS NULL, state IS NULL, start_ns IS NULL, end_ns IS NULL "
+        f"FROM (SELECT row_number() OVER () - 1 AS row, * FROM {INTERVALS}) WHERE {BAD_ROW} LIMIT 1"
+    )[0]
+    line, texts = table.at_row(row)
+    for role, is_missing in zip(roles, missing, strict=True):
+        if is_missing:
+            what = "a finite number or an ISO timestamp" if role in ("start", "end") else f"a {role}"
+            raise InputError(
+                table.database.source,
+                f"the {role} is {texts[role][:40]!r}; {what} is expected",
+                line=line,
+            )
+    raise InputError(
+        table.database.source,
+        f"the state of {texts['location'][:40]!r} ends at {texts['end'].strip()}, "
+        f"before it starts at {texts['start'].strip()}",
+        line=line,
+    )
+
+
+def _hull(found: tuple[int, int], told: tuple[int, int] | None) -> tuple[int, int]:
+    return found if told is None else (min(found[0], told[0]), max(found[1], told[1]))
+
+
+def _in_order(known: Sequence[str], met: Iterable[str]) -> tuple[str, ...]:
+    return (*known, *sorted(set(met) - set(known), key=natural_order))
+
+
+def natural_order(name: str) -> list[tuple[int, str]]:
+    """Sort key by which ``cpu2`` comes before ``cpu10``.
+
+    Examples
+    --------
+    >>> sorted(["cpu10", "cpu2"], key=natural_order)
+    ['cpu2', 'cpu10']
+    """
+    texts, numbers = (re.split("([0-9]+)", name)[first::2] for first in (0, 1))
+    digits = [number.lstrip("0") for number in numbers]
+    return [
+        pair for text, number in zip(texts, [*digits, ""], strict=True) for pair in ((0, text), (len(number), number))
+    ]

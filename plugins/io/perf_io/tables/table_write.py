@@ -1,0 +1,146 @@
+"""Data to tables, so that reading them back gives the same data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from perf_io.shared.times import sql_decimal
+from perf_io.tables.duck import Database, quoted_name
+from perf_io.tables.tabular_trace import TabularTrace
+from perfcore.base.errors import DataError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
+from perfcore.data.series import Series
+from perfcore.data.trace import Trace
+
+__all__ = ["TableFacts", "write_table"]
+
+
+class TableFacts(msgspec.Struct, omit_defaults=True):
+    """What columns alone do not say; Parquet files carry it."""
+
+    kind: str
+    n_locations: int | None = None
+    locations: tuple[str, ...] | None = None
+    states: tuple[str, ...] | None = None
+    busy_states: tuple[str, ...] | None = None
+    span_ns: tuple[int, int] | None = None
+    roles: dict[str, Any] | None = None
+
+
+def write_table(data: Any, path: Path, file_format: str) -> None:
+    """Write a curve as ``time,value``, a trace as ``start,end,location,state``, other data as their columns.
+
+    Column names carry the unit of time. The last row of a curve is its end, without a value. Times of a trace are
+    exact decimals.
+
+    Parameters
+    ----------
+    file_format : {"csv", "parquet"}
+
+    Raises
+    ------
+    DataError
+        Data of another type, or a series without room for its time column.
+    """
+    if isinstance(data, Trace):
+        _write_trace(data, path, file_format)
+    elif isinstance(data, UtilizationCurve):
+        database = Database(data.source)
+        database.add_arrays("steps", {"edge": data.edges, "height": np.append(data.heights, np.nan)})
+        _copy(
+            database,
+            f"SELECT edge AS time_{data.time_unit}, CASE WHEN NOT isnan(height) THEN height END AS value FROM steps",
+            path,
+            file_format,
+            TableFacts("curve", n_locations=data.n_locations),
+        )
+    elif isinstance(data, Series):
+        _write_series(data, path, file_format)
+    elif isinstance(data, Measurements):
+        _write_measurements(data, path, file_format)
+    else:
+        raise DataError(f"cannot write {type(data).__name__} as a table; data that a reader gives are expected")
+
+
+def _write_trace(trace: Trace, path: Path, file_format: str) -> None:
+    if isinstance(trace, TabularTrace):
+        database, intervals = trace.database, trace.query
+    else:
+        database = Database(trace.source)
+        database.add_arrays(
+            "intervals",
+            {
+                "l": trace.location,
+                "s": trace.state,
+                "start_ns": trace.start_ns,
+                "end_ns": trace.end_ns,
+            },
+        )
+        for table, names in (("location_list", trace.locations), ("state_list", trace.states)):
+            database.run(f"CREATE TABLE {table} AS SELECT $1 AS names", [list(names)])
+        intervals = (
+            "SELECT (SELECT names FROM location_list)[l + 1] AS location, "
+            "(SELECT names FROM state_list)[s + 1] AS state, start_ns, end_ns FROM intervals"
+        )
+    largest = max(map(abs, trace.span_ns))
+    start, end = (sql_decimal(f"{side}_ns", trace.time_unit, largest) for side in ("start", "end"))
+    _copy(
+        database,
+        f"SELECT {start} AS start_{trace.time_unit}, {end} AS end_{trace.time_unit}, location, state "
+        f"FROM ({intervals})",
+        path,
+        file_format,
+        TableFacts(
+            "trace",
+            locations=trace.locations,
+            states=trace.states,
+            busy_states=trace.busy_states,
+            span_ns=trace.span_ns,
+        ),
+    )
+
+
+def _write_series(series: Series, path: Path, file_format: str) -> None:
+    time = f"time_{series.time_unit}"
+    if time in (name.lower() for name in series.columns):
+        raise DataError(f"{series.source}: a column is called {time}, which the times are written under; rename it")
+    database = Database(series.source)
+    names = {f"v{number}": name for number, name in enumerate(series.columns)}
+    arrays = {safe: series.columns[name] for safe, name in names.items()}
+    database.add_arrays("samples", {"t": series.times, **arrays})
+    values = (f"CASE WHEN NOT isnan({safe}) THEN {safe} END AS {quoted_name(name)}" for safe, name in names.items())
+    _copy(
+        database,
+        f"SELECT t AS {time}, {', '.join(values)} FROM samples",
+        path,
+        file_format,
+        TableFacts("series"),
+    )
+
+
+def _write_measurements(data: Measurements, path: Path, file_format: str) -> None:
+    names: dict[str, str] = {}
+    for name in data.table.columns:
+        if names.setdefault(name.lower(), name) != name:
+            raise DataError(f"{data.source}: columns {names[name.lower()]} and {name} differ in case only; rename one")
+    database = Database(data.source)
+    database.add_arrays("runs", {name: data.table[name].to_numpy() for name in data.table.columns})
+    roles = data.roles
+    known = {
+        "parameters": dict(roles.parameters),
+        "value": roles.value,
+        "code": roles.code,
+        "system": roles.system,
+        "category": roles.category,
+        "unit": roles.unit,
+    }
+    _copy(database, "SELECT * FROM runs", path, file_format, TableFacts("measurements", roles=known))
+
+
+def _copy(database: Database, query: str, path: Path, file_format: str, facts: TableFacts) -> None:
+    database.copy(query, path, file_format, msgspec.to_builtins(facts))

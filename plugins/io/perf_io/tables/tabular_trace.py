@@ -1,0 +1,135 @@
+"""A trace that stays in its table: 10^8 intervals become a curve in bounded memory.
+
+`TabularTrace.utilization` sums up the interval boundaries in SQL, where groups that do not fit into memory go to disk.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_io.tables.duck import Database, quoted
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, default_busy
+
+__all__ = ["INTERVALS", "TabularTrace", "coded_query"]
+
+INTERVALS = "state_intervals"  # the table or view of location, state, start_ns, end_ns
+
+
+class TabularTrace(Trace):
+    """A checked trace whose intervals are in a database; see `perfcore.Trace` for what it offers.
+
+    The arrays ``location``, ``state``, ``start_ns`` and ``end_ns`` are made when they are first asked for.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        n_intervals: int,
+        keys: Sequence[str],
+        locations: Sequence[str],
+        states: Sequence[str],
+        *,
+        time_unit: str,
+        busy_states: Sequence[str] | None,
+        span_ns: tuple[int, int],
+        source: str,
+        notes: Sequence[str],
+    ) -> None:
+        # Trace's own constructor takes arrays; here they are the cached properties below.
+        self.database = database
+        self._n_intervals = n_intervals
+        self._keys = tuple(keys)
+        self.locations, self.states = tuple(locations), tuple(states)
+        self.time_unit, self.span_ns, self.source, self.notes = (
+            time_unit,
+            span_ns,
+            source,
+            tuple(notes),
+        )
+        self.busy_states = default_busy(self.states) if busy_states is None else tuple(busy_states)
+
+    @property
+    def n_intervals(self) -> int:
+        """Number of state intervals."""
+        return self._n_intervals
+
+    @property
+    def query(self) -> str:
+        """SELECT of ``location, state`` (names) and ``start_ns, end_ns``, for writing without arrays."""
+        if self._keys == self.states:
+            return f"SELECT location, state, start_ns, end_ns FROM {INTERVALS}"
+        self.database.run("CREATE OR REPLACE TABLE state_labels (name VARCHAR, label VARCHAR)")
+        self.database.run(
+            "INSERT INTO state_labels SELECT unnest($1), unnest($2)",
+            [list(self._keys), list(self.states)],
+        )
+        return (
+            "SELECT location, (SELECT map(list(name), list(label)) FROM state_labels)[state] AS state, "
+            f"start_ns, end_ns FROM {INTERVALS}"
+        )
+
+    def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
+        """How many locations compute at each time; see `perfcore.Trace.utilization`."""
+        mask = busy_mask(self.states, self.busy_states, busy, idle)
+        chosen = ", ".join(quoted(key) for key, counts in zip(self._keys, mask, strict=True) if counts)
+        busy = f"FROM {INTERVALS} WHERE state IN ({chosen or 'NULL'})"
+        n_busy = self.database.rows(f"SELECT count(*) {busy}")[0][0]
+        times, at = np.empty((2, n_busy), np.int64), 0
+        for chunk in self.database.chunks(f"SELECT start_ns, end_ns {busy}", n_busy, "summing up"):
+            until = at + len(chunk["start_ns"])
+            times[0, at:until], times[1, at:until] = chunk["start_ns"], chunk["end_ns"]
+            at = until
+        return curve_from_intervals(
+            times.ravel(),
+            self.span_ns,
+            self.time_unit,
+            n_locations=len(self.locations),
+            source=self.source,
+        )
+
+    @functools.cached_property
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        types = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
+        arrays = {name: np.empty(self._n_intervals, dtype) for name, dtype in types.items()}
+        first = 0
+        for chunk in self.database.chunks(coded_query(), self._n_intervals, "loading"):
+            last = first + len(chunk["start_ns"])
+            for name, array in arrays.items():
+                array[first:last] = chunk[name]
+            first = last
+        return arrays
+
+    @functools.cached_property
+    def location(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
+        """Index into ``locations`` (n,)."""
+        return self._arrays["location"]
+
+    @functools.cached_property
+    def state(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
+        """Index into ``states`` (n,)."""
+        return self._arrays["state"]
+
+    @functools.cached_property
+    def start_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """Starts (n,), nanoseconds."""
+        return self._arrays["start_ns"]
+
+    @functools.cached_property
+    def end_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """Ends (n,), nanoseconds."""
+        return self._arrays["end_ns"]
+
+
+def coded_query() -> str:
+    """SELECT of all intervals in the order of the file, names as positions in their enumeration."""
+    return (
+        "SELECT CAST(enum_code(CAST(location AS location_names)) AS INTEGER) AS location, "
+        "CAST(enum_code(CAST(state AS state_names)) AS INTEGER) AS state, start_ns, end_ns "
+        f"FROM {INTERVALS}"
+    )

@@ -1,0 +1,142 @@
+"""State intervals of any number: arrays while they are few, a table on disk when they are many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from perf_io.tables.duck import Database
+from perf_io.tables.state_table import overlap_error, overlapping_rows
+from perf_io.tables.tabular_trace import INTERVALS, TabularTrace
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace, first_overlap
+
+__all__ = ["IntervalStore"]
+
+_CODES = "interval_codes"  # the table of location and state as codes
+
+Columns = dict[str, npt.NDArray[Any]]
+
+
+class IntervalStore:
+    """Intervals as a reader makes them, block by block.
+
+    Choose it for a reader whose own codes name locations and states; `perf_io.tables.state_table` takes names.
+
+    Parameters
+    ----------
+    source : str
+        Name of the input, for messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> store = IntervalStore("demo")
+    >>> times = np.array([0, 5]), np.array([5, 9])
+    >>> store.add({"location": np.zeros(2, int), "state": np.array([0, 1]), "start_ns": times[0], "end_ns": times[1]})
+    >>> store.trace(["cpu"], ["0", "1"], ["run", "wait"], span_ns=(0, 10)).busy_states
+    ('run',)
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._n_intervals = 0
+        self._columns: Columns = {}
+        self._table: Database | None = None
+        self._span = (0, 0)
+
+    def add(self, columns: Columns) -> None:
+        """Take in more than no intervals, which must not be changed afterwards.
+
+        Parameters
+        ----------
+        columns : dict of (n,) int
+            ``location, state`` (codes from 0), ``start_ns, end_ns``, in this order.
+        """
+        first, last = int(columns["start_ns"].min()), int(columns["end_ns"].max())
+        if not self._n_intervals:
+            self._columns, self._span = columns, (first, last)
+        else:
+            if self._table is None:
+                self._table = Database(self._source)
+                self._table.run(
+                    f"CREATE TABLE {_CODES} (location INTEGER, state INTEGER, start_ns BIGINT, end_ns BIGINT)"
+                )
+                self._table.append(_CODES, self._columns)
+                self._columns.clear()
+            self._table.append(_CODES, columns)
+            self._span = min(first, self._span[0]), max(last, self._span[1])
+        self._n_intervals += len(columns["start_ns"])
+
+    def refuse_overlaps(self, at_row: Callable[[int], tuple[int, Mapping[str, str]]]) -> None:
+        """Compare the intervals of each location, sorted, on disk if need be.
+
+        Parameters
+        ----------
+        at_row : callable
+            As for `StateTable`.
+
+        Raises
+        ------
+        InputError
+            Two of them overlap; with the line.
+        """
+        if self._table is None:
+            pair = first_overlap(*(self._columns[name] for name in ("location", "start_ns", "end_ns")))
+        else:
+            pair = overlapping_rows(self._table, _CODES)
+        if pair is not None:
+            raise overlap_error(self._source, at_row, *pair)
+
+    def trace(
+        self,
+        locations: Sequence[str],
+        keys: Sequence[str],
+        states: Sequence[str],
+        *,
+        span_ns: tuple[int, int],
+        time_unit: str = "us",
+        busy_states: Sequence[str] | None = None,
+        notes: Sequence[str] = (),
+    ) -> Trace:
+        """All intervals, which the caller has checked.
+
+        Parameters
+        ----------
+        locations : sequence of str
+            Names by code.
+        keys, states : sequence of str
+            For each code of a state what the file calls it, in which no two are the same, and its name.
+        span_ns : (int, int)
+            Start and end of the run; intervals beyond it extend it.
+        time_unit, busy_states, notes
+            As for `perfcore.Trace`.
+
+        Raises
+        ------
+        InputError
+            There are none.
+        """
+        if not self._n_intervals:
+            raise InputError(self._source, "contains no state intervals")
+        facts: dict[str, Any] = {
+            "time_unit": time_unit,
+            "busy_states": busy_states,
+            "span_ns": (min(self._span[0], span_ns[0]), max(self._span[1], span_ns[1])),
+            "source": self._source,
+            "notes": tuple(notes),
+        }
+        if self._table is None:
+            found = self._columns
+            return Trace(
+                found["location"], found["state"], found["start_ns"], found["end_ns"], locations, states, **facts
+            )
+        self._table.add_names("location_names", locations)
+        self._table.add_names("state_names", keys)
+        self._table.run(
+            f"CREATE VIEW {INTERVALS} AS SELECT (enum_range(NULL::location_names))[location + 1] AS location, "
+            f"(enum_range(NULL::state_names))[state + 1] AS state, start_ns, end_ns FROM {_CODES}"
+        )
+        return TabularTrace(self._table, self._n_intervals, keys, locations, states, **facts)

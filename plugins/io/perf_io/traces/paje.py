@@ -1,0 +1,65 @@
+"""Pajé traces: states of containers, or where a file has none, its variables.
+
+Supported are ``SetState``, ``PushState``, ``PopState`` and ``ResetState`` with the definitions of types, containers and
+entity values, by alias or by name; of the variables ``SetVariable``, ``AddVariable`` and ``SubVariable``. Links and
+events are counted and passed over. The innermost state counts; ``SetState`` ends all states that were pushed before.
+Source: B. de Oliveira Stein, J. Chassin de Kergommeaux, G. Mounié, "Pajé trace file format", 2003; where it is silent,
+what pajeng does: states end with their container, or with the trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perf_io.traces.paje_events import paje_events
+from perf_io.traces.paje_model import PajeModel
+from perfcore.base import progress
+from perfcore.data.series import Series
+from perfcore.data.trace import Trace
+from perfcore.data.units import NANOSECONDS
+from perfcore.plugins.contracts import Reader
+from perfcore.plugins.options import option
+from perfcore.reading.source import Source
+
+__all__ = ["PajeReader"]
+
+_LINES_PER_REPORT = 50_000
+
+
+@dataclass(frozen=True)
+class PajeOptions:
+    """What the format does not say."""
+
+    time_unit: str = option("s", "unit of the times; StarPU writes ms, others seconds", choices=tuple(NANOSECONDS))
+    state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
+
+
+class PajeReader(Reader):
+    """States, or variables, of a Pajé trace.
+
+    Choose it for what StarPU, SimGrid and other tools of the Pajé family write. A container in which states occur is a
+    location; containers of the same name are told apart by their parents.
+    """
+
+    Options = PajeOptions
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the first definition."""
+        return 0.95 if any(line.startswith(b"%EventDef") for line in source.head.splitlines()) else 0.0
+
+    def read(self, source: Source, options: PajeOptions) -> Trace | Series:
+        """Read the states; the variables as a series where there are no states.
+
+        Raises
+        ------
+        InputError
+            An event without definition or that is cut short, a container or type that was not defined, a time that
+            goes back, or a state left that was not entered; with its line.
+        """
+        model = PajeModel(source.name, options.time_unit)
+        with progress.bar(f"reading {source.name}") as advance:
+            for count, event in enumerate(paje_events((raw for _, raw in source.lines()), source.name)):
+                model.take(event)
+                if count % _LINES_PER_REPORT == 0:
+                    advance(_LINES_PER_REPORT)
+        return model.result(options.state_type)

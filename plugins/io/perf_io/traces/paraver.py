@@ -1,0 +1,184 @@
+"""Paraver traces: the state records of a ``.prv`` file, with the names of states from the ``.pcf`` beside it.
+
+The first line is ``#Paraver (date):duration[_unit]:nodes:applications...``; the unit is microseconds unless the
+duration says ``_ns``. A state is ``1:cpu:application:task:thread:begin:end:state``. Events (2), communications (3),
+global operations (4) and groups of threads (``c``) are counted and passed over. A location is one thread,
+``application.task.thread``, also where it has no states. Source: "Paraver: Parallel Program Visualization and Analysis
+tool, Tracefile Description", Barcelona Supercomputing Center.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from perf_io.shared.text_lines import line_of_record
+from perf_io.shared.times import parse_ns
+from perf_io.tables.state_table import IN_MEMORY_ROWS
+from perf_io.traces.interval_store import IntervalStore
+from perf_io.traces.paraver_records import StateRecords
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace
+from perfcore.plugins.contracts import Reader
+from perfcore.reading.source import Source
+
+__all__ = ["ParaverReader"]
+
+_MAGIC = b"#Paraver"
+_HEADER = re.compile(r"#Paraver\s*\([^)]*\):(?P<duration>[0-9]+)(?:_(?P<unit>ns|us|ms|s))?:(?P<rest>.*)", re.DOTALL)
+_APPLICATION = re.compile(r"[0-9]\((?P<threads>[0-9:,\s]*)\)")
+_FIELDS = 8  # of a state record
+_LONGEST_HEADER = 1 << 24  # bytes; it lists the tasks, some 4 bytes each
+_MOST_THREADS = 1 << 22  # in all; of a damaged header the names would fill the memory
+# State numbers as Extrae and Dimemas write them without a .pcf (Paraver's default configuration).
+_DEFAULT_STATES = {
+    "0": "Idle",
+    "1": "Running",
+    "2": "Not created",
+    "3": "Waiting a message",
+    "4": "Blocking Send",
+    "5": "Synchronization",
+    "6": "Test/Probe",
+    "7": "Scheduling and Fork/Join",
+    "8": "Wait/WaitAll",
+    "9": "Blocked",
+    "10": "Immediate Send",
+    "11": "Immediate Receive",
+    "12": "I/O",
+    "13": "Group Communication",
+    "14": "Tracing Disabled",
+    "15": "Others",
+    "16": "Send Receive",
+    "17": "Memory transfer",
+}
+_RUNNING, _RUNNING_NUMBER = "Running", "1"
+# Records that are counted only, by their first character.
+_KINDS = {
+    "2": "event",
+    "3": "communication",
+    "4": "global operation",
+    "c": "communicator",
+}
+
+
+@dataclass(frozen=True)
+class _Header:
+    """What the first line says."""
+
+    time_unit: str
+    duration_ns: int
+    threads: tuple[tuple[int, ...], ...]  # of each task of each application
+
+
+class ParaverReader(Reader):
+    """States of the threads of a Paraver trace.
+
+    Choose it for what Extrae, Dimemas and MPItrace write; name the ``.prv`` file. A thread computes while it is
+    `Running`.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = (".pcf", ".row")
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the first word; the files of names, which have none, are known by their endings."""
+        if source.head.startswith(_MAGIC):
+            return 1.0
+        return 0.5 if source.suffix in self.parts else 0.0
+
+    def read(self, source: Source, options: Any) -> Trace:
+        """Read the states.
+
+        Raises
+        ------
+        InputError
+            A header or a state record that is cut short or has no numbers, or overlapping states of one thread; with
+            its line. A file of names in place of the trace.
+        """
+        if source.suffix in self.parts and not source.head.startswith(_MAGIC):
+            raise InputError(source.name, "holds names for a Paraver trace; name the .prv file beside it")
+        with source.open() as stream:
+            first = stream.readline(_LONGEST_HEADER)
+            header = _header(first.decode(errors="replace").strip(), source.name)
+        return _read(source, header, _state_names(source))
+
+
+def _header(line: str, source: str) -> _Header:
+    found = _HEADER.fullmatch(line)
+    if found is None:
+        raise InputError(
+            source,
+            f"{line[:60]!r} is no header of Paraver; expected #Paraver (date):duration:nodes:...",
+            line=1,
+        )
+    unit = found["unit"] or "us"
+    threads: list[tuple[int, ...]] = []
+    # The nodes come first, "4(1,1,1,1)" or just "4", then the number of applications, then each application.
+    _, separator, applications = re.sub(r"^[0-9]+(\([0-9,\s]*\))?", "", found["rest"]).lstrip(":").partition(":")
+    for application in _APPLICATION.finditer(applications):
+        counts = [part.split(":")[0] for part in application["threads"].split(",") if part.strip()]
+        for task, count in enumerate(counts, start=1):
+            if not count.strip().isdecimal() or len(count) > 7:
+                raise InputError(source, f"the header has {count[:20]!r} threads in task {task}", line=1)
+        threads.append(tuple(map(int, counts)))
+    if (n_threads := sum(map(sum, threads))) > _MOST_THREADS:
+        raise InputError(source, f"the header has {n_threads} threads, more than {_MOST_THREADS}", line=1)
+    if not separator:
+        raise InputError(source, f"the header {line[:60]!r} names no applications; the file is cut short", line=1)
+    return _Header(unit, parse_ns(found["duration"], unit, source, 1), tuple(threads))
+
+
+def _state_names(source: Source) -> dict[str, str] | None:
+    """Names of states by number, from the ``.pcf`` beside the trace; None where there is none."""
+    if source.is_stdin:
+        return None
+    beside = source.path.with_name(re.sub(r"\.prv(\.gz)?$", "", source.path.name, flags=re.IGNORECASE) + ".pcf")
+    try:
+        lines = beside.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    names: dict[str, str] = {}
+    within = False
+    for line in lines:
+        words = line.split(None, 1)
+        if within and len(words) == 2 and words[0].isdecimal():
+            names[words[0]] = words[1].strip()
+        elif words:
+            within = words[0] == "STATES"
+    return names or None
+
+
+def _read(source: Source, header: _Header, named: Mapping[str, str] | None) -> Trace:
+    records, store = StateRecords(source.name, header.threads, header.time_unit), IntervalStore(source.name)
+    with source.open() as stream:
+        for columns in records.blocks(stream, IN_MEMORY_ROWS):
+            store.add(columns)
+
+    def at_row(row: int) -> tuple[int, Mapping[str, str]]:
+        with source.plain_file() as path:
+            line, text = line_of_record(path, lambda text: text.startswith("1"), row)
+        fields = [*text.split(":"), *[""] * _FIELDS]
+        return line, {"location": ".".join(fields[2:5]), "start": fields[5], "end": fields[6], "state": fields[7]}
+
+    if not records.in_order:
+        store.refuse_overlaps(at_row)
+    numbers = [str(number) for number in records.states]
+    # Tracers use numbers that their own .pcf leaves out (a synchronization state 15 is common).
+    known = _DEFAULT_STATES if named is None else named
+    names = [known.get(number, f"State {number}") for number in numbers]
+    running = _RUNNING if _RUNNING in names else dict(zip(numbers, names, strict=True)).get(_RUNNING_NUMBER)
+    notes = [f"{count} {what} records passed over" for kind, what in _KINDS.items() if (count := records.count(kind))]
+    if named is None:
+        notes.append("no .pcf beside it: the states have their usual names")
+    elif unnamed := [number for number in sorted(numbers, key=int) if number not in named]:
+        notes.append(f"states without a name in the .pcf: {', '.join(unnamed)}")
+    return store.trace(
+        records.locations,
+        numbers,
+        names,
+        time_unit=header.time_unit,
+        busy_states=None if running is None else (running,),
+        span_ns=(0, header.duration_ns),
+        notes=notes,
+    )

@@ -1,0 +1,118 @@
+"""The loop over the records of a Paraver trace that is compiled where there are many.
+
+It takes state records of whole numbers of locations that the header declares, and counts the others. What it shares
+with `perf_io.traces.paraver_records` stands here, since numba keeps machine code until this very file changes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["DISORDER", "FIELDS", "LINE", "MET", "MOST_DIGITS", "ROW", "scan"]
+
+FIELDS = 8  # of a state record
+MOST_DIGITS = 18  # always fit 64 bits
+# Positions in the cursor: rows of the columns, lines passed, states met, and whether states came out of order.
+ROW, LINE, MET, DISORDER = range(4)
+_STATE, _COLON, _RETURN, _NEWLINE, _ZERO = b"1:\r\n0"
+
+Integers = npt.NDArray[np.int64]
+
+
+def scan(
+    text: npt.NDArray[np.uint8],
+    at: int,
+    end: int,
+    task_of_application: Integers,
+    thread_of_task: Integers,
+    nanoseconds: int,
+    state_codes: npt.NDArray[np.int32],
+    last_end: Integers,
+    counts: Integers,
+    cursor: Integers,
+    location: npt.NDArray[np.int32],
+    state: npt.NDArray[np.int32],
+    start_ns: Integers,
+    end_ns: Integers,
+) -> int:  # pragma: no cover
+    """Take records until one is unusual, the columns are full, or the lines end.
+
+    Parameters
+    ----------
+    text : (m,) uint8
+        Ends with a line.
+    at, end : int
+        Where the first line begins, and the last one ends.
+    task_of_application, thread_of_task : (n_applications + 1,), (n_tasks + 1,) int
+        How many tasks stand before each application, and threads before each task.
+    nanoseconds : int
+        In the unit of the file's times.
+    state_codes : (n,) int
+        Code of each state by its number, -1 for those not met; changed.
+    last_end : (n_locations,) int, nanoseconds
+        When the last state of each location ended; changed.
+    counts : (256,) int
+        Lines by their first character, -1 for those not to be counted; changed.
+    cursor : (4,) int
+        Changed.
+    location, state, start_ns, end_ns : (n_rows,) int
+        The columns; changed.
+
+    Returns
+    -------
+    int
+        Where the line begins that was not taken.
+    """
+    fields = np.empty(FIELDS, np.int64)
+    largest = np.iinfo(np.int64).max // nanoseconds
+    while at < end and cursor[ROW] < len(start_ns):
+        kind = text[at]
+        if kind != _STATE:
+            if counts[kind] < 0:
+                return at
+            counts[kind] += 1
+            while text[at] != _NEWLINE:
+                at += 1
+            at += 1
+            cursor[LINE] += 1
+            continue
+        here = at
+        for field in range(FIELDS):
+            value, first = np.int64(0), here
+            while _ZERO <= text[here] <= _ZERO + 9:
+                value = value * 10 + (np.int64(text[here]) - _ZERO)
+                here += 1
+            if here == first or here - first > MOST_DIGITS or (text[here] != _COLON and field < FIELDS - 1):
+                return at
+            fields[field] = value
+            here += 1
+        here -= 1
+        if text[here] == _RETURN:
+            here += 1
+        application, task, thread = fields[2], fields[3], fields[4]
+        begin, until, number = fields[5], fields[6], fields[7]
+        if text[here] != _NEWLINE or fields[0] != 1 or number >= len(state_codes):
+            return at
+        if not (begin <= until <= largest and 1 <= application < len(task_of_application)):
+            return at
+        task += task_of_application[application - 1]
+        if not task_of_application[application - 1] < task <= task_of_application[application]:
+            return at
+        thread += thread_of_task[task - 1]
+        if not thread_of_task[task - 1] < thread <= thread_of_task[task]:
+            return at
+        if state_codes[number] < 0:
+            state_codes[number] = cursor[MET]
+            cursor[MET] += 1
+        place, row = thread - 1, cursor[ROW]
+        location[row], state[row] = place, state_codes[number]
+        start_ns[row], end_ns[row] = begin * nanoseconds, until * nanoseconds
+        if until > begin:
+            if start_ns[row] < last_end[place]:
+                cursor[DISORDER] = 1
+            last_end[place] = end_ns[row]
+        cursor[ROW] += 1
+        cursor[LINE] += 1
+        at = here + 1
+    return at

@@ -1,0 +1,234 @@
+"""The state lines that ``pj_dump`` prints from a Pajé trace, and the same as a table with a header line (StarVZ).
+
+A line reads ``State, container, type, start, end, duration, depth, value`` and may have more fields. A header line with
+the names ``Nature``, ``ResourceId`` (or ``Container``), ``Type``, ``Start``, ``End``, ``Depth`` and ``Value`` may put
+them in another order. Lines of another nature (containers, variables, links, events) are counted and passed over.
+Source: L. Schnorr, "pajeng", the manual of pj_dump; the header is that of the R package StarVZ.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from perf_io.shared.text_lines import line_of_record
+from perf_io.shared.times import sql_ns
+from perf_io.tables.duck import Database, lines_scan, quoted
+from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
+from perf_io.traces.innermost import CrossingError, innermost
+from perf_io.traces.state_types import choose_state_type
+from perfcore.base.errors import InputError
+from perfcore.data.trace import Trace
+from perfcore.data.units import NANOSECONDS
+from perfcore.plugins.contracts import Reader
+from perfcore.plugins.options import option
+from perfcore.reading.source import Source
+
+__all__ = ["PjDumpReader", "looks_like_pj_dump"]
+
+_NATURES = ("State", "Container", "Variable", "Link", "Event")
+_LINE = re.compile(rf"\s*({'|'.join(_NATURES)}),".encode())
+_HEADER_NAMES = {
+    "nature": ("nature",),
+    "location": ("resourceid", "container"),
+    "type": ("type",),
+    "start": ("start",),
+    "end": ("end",),
+    "depth": ("depth", "imbrication"),
+    "state": ("value",),
+}
+_TRIMMED = ' "\t\r'
+_PLAIN = dict(
+    zip(
+        ("nature", "location", "type", "start", "end", "depth", "state"),
+        (0, 1, 2, 3, 4, 6, 7),
+        strict=True,
+    )
+)
+
+
+@dataclass(frozen=True)
+class PjDumpOptions:
+    """What the lines do not say."""
+
+    time_unit: str | None = option(
+        None,
+        "unit of the times; by default ms with a header line, as StarPU and StarVZ have it, else s",
+        choices=tuple(NANOSECONDS),
+    )
+    nested: str | None = option(
+        None,
+        "which of nested states counts; by default the outermost with a header line, since StarVZ counts a task "
+        "whole, else the innermost",
+        choices=("innermost", "outermost"),
+    )
+    state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
+
+
+def looks_like_pj_dump(head: bytes) -> bool:
+    """Whether the first line is one that pj_dump or StarVZ writes."""
+    first = head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0]
+    return _LINE.match(first) is not None or _header(first.decode(errors="replace")) is not None
+
+
+def _header(line: str) -> dict[str, int] | None:
+    """Positions of the fields by a header line; None where it is none."""
+    names = [name.strip().strip('"').lower() for name in line.split(",")]
+    found = {role: names.index(name) for role, options in _HEADER_NAMES.items() for name in options if name in names}
+    needed = _HEADER_NAMES.keys() - {"depth"}
+    return found if needed <= found.keys() else None
+
+
+class PjDumpReader(Reader):
+    """States that ``pj_dump`` printed, one container for each location.
+
+    Choose it for StarPU and SimGrid traces that went through pj_dump. Of nested states (depth above
+    0) the option ``nested`` says which counts.
+    """
+
+    Options = PjDumpOptions
+
+    def sniff(self, source: Source) -> float:
+        """Sure by the first line."""
+        return 0.95 if looks_like_pj_dump(source.head) else 0.0
+
+    def read(self, source: Source, options: PjDumpOptions) -> Trace:
+        """Read the states.
+
+        Raises
+        ------
+        InputError
+            A state line that is cut short or has no times, several types of states, or overlapping states; with its
+            line.
+        """
+        first = source.head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0].decode(errors="replace")
+        positions = _header(first)
+        from_starvz = positions is not None
+        with source.plain_file() as path:
+            return _read(
+                source.name,
+                path,
+                positions or _PLAIN,
+                time_unit=options.time_unit or ("ms" if from_starvz else "s"),
+                nested=options.nested or ("outermost" if from_starvz else "innermost"),
+                state_type=options.state_type,
+            )
+
+
+def _read(
+    source: str,
+    path: Path,
+    positions: Mapping[str, int],
+    *,
+    time_unit: str,
+    nested: str,
+    state_type: str | None,
+) -> Trace:
+    database = Database(source)
+    lines = lines_scan(database.link(path))
+    natures = _store(database, lines, positions, time_unit)
+    _check_lines(source, path, positions, natures)
+    _check_lengths(database, path, positions)
+    types = [row[0] for row in database.rows("SELECT type FROM records GROUP BY type ORDER BY count(*) DESC, type")]
+    chosen = choose_state_type(types, state_type, source)
+    notes = [f"{count} {name.lower()} lines passed over" for name, count in natures.items() if name in _NATURES[1:]]
+    notes += [f"states of type {chosen}"] + [f"states of type {name} passed over" for name in types if name != chosen]
+    wanted = f"type = {quoted(chosen)}"
+    n_nested = database.rows(f"SELECT count(*) FROM records WHERE {wanted} AND depth > 0")[0][0]
+    if n_nested and nested == "outermost":
+        wanted += " AND depth = 0"
+        notes.append(f"{n_nested} nested states passed over; nested=innermost gives them their time")
+
+    def at_row(row: int) -> tuple[int, Mapping[str, str]]:
+        record = database.rows(f"SELECT rowid FROM records WHERE {wanted} ORDER BY rowid LIMIT 1 OFFSET {row}")[0][0]
+        line, text = _state_line(path, positions, record)
+        parts = [part.strip(_TRIMMED) for part in text.split(",")]
+        return line, {role: parts[position] for role, position in positions.items()}
+
+    table = StateTable(
+        database,
+        f"SELECT location, state, start_ns, end_ns FROM records WHERE {wanted}",
+        at_row,
+        keeps=True,
+        time_unit=time_unit,
+        notes=tuple(notes),
+    )
+    return read_states(_flattened(table, wanted) if n_nested and nested == "innermost" else table)
+
+
+def _store(database: Database, lines: str, positions: Mapping[str, int], time_unit: str) -> dict[str | None, int]:
+    """Make the table ``records`` of all state lines; count the lines of each nature."""
+    fields = {role: f"trim(parts[{position + 1}], ' \"\t\r')" for role, position in positions.items()}
+    depth = f"TRY_CAST(TRY_CAST({fields['depth']} AS DOUBLE) AS BIGINT)" if "depth" in fields else "0"
+    database.run(
+        f"CREATE TABLE records AS SELECT nullif({fields['location']}, '') AS location, "
+        f"nullif({fields['state']}, '') AS state, {fields['type']} AS type, {depth} AS depth, "
+        f"{sql_ns(fields['start'], 'text', time_unit)} AS start_ns, "
+        f"{sql_ns(fields['end'], 'text', time_unit)} AS end_ns, len(parts) AS n_parts "
+        f"FROM (SELECT string_split(line, ',') AS parts FROM {lines} WHERE contains(line, 'State')) "
+        f"WHERE {fields['nature']} = 'State'"
+    )
+    return dict(
+        database.rows(
+            f"SELECT {fields['nature']} AS nature, count(*) FROM (SELECT string_split(line, ',') AS parts "
+            f"FROM {lines} WHERE trim(line) <> '') GROUP BY nature ORDER BY nature"
+        )
+    )
+
+
+def _check_lines(source: str, path: Path, positions: Mapping[str, int], natures: Mapping[str | None, int]) -> None:
+    nature = positions["nature"]
+    known = set(_NATURES) if positions is _PLAIN else {*_NATURES, "Nature"}
+    if unknown := natures.keys() - known:
+        line, text = line_of_record(path, lambda text: bool(text.strip()) and _part(text, nature) in unknown, 0)
+        raise InputError(
+            source,
+            f"{text[:60]!r} is none of {', '.join(_NATURES)}; the file is damaged or no pj_dump",
+            line=line,
+        )
+
+
+def _check_lengths(database: Database, path: Path, positions: Mapping[str, int]) -> None:
+    n_fields = max(positions.values()) + 1 if positions is _PLAIN else positions["state"] + 1
+    short = database.rows(f"SELECT min(rowid) FROM records WHERE n_parts < {n_fields} OR depth IS NULL")[0][0]
+    if short is not None:
+        line, text = _state_line(path, positions, short)
+        raise InputError(
+            database.source,
+            f"the state line {text[:60]!r} has fewer than {n_fields} fields or no depth; the file is cut short",
+            line=line,
+        )
+
+
+def _state_line(path: Path, positions: Mapping[str, int], record: int) -> tuple[int, str]:
+    return line_of_record(path, lambda text: _part(text, positions["nature"]) == "State", record)
+
+
+def _flattened(table: StateTable, wanted: str) -> StateTable:
+    """The same with the time of nested states given to the innermost."""
+    database = table.database
+    if database.rows(f"SELECT count(*) FROM records WHERE {wanted} AND ({BAD_ROW})")[0][0]:
+        return table  # and be refused with its line
+    columns = database.columns(
+        "SELECT CAST(dense_rank() OVER (ORDER BY location) AS BIGINT) AS place, start_ns, end_ns, depth, rowid AS row "
+        f"FROM records WHERE {wanted} ORDER BY row"
+    )
+    record = columns.pop("row")
+    try:
+        interval, start, end = innermost(*columns.values())
+    except CrossingError as crossing:
+        refuse_overlap(table, crossing.one, crossing.two)
+    database.add_arrays("pieces", {"record": record[interval], "start_ns": start, "end_ns": end})
+    return dataclasses.replace(
+        table,
+        query="SELECT location, state, pieces.start_ns, pieces.end_ns FROM pieces JOIN records "
+        "ON pieces.record = records.rowid",
+    )
+
+
+def _part(line: str, position: int) -> str | None:
+    parts = line.split(",")
+    return parts[position].strip(_TRIMMED) if len(parts) > position else None

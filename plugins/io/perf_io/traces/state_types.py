@@ -1,0 +1,45 @@
+"""Which states are meant where a Pajé trace has several types of them for one container."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfcore.base.errors import InputError, UnknownNameError
+
+__all__ = ["choose_state_type"]
+
+# What StarPU calls the states of its workers; its other types describe threads, memory nodes and schedulers.
+_PREFERRED = "Worker State"
+
+
+def choose_state_type(met: Sequence[str], wanted: str | None, source: str) -> str:
+    """The type that was asked for, the only one, or StarPU's workers.
+
+    Types are alternatives: states of two types overlap on one container, so their sum would count it twice.
+
+    Raises
+    ------
+    InputError
+        There are several and none was named, or there are no states at all.
+    UnknownNameError
+        The named one does not occur.
+
+    Examples
+    --------
+    >>> choose_state_type(["Thread State", "Worker State"], None, "demo.trace")
+    'Worker State'
+    """
+    if not met:
+        raise InputError(source, "contains no state intervals")
+    if wanted is not None:
+        if wanted not in met:
+            raise UnknownNameError(f"state type of {source}", wanted, met)
+        return wanted
+    if len(met) == 1:
+        return met[0]
+    if _PREFERRED in met:
+        return _PREFERRED
+    raise InputError(
+        source,
+        f"has states of several types: {', '.join(met)}; name one with the option state_type",
+    )

@@ -1,0 +1,1 @@
+"""Exact distributions of sums, products and extremes of piecewise uniform quantities."""

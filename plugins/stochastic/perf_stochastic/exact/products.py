@@ -1,0 +1,168 @@
+"""The exact distribution of the product and the quotient of two independent, positive, piecewise uniform values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_stochastic.exact.laws import LawOfTwo
+from perf_stochastic.exact.piecewise_uniform import NARROW, PiecewiseUniform
+
+__all__ = ["ProductLaw", "QuotientLaw"]
+
+Floats = npt.NDArray[np.float64]
+
+# A place 0 is moved up by what does not matter, so that logarithms exist.
+_TINY = 1e-150
+
+
+class _OfPositive(LawOfTwo):
+    """What product and quotient share."""
+
+    def __post_init__(self) -> None:
+        # Logarithms are rounded in proportion to the values themselves.
+        for name, operand in (("x", self.x), ("y", self.y)):
+            object.__setattr__(self, name, replace(operand, narrow=NARROW * operand.knots[1:]))
+
+
+class ProductLaw(_OfPositive):
+    """X Y of positive operands.
+
+    Examples
+    --------
+    >>> unit = PiecewiseUniform(np.array([0.0, 1.0]), np.array([1.0]))
+    >>> ProductLaw(unit, unit).cdf_and_integral(np.array([np.exp(-1.0)]))[0]  # z - z log z
+    array([0.73575888])
+    """
+
+    def combine(self, x: Floats, y: Floats) -> Floats:
+        """X Y."""
+        return x * y
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Products of the ends."""
+        return self.x.support[0] * self.y.support[0], self.x.support[1] * self.y.support[1]
+
+    @property
+    def mean(self) -> float:
+        """Product of the means."""
+        return self.x.mean * self.y.mean
+
+    @cached_property
+    def _columns(self) -> tuple[Floats, Floats, Floats]:
+        """In the order of X's table: the knot r to the right, E[X; X <= knot to the left], and E[1/X; X > r]."""
+        inverses = _inverses(self.x)
+        return (
+            np.concatenate([self.x.knots, self.x.knots[-1:]]),
+            np.concatenate([[0.0, 0.0], np.cumsum(_means(self.x))]),
+            np.concatenate([np.cumsum(inverses[::-1])[::-1], [0.0, 0.0]]),
+        )
+
+    def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
+        """By C(t) = E[min(1, t/X)] and D(t) = t C(t) - E[X; X <= t]/2 - t^2 E[1/X; X > t]/2, the integral of t C(t)."""
+        if knots[0] == 0.0:  # which adds nothing
+            knots, jumps = knots[1:], jumps[1:]
+        z = np.maximum(z, _TINY * self.support[1])
+        t = z / knots
+        at = self.x.place(t)
+        base, start, slope = (row.take(at) for row in self.x.table[:3])
+        right, mean, inverse = (column.take(at) for column in self._columns)
+        inverse += slope * np.log(right / t)
+        inverse *= t  # t E[1/X; X > t]
+        slope *= t - base
+        start += slope  # F_X(t)
+        mean += 0.5 * slope * (t + base)  # E[X; X <= t]
+        weights = -jumps * knots[:, 0]
+        return weights @ (start + inverse), (weights * knots[:, 0]) @ (t * start - 0.5 * (mean - t * inverse))
+
+    def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
+        """By F_X and its integral."""
+        cdf, integral = self.x.cdf_and_integral(z / atoms)
+        return masses @ cdf, (masses * atoms[:, 0]) @ integral
+
+
+class QuotientLaw(_OfPositive):
+    """X / Y of positive operands, the second bounded away from 0.
+
+    Examples
+    --------
+    >>> x = PiecewiseUniform(np.array([0.0, 1.0]), np.array([1.0]))
+    >>> y = PiecewiseUniform(np.array([1.0, 2.0]), np.array([1.0]))
+    >>> QuotientLaw(x, y).cdf_and_integral(np.array([0.5]))[0]  # z E[Y]
+    array([0.75])
+    """
+
+    def combine(self, x: Floats, y: Floats) -> Floats:
+        """X / Y."""
+        return x / y
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Quotients of opposite ends."""
+        return self.x.support[0] / self.y.support[1], self.x.support[1] / self.y.support[0]
+
+    @property
+    def mean(self) -> float:
+        """E[X] E[1/Y]."""
+        return self.x.mean * float(_inverses(self.y).sum())
+
+    @cached_property
+    def _columns(self) -> tuple[Floats, Floats]:
+        """In the order of X's table: E[X; X <= k] and E[X log X; X <= k], k the knot to the left.
+
+        From the second, what the rest of the piece adds up to k is taken away, so that only its value at t is to add.
+        """
+        x = self.x
+        ends, high = _integral_of_x_log_x(x.knots), x.knots[1:]
+        logs = np.where(x.is_spread, x.densities * np.diff(ends), x.masses * high * _log(high))
+        logs = np.concatenate([[0.0, 0.0], np.cumsum(logs)])
+        logs -= x.table[2] * np.concatenate([ends[:1], ends])
+        return np.concatenate([[0.0, 0.0], np.cumsum(_means(x))]), logs
+
+    def of_knots(self, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
+        """By A(t), the integral of F_X, and the integral of A(t)/t, E[t - X - X log(t/X); X <= t]."""
+        z = np.maximum(z, _TINY * self.support[1])
+        t = z * knots
+        at = self.x.place(t)
+        base, start, slope, integral = (row.take(at) for row in self.x.table)
+        mean, logs = (column.take(at) for column in self._columns)
+        ahead, log_t = t - base, np.log(t)
+        logs += slope * (t * t * (0.5 * log_t - 0.25))  # E[X log X; X <= t]
+        slope *= ahead
+        integral += ahead * (start + 0.5 * slope)
+        mean += 0.5 * slope * (t + base)  # E[X; X <= t]
+        second = t * (start + slope) - mean * (1.0 + log_t) + logs
+        return -(jumps @ integral) / z, -(jumps @ second)
+
+    def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
+        """By F_X and its integral."""
+        cdf, integral = self.x.cdf_and_integral(z * atoms)
+        return masses @ cdf, (masses / atoms[:, 0]) @ integral
+
+
+def _means(x: PiecewiseUniform) -> Floats:
+    """What each piece adds to E[X] (n,)."""
+    return x.masses * np.where(x.is_spread, x.knots[:-1] + 0.5 * x.widths, x.knots[1:])
+
+
+def _inverses(x: PiecewiseUniform) -> Floats:
+    """What each piece adds to E[1/X] (n,); infinite for one that begins at 0."""
+    low, high, spread = x.knots[:-1], x.knots[1:], x.is_spread
+    found = np.divide(x.masses, high, out=np.zeros(len(high)), where=x.masses > 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found[spread] = np.where(x.densities > 0.0, x.densities * np.log1p(x.widths / low), 0.0)[spread]
+    return found
+
+
+def _log(x: Floats) -> Floats:
+    """log(x), and 0 at 0, where it is multiplied by 0."""
+    return np.log(x, out=np.zeros(len(x)), where=x > 0.0)
+
+
+def _integral_of_x_log_x(x: Floats) -> Floats:
+    """From 0 on."""
+    return x * x * (0.5 * _log(x) - 0.25)

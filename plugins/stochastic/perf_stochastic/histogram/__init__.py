@@ -1,0 +1,1 @@
+"""Histograms: bins, and exact arithmetic."""

@@ -1,0 +1,109 @@
+"""From samples to bins: how many there are, and where."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_stochastic.exact.mixtures import PlainLaw
+from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
+from perf_stochastic.histogram.rebinning import rebin
+from perfcore.base.errors import DataError
+
+__all__ = ["COUNTED", "RULES", "bin_samples"]
+
+Floats = npt.NDArray[np.float64]
+
+COUNTED = ("width", "probability", "curvature")
+RULES = (*COUNTED, "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
+
+_MOST_BINS = 10_000
+_MOST_KNOTS = 4096  # many times the bins that are of use
+
+
+def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, Floats]:
+    """Edges, shares of the samples, and means of the samples within each bin.
+
+    Parameters
+    ----------
+    samples : (n,) float, n >= 1
+    rule : str
+        ``width``: equal bins from the least to the largest sample, in two passes (section 3.2 of the paper).
+        ``probability``: bins of about equal probability. ``curvature``: more bins where the distribution function bends
+        more, so that its largest error is small, also in the tails; for histograms that are computed with. In both, a
+        value that many samples share gets a bin without width.
+        Otherwise a rule of `numpy.histogram_bin_edges`, which finds the number of equal bins itself.
+    bins : int, >= 1
+        For the first three.
+
+    Returns
+    -------
+    edges : (m + 1,) float
+    masses, means : (m,) float
+
+    Raises
+    ------
+    DataError
+        A rule finds so many bins that it is not meant for such samples.
+
+    Examples
+    --------
+    >>> bin_samples(np.array([0.0, 1.0, 2.0, 10.0]), "width", 2)
+    (array([ 0.,  5., 10.]), array([0.75, 0.25]), array([ 1., 10.]))
+    """
+    low, high = float(samples.min()), float(samples.max())
+    if low == high:
+        return np.array([low, high]), np.ones(1), np.array([low])
+    if rule == "probability":
+        ordered = np.sort(samples)
+        return _counted(ordered, _quantile_edges(ordered, bins))
+    if rule == "curvature":
+        ordered = np.sort(samples)
+        return _counted(ordered, _curvature_edges(ordered, bins))
+    edges = np.linspace(low, high, bins + 1) if rule == "width" else _of_numpy(samples, rule)
+    # Samples are in the bin to their right, the largest in the last bin.
+    which = np.clip(edges.searchsorted(samples, side="right") - 1, 0, len(edges) - 2)
+    counts = np.bincount(which, minlength=len(edges) - 1)
+    sums = np.bincount(which, weights=samples, minlength=len(edges) - 1)
+    means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
+    return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])
+
+
+def _of_numpy(samples: Floats, rule: str) -> Floats:
+    try:
+        edges: Floats = np.histogram_bin_edges(samples, rule)
+    except (ValueError, MemoryError):
+        edges = np.empty(0)
+    if not 2 <= len(edges) <= _MOST_BINS + 1:
+        raise DataError(
+            f"histogram: the rule {rule!r} finds no sensible number of bins; outliers do that; take --rule probability"
+        )
+    return edges
+
+
+def _quantile_edges(samples: Floats, bins: int) -> Floats:
+    """Quantiles of sorted samples; where several are one value, that value twice."""
+    places, repeats = np.unique(np.quantile(samples, np.linspace(0.0, 1.0, bins + 1)), return_counts=True)
+    return np.sort(np.concatenate([places, places[repeats > 1]]))
+
+
+def _curvature_edges(samples: Floats, bins: int) -> Floats:
+    """Edges for the distribution function of sorted samples, drawn as lines between some of them."""
+    at = np.unique(np.linspace(0, len(samples) - 1, min(len(samples), _MOST_KNOTS)).round().astype(np.intp))
+    empirical = PiecewiseUniform(samples[at], np.diff(at) / at[-1])
+    return rebin(PlainLaw(empirical, is_smooth=True), bins)[0]
+
+
+def _counted(samples: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
+    """Edges, and shares and means of sorted samples; two equal edges hold their value alone."""
+    first, last = samples.searchsorted(edges, side="left"), samples.searchsorted(edges, side="right")
+    alone = np.diff(edges) == 0.0
+    # The edge after a bin without width has given its samples to that bin.
+    starts = np.where(np.concatenate([[False], alone[:-1]]), last[:-1], first[:-1])
+    ends = np.where(alone, last[1:], first[1:])
+    ends[-1] = len(samples)
+    counts = ends - starts
+    cumulated = np.concatenate([[0.0], np.cumsum(samples)])
+    sums = cumulated[ends] - cumulated[starts]
+    means = np.divide(sums, counts, out=0.5 * (edges[1:] + edges[:-1]), where=counts > 0)
+    return edges, counts / len(samples), np.clip(means, edges[:-1], edges[1:])

@@ -1,0 +1,249 @@
+"""Bins with probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_stochastic.exact.dependence_bounds import DependenceBounds
+from perf_stochastic.exact.mixtures import PlainLaw
+from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
+from perf_stochastic.histogram.arithmetic import operate
+from perf_stochastic.histogram.binning import COUNTED, RULES, bin_samples
+from perf_stochastic.histogram.bins import Bins, checked_bins, joined, spread
+from perf_stochastic.histogram.cartesian import cartesian
+from perf_stochastic.histogram.rebinning import rebin
+from perf_stochastic.normal.bins import REACH, normal_bins
+from perf_stochastic.point import Point
+from perfcore.base.errors import DataError, OptionError
+from perfcore.plugins.options import option
+from perfcore.stochastic import StochasticValue, checked_samples
+
+__all__ = ["Histogram", "HistogramArithmetic", "HistogramOptions"]
+
+Floats = npt.NDArray[np.float64]
+
+_PAPERS_BINS = 5
+_BINS_OF_NORMAL = 50
+_SHOWN_BINS = 5
+
+
+@dataclass(frozen=True)
+class HistogramOptions:
+    """How bins are made from samples."""
+
+    bins: int | None = option(
+        None, "number of bins of the first three rules; if not given the 5 of the paper", minimum=1
+    )
+    rule: str = option(
+        "width", "bins of equal width or probability, more where it bends, or as a rule of numpy finds", choices=RULES
+    )
+
+
+@dataclass(frozen=True)
+class HistogramArithmetic:
+    """How results are binned."""
+
+    bins: int | None = option(None, "bins of the result; if not given, as many as the operands have at most", minimum=1)
+    method: str = option(
+        "exact", "exact probabilities of each bin, or Schopf's Cartesian rule", choices=("exact", "cartesian")
+    )
+
+
+class _Content(msgspec.Struct, forbid_unknown_fields=True):
+    representation: str
+    edges: list[float]
+    masses: list[float]
+    means: list[float] | None = None
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Histogram(StochasticValue):
+    """Bins with probabilities; arithmetic is exact in the probabilities and means of the result's bins.
+
+    Choose it where the shape matters: several modes, a long tail, bounds. A bin of probability 0 is a gap, one without
+    width is a single value. Each bin keeps the mean of what is in it: its probability lies evenly below that mean, and
+    evenly above it, in the shares that give the mean. So the distribution function is linear between edges and means.
+
+    Parameters
+    ----------
+    edges : (m + 1,) float, finite, not decreasing
+    masses : (m,) float, >= 0
+        Their sum is 1 to a part in a million, and is made 1.
+    means : (m,) float, optional
+        Within their bins; the middles where they are not given.
+
+    Examples
+    --------
+    >>> Histogram([1, 3, 5], [0.25, 0.75])
+    Histogram([1, 3]: 0.25, [3, 5]: 0.75)
+    >>> Histogram([1, 3, 5], [0.25, 0.75]).cdf([2, 4])
+    array([0.125, 0.625])
+    """
+
+    name: ClassVar[str] = "histogram"
+    generality: ClassVar[int] = 20
+    Options: ClassVar[type] = HistogramOptions
+    Arithmetic: ClassVar[type] = HistogramArithmetic
+
+    edges: Floats
+    masses: Floats
+    means: Floats
+    notes: tuple[str, ...]
+
+    def __init__(
+        self,
+        edges: npt.ArrayLike,
+        masses: npt.ArrayLike,
+        means: npt.ArrayLike | None = None,
+        *,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        for name, value in (*checked_bins(edges, masses, means)._asdict().items(), ("notes", notes)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_bins(cls, bins: Iterable[tuple[float, float, float]]) -> Self:
+        """A histogram from separate bins (lower, upper, probability); there may be gaps between them.
+
+        Raises
+        ------
+        DataError
+            Bins overlap or are reversed, or their probabilities do not sum to 1.
+
+        Examples
+        --------
+        >>> Histogram.from_bins([(2, 4, 0.6), (5, 8, 0.4)])
+        Histogram([2, 4]: 0.6, [4, 5]: 0, [5, 8]: 0.4)
+        """
+        return cls(*joined(bins))
+
+    @classmethod
+    def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
+        """Bins with the shares and means of the samples in them; of equal samples a single value."""
+        given = HistogramOptions() if options is None else options
+        if given.bins is not None and given.rule not in COUNTED:
+            raise OptionError(
+                f"histogram: --bins {given.bins}: the rule {given.rule!r} finds the number of bins; leave one out"
+            )
+        return cls(*bin_samples(checked_samples(samples), given.rule, given.bins or _PAPERS_BINS))
+
+    @classmethod
+    def convert(cls, value: StochasticValue) -> tuple[Self, str]:
+        """Bins of a normal, to six standard deviations; one even bin of an interval."""
+        if isinstance(value, Histogram):
+            return cls(value.edges, value.masses, value.means, notes=value.notes), ""
+        lower, upper = value.support
+        if math.isfinite(lower) and math.isfinite(upper):
+            assumed = f"assumed that all values from {lower:.6g} to {upper:.6g} are equally likely"
+            return cls([lower, upper], [1.0]), "" if lower == upper else assumed
+        found = cls(*normal_bins(value.mean, value.std, _BINS_OF_NORMAL))
+        return found, f"{_BINS_OF_NORMAL} bins, to {REACH:g} standard deviations from the mean"
+
+    @classmethod
+    def operate(cls, operation: str, operands: Sequence[StochasticValue], options: Any = None) -> Self:
+        """Exact arithmetic of independent operands, or Schopf's Cartesian rule.
+
+        Examples
+        --------
+        >>> die = Histogram([0, 6], [1])
+        >>> total = die + die
+        >>> total.mean, total.support, total.cdf(6).item()
+        (6.0, (0.0, 12.0), 0.5)
+        """
+        given = HistogramArithmetic() if options is None else options
+        histograms, notes = cls.converted(operands)
+        bins = [value.bins for value in histograms]
+        try:
+            found = (operate if given.method == "exact" else cartesian)(operation, bins, given.bins)
+            return cls(*found, notes=notes)
+        except (FloatingPointError, OverflowError):
+            shown = ", ".join(map(repr, histograms))
+            problem = "a value is too large or too small for a float; change the unit"
+            raise DataError(f"{operation} of {shown}: {problem}") from None
+
+    def rebinned(self, bins: int) -> Self:
+        """The same distribution in at most so many bins, whose masses and means stay exact."""
+        return type(self)(*rebin(PlainLaw(self.distribution), bins), notes=self.notes)
+
+    def bounds(self, operation: str, other: StochasticValue | float) -> DependenceBounds:
+        """What an operation may give if nothing is known about how the operands depend on each other.
+
+        Parameters
+        ----------
+        operation : {"add", "subtract", "multiply", "divide", "maximum", "minimum"}
+        other : StochasticValue or float
+            Second operand.
+        """
+        second = type(self).convert(other if isinstance(other, StochasticValue) else Point(other))[0]
+        return DependenceBounds(operation, self.distribution, second.distribution)
+
+    @property
+    def bins(self) -> Bins:
+        """Edges, masses and means."""
+        return Bins(self.edges, self.masses, self.means)
+
+    @cached_property
+    def distribution(self) -> PiecewiseUniform:
+        """What the bins stand for."""
+        return spread(self.bins)
+
+    @property
+    def mean(self) -> float:
+        """Sum of masses times means."""
+        return float(self.masses @ self.means)
+
+    @property
+    def std(self) -> float:
+        """Standard deviation; that within the bins counts."""
+        knots, masses = self.distribution.knots - self.mean, self.distribution.masses
+        low, high = knots[:-1], knots[1:]
+        return math.sqrt(float(masses @ (low * low + low * high + high * high)) / 3.0)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """First and last edge."""
+        return float(self.edges[0]), float(self.edges[-1])
+
+    def cdf(self, x: npt.ArrayLike) -> Floats:
+        """Linear between edges and means."""
+        return self.distribution.cdf(np.asarray(x, dtype=np.float64))
+
+    def pdf(self, x: npt.ArrayLike) -> Floats:
+        """Constant between edges and means."""
+        pieces = self.distribution
+        found: Floats = pieces.table[2].take(pieces.place(np.asarray(x, dtype=np.float64)))
+        return found
+
+    def quantile(self, q: npt.ArrayLike) -> Floats:
+        """The inverse of `cdf`."""
+        return self.distribution.quantile(np.asarray(q, dtype=np.float64))
+
+    def to_dict(self) -> dict[str, Any]:
+        """``{"representation": "histogram", "edges": [...], "masses": [...], "means": [...]}``."""
+        numbers = {"edges": self.edges.tolist(), "masses": self.masses.tolist(), "means": self.means.tolist()}
+        return {"representation": self.name, **numbers}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote; means may be left out."""
+        try:
+            read = msgspec.convert(content, _Content)
+        except msgspec.ValidationError as error:
+            raise DataError(f"histogram: {error}") from None
+        return cls(read.edges, read.masses, read.means)
+
+    def __repr__(self) -> str:
+        if len(self.masses) > _SHOWN_BINS:
+            lower, upper = self.support
+            spread = f"mean {self.mean:.6g} ± {self.std:.3g}"
+            return f"Histogram({len(self.masses)} bins from {lower:.6g} to {upper:.6g}, {spread})"
+        bins = zip(self.edges[:-1], self.edges[1:], self.masses, strict=True)
+        return f"Histogram({', '.join(f'[{low:.6g}, {high:.6g}]: {mass:.4g}' for low, high, mass in bins)})"

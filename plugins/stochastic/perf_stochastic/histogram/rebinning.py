@@ -1,0 +1,186 @@
+"""From a law to the bins of a histogram: edges where the distribution function bends, exact masses, exact means."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_stochastic.exact.laws import Law
+
+__all__ = ["place_edges", "rebin"]
+
+Floats = npt.NDArray[np.float64]
+
+_FEWEST_CELLS = 48  # of the sketch from which edges are placed
+_CLOSEST_CELLS = 1e-14  # of the range
+_PLACES_PER_BIN = 4  # to choose from, where bins are divided
+_NO_DISTANCE = 1e-13
+_EVEN_SHARE = 0.1  # of the edges that goes evenly over the sketch's cells, in case it overlooks something
+_ATOM_SHARE = 0.25  # of a bin's fair probability: a single value that has more gets a bin without width
+
+
+def rebin(law: Law, bins: int) -> tuple[Floats, Floats, Floats]:
+    """Bins of a law.
+
+    Their probabilities and means are those of the law: only how the probability lies within a bin is lost. Single
+    values with much probability of their own get bins without width.
+
+    Parameters
+    ----------
+    law : Law
+    bins : int, >= 1
+        At most so many, or three where fewer are asked for and there is a single value.
+
+    Returns
+    -------
+    edges : (n + 1,) float
+    masses : (n,) float
+    means : (n,) float
+        Within their bins; the expected value of all is the law's, to rounding.
+
+    Raises
+    ------
+    FloatingPointError
+        The range is too large for a float.
+    """
+    low, high = law.support
+    if not math.isfinite(high - low):
+        raise FloatingPointError("the range is too large")
+    if low == high:
+        return np.array([low, high]), np.ones(1), np.array([low])
+    atoms, atom_masses = _large_atoms(law, bins)
+    # A single value needs a bin, and may cut another in two.
+    edges = place_edges(law, max(1, bins - 2 * len(atoms)))
+    jumps = np.zeros(len(edges))
+    if len(atoms):
+        edges = edges[~np.isin(edges, atoms)]
+        edges, jumps = np.concatenate([edges, atoms, atoms]), np.concatenate([0.0 * edges, atom_masses, atom_masses])
+        order = edges.argsort(kind="stable")
+        edges, jumps = edges[order], jumps[order]
+    upper, integrals = law.cdf_and_integral(edges)
+    upper[-1] = 1.0
+    lower = upper - jumps
+    # Before the first edge there is nothing; a small single value at it belongs to the first bin.
+    upper[0] = jumps[0]
+    widths = edges[1:] - edges[:-1]
+    masses = np.where(widths > 0.0, lower[1:] - upper[:-1], jumps[1:])
+    masses = np.maximum(masses, 0.0)
+    # The integral over the bin of (z - left edge) dF, by parts.
+    offsets = widths * lower[1:] - (integrals[1:] - integrals[:-1])
+    means = edges[:-1] + np.divide(offsets, masses, out=0.5 * widths, where=masses > np.finfo(np.float64).tiny)
+    masses /= masses.sum()
+    means = np.clip(means, edges[:-1], edges[1:])
+    return edges, masses, _with_mean(law.mean, edges, masses, means)
+
+
+def _large_atoms(law: Law, bins: int) -> tuple[Floats, Floats]:
+    atoms, masses = law.atoms
+    if not len(atoms):
+        return atoms, masses
+    large = np.flatnonzero(masses > _ATOM_SHARE / bins)
+    large = large[np.argsort(-masses[large], kind="stable")[: max(1, bins // 3)]]
+    large.sort()
+    return atoms[large], masses[large]
+
+
+def _with_mean(mean: float, edges: Floats, masses: Floats, means: Floats) -> Floats:
+    """Let what rounding changed in the expected value be taken by the bin in which it matters least."""
+    room = masses * np.diff(edges)
+    best = int(room.argmax())
+    if room[best] == 0.0:  # single values only
+        return means
+    means[best] += (mean - float(masses @ means)) / masses[best]
+    means[best] = min(max(means[best], edges[best]), edges[best + 1])
+    return means
+
+
+def place_edges(law: Law, bins: int) -> Floats:
+    """Edges for which the largest error of the distribution function is small.
+
+    In a bin of width h the distribution function leaves its chord by up to ``|f'| h^2 / 8``. The largest error is least
+    where it is the same in all bins: the principle of equidistribution. Where the density f is continuous, edges get a
+    density proportional to ``sqrt|f'|``, seen from a sketch of the law. Where it jumps, at places that are known, the
+    bin with the largest error is divided at the place that is furthest from the chord, again and again.
+
+    Parameters
+    ----------
+    law : Law
+    bins : int, >= 1
+
+    Returns
+    -------
+    (n + 1,) float, increasing
+        At most ``bins`` + 1, from the first to the last value of the law.
+    """
+    low, high = law.support
+    if bins == 1:
+        return np.array([low, high])
+    return _equidistributed(law, bins) if law.is_smooth else _divided(law, bins)
+
+
+def _equidistributed(law: Law, bins: int) -> Floats:
+    low, high = law.support
+    sketch, places = law.coarse(), np.sort(law.places())
+    levels = np.maximum.accumulate(_spread_levels(sketch, places))
+    cells = np.interp(_cell_levels(max(_FEWEST_CELLS, 2 * bins)) * levels[-1], levels, places)
+    cells = cells[np.concatenate([[True], cells[1:] - cells[:-1] > _CLOSEST_CELLS * (high - low)])]
+    if len(cells) <= 2:
+        return np.linspace(low, high, bins + 1)
+    cells[0], cells[-1] = low, high
+    levels = _spread_levels(sketch, cells)
+    widths = (cells[1:] - cells[:-1]) / (high - low)
+    densities = (levels[1:] - levels[:-1]) / widths
+    bends = np.abs(densities[1:] - densities[:-1]) / (0.5 * (widths[1:] + widths[:-1]))
+    roots = np.sqrt(np.concatenate([bends[:1], bends, bends[-1:]]))
+    shares = (roots[1:] + roots[:-1]) * widths
+    shares += _EVEN_SHARE / (1.0 - _EVEN_SHARE) * (shares.mean() or 1.0)
+    cumulated = np.concatenate([[0.0], np.cumsum(shares)])
+    edges = np.interp(np.arange(bins + 1) * (cumulated[-1] / bins), cumulated, cells)
+    edges[0], edges[-1] = low, high
+    distinct: Floats = edges[np.concatenate([[True], edges[1:] > edges[:-1]])]
+    return distinct
+
+
+def _divided(law: Law, bins: int) -> Floats:
+    low, high = law.support
+    places = np.unique(np.concatenate([law.places(), [low, high]]))
+    parts = math.ceil(_PLACES_PER_BIN * bins / (len(places) - 1))
+    if parts > 1:
+        shares = np.arange(parts) / parts
+        places = np.append((places[:-1, None] + (places[1:] - places[:-1])[:, None] * shares).ravel(), high)
+    elif len(places) > 2 * _PLACES_PER_BIN * bins:
+        kept = np.linspace(0, len(places) - 1, 2 * _PLACES_PER_BIN * bins + 1).round().astype(np.intp)
+        places = places[kept]
+    levels = _spread_levels(law, places)
+    cuts = np.array([0, len(places) - 1])
+    while len(cuts) <= bins:
+        distances = np.abs(levels - np.interp(places, places[cuts], levels[cuts]))
+        largest = np.maximum.reduceat(distances, cuts[:-1])
+        if largest.max() <= _NO_DISTANCE:
+            break
+        # Those within a factor of two of the worst at once: a division makes less than half of an error.
+        worst = np.flatnonzero(largest > 0.5 * largest.max())
+        worst = worst[np.argsort(-largest[worst], kind="stable")[: bins + 1 - len(cuts)]].tolist()
+        new = [cuts[k] + distances[cuts[k] : cuts[k + 1]].argmax() for k in worst]
+        cuts = np.sort(np.concatenate([cuts, new]))
+    edges: Floats = places[cuts]
+    return edges
+
+
+@functools.cache
+def _cell_levels(count: int) -> Floats:
+    """Levels between cells, closer together in the tails (count + 1,)."""
+    levels: Floats = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, count + 1))
+    return levels
+
+
+def _spread_levels(law: Law, places: Floats) -> Floats:
+    """The distribution function at places (n,), less the jumps at single values: these need no edges around them."""
+    levels = law.cdf_and_integral(places)[0]
+    atoms, masses = law.atoms
+    if len(atoms):
+        levels = levels - np.concatenate([[0.0], np.cumsum(masses)]).take(atoms.searchsorted(places, side="right"))
+    return levels

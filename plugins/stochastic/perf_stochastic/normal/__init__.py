@@ -1,0 +1,1 @@
+"""Normal distributions and their arithmetic."""

@@ -1,0 +1,189 @@
+"""A subject to change, a request that goes through the whole application without a network, and a browser."""
+
+import asyncio
+import contextlib
+import shutil
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+
+from perf_explore.server import Page, listen
+from perf_explore.session import Session
+from perfcore.base.errors import DataError
+from perfcore.views import Action, Cell, Change, Check, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
+
+PORT = 8765
+HOST = f"127.0.0.1:{PORT}"
+CHROMIUM = shutil.which("chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A text in a file, that can be changed, and a view below the first one."""
+
+    file: Path
+    text: str = "one"
+
+    title = "notebook"
+
+    def view(self, path, query):
+        if path == ():
+            action = Action((Field("text", "text", self.text, "lines", is_checked=True),), ())
+            form = Form((Field("n", "number", query.get("n", "1"), "range", minimum="1", maximum="9"),), ())
+            row = (Cell("below", Link("", ("a/b", "ü"))), Cell("0.97", shade=0.97))
+            return View(
+                "notebook", (Text((self.text, f"n is {query.get('n', '1')}")), Table(("", "x"), (row,)), form, action)
+            )
+        if path == ("a/b", "ü"):
+            return View("below", (Text(("deep",)),), path, (Link("notebook", ()),))
+        if path == ("bad",):
+            raise DataError("this does not converge; try fewer terms")
+        if path == ("bug",):
+            raise ZeroDivisionError
+        raise NoViewError(path)
+
+    def paths(self):
+        return [(), ("a/b", "ü"), ("bad",)]
+
+    def check(self, path, form):
+        return tuple(Check(f"{line}: no question", "?" not in line) for line in form["text"].split("\n"))
+
+    def act(self, path, form):
+        if "?" in form["text"]:
+            raise DataError("'?' is no formula")
+        edit = FileEdit(self.file, self.file.read_bytes(), form["text"].encode())
+        blocks = (Table(("text", "before", "after"), (("", self.text, form["text"]),)),)
+        return Change(replace(self, text=form["text"]), f"text is {form['text']}", blocks, (edit,))
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path, monkeypatch):
+    """Programs that a test starts keep their records apart from the user's."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state-home"))
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    (tmp_path / "text").write_text("one")
+    return Notebook(tmp_path / "text")
+
+
+@pytest.fixture
+def session(notebook):
+    return Session(notebook)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict
+    text: str
+
+
+@pytest.fixture
+def page(session):
+    return Page(session, PORT, secret="the-secret")
+
+
+@pytest.fixture
+def ask(page):
+    """One request; the cookie and the right host unless told otherwise."""
+    application = page.application()
+
+    def request(path, form=None, *, cookie=f"perf-{PORT}=the-secret", host=HOST, origin=None) -> Answer:
+        path, _, query = path.partition("?")
+        body = b"" if form is None else urlencode(form).encode()
+        headers = {"host": host, "cookie": cookie, "origin": origin}
+        scope = {
+            "type": "http", "method": "GET" if form is None else "POST", "path": path, "raw_path": path.encode(),
+            "query_string": query.encode(), "http_version": "1.1", "scheme": "http", "server": ("127.0.0.1", PORT),
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items() if value is not None],
+        }  # fmt: skip
+        sent = []
+
+        async def receive():
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message):
+            sent.append(message)
+
+        with contextlib.suppress(ZeroDivisionError):  # which the server would log, after the answer
+            asyncio.run(application(scope, receive, send))
+        found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return Answer(sent[0]["status"], found, b"".join(part.get("body", b"") for part in sent[1:]).decode())
+
+    return request
+
+
+# Of a module, not of the session: while it runs, this thread has an event loop, and `ask` could not start its own.
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here")
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def context(browser):
+    """What tabs share: cookies, and a window of the usual size."""
+    found = browser.new_context(viewport={"width": 1280, "height": 800})
+    found.set_default_timeout(10_000)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def tab(context):
+    """A new tab; what the console complains about and what is asked of others is a failure."""
+    found = context.new_page()
+    complaints, asked = [], []
+    found.on("console", lambda message: complaints.append(message.text))
+    found.on("pageerror", lambda error: complaints.append(str(error)))
+    found.on("request", lambda request: asked.append(request.url))
+    yield found
+    found.close()
+    assert complaints == []
+    assert all(url.startswith(("http://127.0.0.1:", "file://", "data:")) for url in asked)
+
+
+@contextlib.contextmanager
+def served(subject):
+    """A subject's page, served from a thread."""
+    import uvicorn
+
+    listener = listen()
+    page = Page(Session(subject), listener.getsockname()[1])
+    server = uvicorn.Server(uvicorn.Config(page.application(), log_level="critical", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield page.address
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listener.close()
+
+
+def missed_by_keyboard(tab) -> list[str]:
+    """What one can click or scroll but not reach by Tab, folded parts included."""
+    kinds = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
+    tab.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    tab.evaluate(f"""[...document.querySelectorAll("{kinds}")].forEach((one, at) => (one.dataset.at = at))""")
+    count, reached = tab.locator(kinds).count(), set()
+    for _ in range(count):
+        tab.keyboard.press("Tab")
+        reached.add(tab.evaluate("document.activeElement.dataset.at"))
+    missed = (at for at in range(count) if str(at) not in reached)
+    return [tab.locator(kinds).nth(at).evaluate("(one) => one.outerHTML") for at in missed]

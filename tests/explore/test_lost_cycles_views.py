@@ -1,0 +1,501 @@
+"""Views of models by category: what they show against other ways to compute it, and edits of formulas."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perf_explore import data_views
+from perf_explore.opening import open_subjects
+from perf_explore.report import report
+from perf_explore.session import Session
+from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
+from perf_lost_cycles.views.fit_obstacle import fit_obstacle
+from perf_lost_cycles.views.fitting import fitting_blocks
+from perf_lost_cycles.views.models_file import check_formulas, edited_models
+from perf_lost_cycles.views.refit import refitted
+from perf_lost_cycles.views.runs import runs_on_line
+from perf_lost_cycles.views.subject import subject_of
+from perf_lost_cycles.views.verify import left_out
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+from perfcore.data.measurements import Measurements
+from perfcore.formulas.formula import Formula
+from perfcore.views import Action, Chart, Editable, Form, Notice, NoViewError, Table, View
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
+SYNC = "synchronization loss"
+FORMULAE = ("formulae", SYNC, "D")
+ADDED = "a + b*D^2*log2(D)"
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return runpy.run_path(str(EXAMPLE / "generate.py"))["profile"]()
+
+
+@pytest.fixture(scope="module")
+def model(runs):
+    return perfcore.fit(runs, fitter="modgen", parameter="P,D")
+
+
+@pytest.fixture(scope="module")
+def one_factor(runs):
+    return perfcore.fit(runs, fitter="lca", parameter="P,D", where="P=16")
+
+
+@pytest.fixture
+def stored(model, tmp_path, monkeypatch):
+    """A folder with the model's file, in which the program runs."""
+    monkeypatch.chdir(tmp_path)
+    model.save("fft.json")
+    return Path("fft.json")
+
+
+def tables(view: View) -> dict[str, Table]:
+    return {block.title: block for block in view.blocks if isinstance(block, Table)}
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[cell if isinstance(cell, str) else cell.text for cell in row] for row in table.rows]
+
+
+def present(model, category=SYNC, factor="D") -> list[str]:
+    return [one.formula for one in models_for(find_models(model.origin.options["models"]), category, factor)]
+
+
+def typed(*formulas: str, **others: str) -> dict[str, str]:
+    return {"formulas": "\r\n".join(formulas).replace("\r", ""), "origin": "", "models_file": "mine.toml", **others}
+
+
+def test_the_average_is_that_of_straight_lines_fitted_by_other_means(model, runs):
+    """All candidates of the example's synchronization over D are at most straight lines, and a*x is chosen."""
+    times = runs[runs.category == SYNC].groupby(["P", "D"]).time_s.median()
+    totals = runs.groupby(["P", "D", "category"]).time_s.median().groupby(["P", "D"]).sum()
+    whole = runs.groupby(["P", "D", "run"]).time_s.sum().groupby(["P", "D"]).median()
+    assert np.allclose(totals, whole, rtol=0.02)
+    found = {}
+    for processors, line in times.groupby("P"):
+        x, y = line.index.get_level_values("D").to_numpy(float), line.to_numpy()
+        w = 1.0 / whole[processors].to_numpy()
+        (slope,) = np.linalg.lstsq((x * w)[:, None], y * w, rcond=None)[0]
+        mean = np.average(y, weights=w**2)
+        found[f"p={processors}"] = 1.0 - (((y - slope * x) * w) ** 2).sum() / (((y - mean) * w) ** 2).sum()
+    _, table = fitting_blocks(subject_of(model), SYNC, "D")
+    assert {row[0]: float(row[1]) for row in texts(table)} == pytest.approx(found, abs=1e-4)
+    overview = tables(model.views().view((), {}))["Fitting overview"]
+    column = [getattr(cell, "text", cell) for cell in overview.header].index(SYNC)
+    shown = {row[0]: row[column] for row in texts(overview)}
+    assert float(shown["over D"]) == pytest.approx(np.mean(list(found.values())), abs=1e-4)
+
+
+def test_each_number_of_the_overview_leads_to_what_is_behind_it(model):
+    views = model.views()
+    for row in tables(views.view((), {}))["Fitting overview"].rows:
+        for cell in row[1:]:
+            if not isinstance(cell, str):
+                assert cell.text in "".join(map(str, texts_of(views.view(cell.link.path, {}))))
+                assert 0.0 <= cell.shade <= 1.0
+
+
+def texts_of(view: View) -> list[str]:
+    found = [view.title]
+    for block in view.blocks:
+        found += getattr(block, "lines", ())
+        if isinstance(block, Table):
+            found += [cell for row in texts(block) for cell in row]
+    return found
+
+
+def test_many_categories_stand_below_one_another_the_worst_first():
+    rng = np.random.default_rng(3)
+    rows = [
+        (p, f"path/{k:02d}", (1.0 + 3.0 / p) * (1.0 + 0.001 * (k + 1) * rng.standard_normal()))
+        for p in (1, 2, 4, 8, 16, 32)
+        for k in range(50)
+    ]
+    data = pd.DataFrame(rows, columns=["p", "category", "time_s"])
+    model = perfcore.fit(data, fitter="lca")
+    views = model.views()
+    view = views.view((), {})
+    table = tables(view)["Fitting overview"]
+    shown = [float(row[1]) for row in texts(table)]
+    assert len(shown) == 40
+    assert shown == sorted(shown)
+    assert table.note.startswith("40 of 50 categories")
+    assert [block for block in view.blocks if isinstance(block, Form)]
+    few = tables(views.view((), {"rows": "3", "order": "by name", "name": "PATH/1"}))["Models"]
+    assert [row[0] for row in texts(few)] == ["path/10", "path/11", "path/12"]
+    assert views.view(("fit", "path/07", "p", "0"), {}).title.startswith("Fit of path/07")
+    none = views.view((), {"name": "else", "rows": "-1"})
+    assert [block.text for block in none.blocks if isinstance(block, Notice)] == ["no category has 'else' in its name"]
+
+
+def test_a_fit_has_every_candidate_with_constants_errors_and_the_data(one_factor):
+    view = one_factor.views().view(("fit", SYNC, "D", "0"), {})
+    rows = texts(tables(view)["Candidates"])
+    assert {row[0] for row in rows} == set(present(one_factor))
+    assert [row[1] for row in rows] == ["chosen"] + [""] * (len(rows) - 1)
+    constant = next(row for row in rows if row[0] == "a")
+    fit = next(fit for fit in one_factor.fits if fit.category == SYNC)
+    weight = np.array(one_factor.root_weights) ** 2
+    mean = np.average(fit.measured, weights=weight)
+    error = np.sqrt((weight * (fit.measured - mean) ** 2).sum() / (len(weight) - 1) / weight.sum())
+    estimate, _, shown = constant[2].partition(" ± ")
+    assert float(estimate) == pytest.approx(mean, rel=1e-4)
+    assert float(shown) == pytest.approx(error, rel=0.05)  # two digits
+    (chart,) = [block for block in view.blocks if isinstance(block, Chart)]
+    assert [float(row[1]) for row in texts(chart.tables[0])] == pytest.approx(fit.measured, rel=1e-4)
+
+
+def test_repeated_runs_are_shown_where_the_data_are_at_hand(model, runs):
+    subject = subject_of(model)
+    points = subject.instances(SYNC, "D")[4].points
+    assert len(runs_on_line(subject, None, SYNC, "D", points)[0]) == 0
+    x, y = runs_on_line(subject, Measurements(runs, parameters="P,D"), SYNC, "D", points)
+    expected = runs[(runs.category == SYNC) & (runs.P == 24)]
+    assert sorted(zip(x, y, strict=True)) == sorted(zip(expected.D, expected.time_s, strict=True))
+
+
+@pytest.mark.parametrize("which", ["model", "one_factor"])
+def test_leaving_a_point_out_is_fitting_to_the_others(which, request):
+    model = request.getfixturevalue(which)
+    found = left_out(model)
+    root, values = model.fitted_root_weights, model.fitted_values
+    for k, (terms, _) in enumerate(model.formulas):
+        design = np.stack(
+            [np.broadcast_to(Formula(t).evaluate(model.fitted_points), root.shape) for t in terms], axis=1
+        )
+        for out in range(0, len(root), 3):
+            kept = np.arange(len(root)) != out
+            others = np.linalg.lstsq(design[kept] * root[kept, None], values[k, kept] * root[kept], rcond=None)[0]
+            assert found[k, out] == pytest.approx(max(design[out] @ others, 0.0), rel=1e-8)
+
+
+def test_points_that_were_set_aside_are_what_is_verified(runs):
+    model = perfcore.fit(runs, fitter="modgen", parameter="P,D", set_aside="20%", seed=4)
+    view = model.views().view(("verify",), {})
+    (chart, _) = (block for block in view.blocks if isinstance(block, Chart))
+    rows = texts(chart.tables[0])
+    assert len(rows) == len(model.set_aside) == 6
+    for point, _, predicted, _ in rows:
+        at = {name: float(value) for name, value in (part.split("=") for part in point.split(", "))}
+        assert float(predicted) == pytest.approx(float(model.predict(at)[0]), rel=1e-4)
+
+
+def test_the_sliders_choose_where_to_predict(model):
+    views = model.views()
+    view = views.view(("verify",), {"at.p": "128", "at.D": "1024", "interval": "0.9"})
+    total, *_ = texts(tables(view)["Prediction at p=128, D=1024"])
+    expected = model.predict({"P": 128, "D": 1024}, interval=0.9)[0]
+    assert [float(text) for text in total[1:4]] == pytest.approx(expected, rel=1e-4)
+    assert any("extrapolated" in block.text for block in view.blocks if isinstance(block, Notice))
+    (form,) = (block for block in view.blocks if isinstance(block, Form))
+    assert [(one.value, one.minimum, one.maximum, one.step) for one in form.fields[:2]] == [
+        ("128", "2", "256", "2"),
+        ("1024", "16", "2048", "16"),
+    ]
+    typed_by_hand = views.view(("verify",), {"at.p": "inf", "at.D": "1e9", "interval": "x"})
+    assert "Prediction at p=64, D=2048" in tables(typed_by_hand)
+
+
+def test_the_steps_end_with_the_form_of_the_model(model):
+    rows = texts(tables(model.views().view(("steps", "communication loss"), {}))["From the tuples to one model"])
+    fit = next(fit for fit in model.categories if fit.name == "communication loss")
+    assert set(rows[-1][4].split(" + ")) == set(fit.terms)
+
+
+@pytest.mark.parametrize("which", ["model", "one_factor"])
+def test_a_refit_with_the_same_formulas_is_the_same_model(which, request):
+    model = request.getfixturevalue(which)
+    names = model.origin.options["models"]
+    assert refitted(model, names, find_models(names)).to_dict() == model.to_dict()
+
+
+def test_a_refit_is_what_a_fit_with_the_models_file_makes(model, runs, stored):
+    change = model.views(None, stored).act(FORMULAE, typed(*present(model), ADDED))
+    for edit in change.files:
+        edit.path.write_bytes(edit.after)
+    kept = perfcore.load(stored)
+    again = perfcore.fit(runs, fitter="modgen", parameter="P,D", models="standard,mine.toml")
+    assert kept.to_dict()["model"] == again.to_dict()["model"]
+    assert kept.origin.options["models"] == ["standard", "mine.toml"]
+    assert [(one.category, one.factor, one.formula) for one in read_models("mine.toml")] == [(SYNC, "D", ADDED)]
+
+
+def test_the_story_of_the_example(model, stored):
+    """Its README: the formula D^2 log2 D mends the synchronization loss over D, and nothing else."""
+    views = model.views(None, stored)
+    assert isinstance(views, Editable)
+    session = Session(views)
+    form = typed(*present(model), ADDED, origin="the transform is applied log2(D) times")
+    preview = session.preview(FORMULAE, form, "0")
+    (changed,) = (block for block in preview.blocks if getattr(block, "title", "") == "Every R^2 that changes")
+    assert {row[0] for row in texts(changed)} == {SYNC}
+    now, after = next((float(row[2]), float(row[3])) for row in texts(changed) if row[1] == "over D")
+    assert now < 0.7 < 0.97 < after  # the paper's figure after the edit
+    before = stored.read_bytes()
+    assert not Path("mine.toml").exists()
+    kept = session.keep(FORMULAE, form, "0")
+    assert kept.path == ("fitting", SYNC, "D")
+    assert "D^2*log2(D)" in perfcore.load(stored).formula
+    assert read_models("mine.toml")[0].origin == "the transform is applied log2(D) times"
+    session.undo(session.version)
+    assert stored.read_bytes() == before
+    assert not Path("mine.toml").exists()
+
+
+def test_a_second_edit_follows_the_first(model, stored):
+    session = Session(model.views(None, stored))
+    session.keep(FORMULAE, typed(*present(model), ADDED), "0")
+    session.keep(FORMULAE, typed(ADDED, "a"), "1")
+    kept = perfcore.load(stored)
+    assert kept.origin.options["models"] == ["mine.toml"]
+    assert set(present(kept)) == {ADDED, "a"}
+    assert len(read_models("mine.toml")) > 10
+
+
+def test_what_is_written_in_the_models_file_stays(model, stored):
+    text = '# mine\n[[model]]\nformula = "a*D^4"   # a guess\ncategory = "other"\nfactor = "D"\n'
+    Path("mine.toml").write_text(text)
+    Session(model.views(None, stored)).keep(FORMULAE, typed(*present(model), ADDED), "0")
+    assert Path("mine.toml").read_text().startswith(text)
+    assert [one.formula for one in read_models("mine.toml")] == ["a*D^4", ADDED]
+
+
+def test_a_models_file_that_becomes_empty_is_removed(model, stored):
+    before = present(model)
+    session = Session(model.views(None, stored))
+    session.keep(FORMULAE, typed(*before, ADDED), "0")
+    change = session.keep(FORMULAE, typed(*before), "1")
+    assert change.blocks[0].text == "No model is left in mine.toml; the file is removed."
+    assert not Path("mine.toml").exists()
+    assert perfcore.load(stored).to_dict() == model.to_dict()
+    session.undo("2")
+    assert [one.formula for one in read_models("mine.toml")] == [ADDED]
+
+
+def test_a_model_file_that_someone_else_wrote_is_left_alone(model, stored):
+    session = Session(model.views(None, stored))
+    stored.write_text("{}")
+    with pytest.raises(DataError, match="changed by someone else"):
+        session.keep(FORMULAE, typed(*present(model), ADDED), "0")
+    assert stored.read_text() == "{}"
+    assert not Path("mine.toml").exists()
+
+
+def test_one_factor_is_edited_likewise(one_factor, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    change = one_factor.views().act(FORMULAE, typed(*present(one_factor), ADDED))
+    (edit,) = change.files
+    assert edit.before is None
+    assert any("--models standard,mine.toml" in block.text for block in change.blocks if isinstance(block, Notice))
+    candidates = texts(tables(change.subject.view(("fit", SYNC, "D", "0"), {}))["Candidates"])
+    assert candidates[0][:2] == [ADDED, "chosen"]
+    assert float(candidates[0][3]) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["a", "a + b*D^"], "line 2: .*column 8"),
+        (["a + q(D)"], "line 1: .*column 5: unknown function"),
+        (["a*b*D"], "line 1: .*not linear"),
+        (["a + b/(D - 16)"], "not finite at D=16, which was measured"),
+        (["a + b*D", "c + e*x"], "line 2: .*the terms of line 1"),
+        ([], "no formula is left"),
+        (["a", "1 +", "b*D +"], "(?s)line 2: .*line 3: "),
+        (["a", "", "b*D +"], "^line 3: "),
+        (["", ""], "no formula is left"),
+    ],
+)
+def test_a_wrong_formula_is_named_by_line_and_column(lines, message):
+    with pytest.raises(DataError, match=message):
+        check_formulas(lines, "D", [16.0, 32.0])
+
+
+def test_what_is_typed_is_checked_line_by_line(model, one_factor):
+    """Also whether it can be fitted: 5 levels of D bear four constants, and terms that can be told apart."""
+    formulas = ["a + b*D^2*log2(D)", "a + b*D^", "c*x", "q*D", "a + b*D + c*D^2 + e*D^3 + f*sqrt(D)", "a*D + b*(2*D)"]
+    for each in (model, one_factor):
+        checks = each.views().check(FORMULAE, typed(*formulas))
+        assert [check.is_fine for check in checks] == [True, False, True, False, False, False]
+        assert checks[0].text == "line 1: terms 1, D^2*log2(D)"
+        assert "line 2: formula 'a + b*D^': column 8" in checks[1].text
+        assert "has the terms of line 3" in checks[3].text
+        assert "5 constants, and 5 levels of D; fewer constants than levels are needed" in checks[4].text
+        assert "depend on one another at the 5 levels of D" in checks[5].text
+    assert [check.text for check in model.views().check(FORMULAE, typed())] == ["no formula is left"]
+    assert [check.text[:6] for check in model.views().check(FORMULAE, typed("", "a", "", "x +"))] == [
+        "line 2",
+        "line 4",
+    ]
+    assert model.views().check(("verify",), {}) == ()
+
+
+def test_a_formula_that_some_lines_bear_only_is_said_so():
+    levels = [np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 4.0, 8.0]), np.array([1.0, 2.0, 4.0])]
+    shown, obstacle = fit_obstacle(["1", "x", "x^2"], "P", levels)
+    assert shown == "terms 1, P, P^2"
+    assert obstacle.startswith("cannot be fitted on 2 of 3 lines: 3 constants, and 3 levels of P")
+
+
+def test_checks_reach_a_fit_on_the_page(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs.to_csv("profile.csv", index=False)
+    Path("curve.csv").write_text("time_us,processors\n0,2\n4,8\n10,0\n")
+    subject = open_subjects(["profile.csv", "curve.csv"])
+    path = ("profile.csv", "fit", "modgen", *FORMULAE)
+    (check,) = subject.check(path, {"fit.parameter": "P,D", "formulas": "a +"})
+    assert not check.is_fine
+    assert subject.check(("curve.csv", "fit", "worley"), {}) == ()
+    assert subject.check(("none",), {}) == ()
+
+
+def test_a_refit_that_cannot_be_done_says_so(model, one_factor, stored):
+    greedy = typed("a + b*D + c*D^2 + e*D^3 + f*sqrt(D)")  # five constants, and five levels
+    with pytest.raises(DataError, match="no default model has fewer coefficients than the lines have levels"):
+        model.views(None, stored).act(FORMULAE, greedy)
+    with pytest.raises(DataError, match="none of its default models has fewer coefficients"):
+        one_factor.views().act(FORMULAE, greedy)
+
+
+def test_what_is_typed_beside_the_formulas_is_checked(model, stored):
+    views = model.views(None, stored)
+    with pytest.raises(OptionError, match="nothing would change"):
+        views.act(FORMULAE, typed(*reversed(present(model))))
+    with pytest.raises(OptionError, match=r"must end with \.toml"):
+        views.act(FORMULAE, typed(*present(model), ADDED, models_file="fft.json"))
+    Path("mine.toml").write_text("[tool]\nname = 1\n")
+    with pytest.raises(InputError, match=r"mine\.toml"):
+        views.act(FORMULAE, typed(*present(model), ADDED))
+    with pytest.raises(OptionError, match="nothing to change"):
+        views.act(("verify",), {})
+
+
+OWN = (
+    DefaultModel("sync|wait", "P|procs", "a + b*P", "one"),
+    DefaultModel("sync", "*", "a + b/x", "two"),
+    DefaultModel("wait|sync|idle", "D|P", "a + b*log2(x)", "three"),
+    DefaultModel("*", "*", "a + b*sqrt(x)", "four"),
+    DefaultModel("*", "D", "a*D", "five"),
+)
+OTHER = (DefaultModel("sync", "D", "a*x^2", "mine"), DefaultModel("*", "P", "a", "mine"))
+
+
+def terms(models) -> set[tuple[str, ...]]:
+    return {tuple(sorted(model.terms)) for model in models}
+
+
+@pytest.mark.parametrize("category", ["sync", "wait", "Idle", "else"])
+@pytest.mark.parametrize("factor", ["P", "D"])
+@pytest.mark.parametrize("has_own_file", [False, True])
+def test_an_edit_changes_one_category_over_one_factor_only(category, factor, has_own_file, tmp_path):
+    given, mine = tmp_path / "given.toml", tmp_path / "mine.toml"
+    write_models(OWN, given)
+    names = [str(given)]
+    if has_own_file:
+        write_models(OTHER, mine)
+        names.append(str(mine))
+    places = [(c, f) for c in ("sync", "wait", "Idle", "else", "new") for f in ("P", "D")]
+    before = {place: terms(models_for(find_models(names), *place)) for place in places}
+    now = [model.formula for model in models_for(find_models(names), category, factor)]
+    new = f"a + b*{factor}^3"
+    for wanted in ([*now, new], now[1:], now[:1], [new], [*now[1:], new]):
+        if not wanted or set(wanted) == set(now):
+            continue
+        used, content = edited_models(names, mine, category, ("P", "D"), factor, wanted, "why")
+        after = [*find_models(used[:-1]), *content]
+        assert used[-1] == str(mine)
+        assert terms(models_for(after, category, factor)) == {
+            tuple(sorted(DefaultModel("*", factor, line).terms)) for line in wanted
+        }
+        for place in places:
+            if place != (category, factor):
+                assert terms(models_for(after, *place)) == before[place], (place, wanted)
+
+
+def test_sets_that_are_only_added_to_stay_in_use(tmp_path):
+    used, content = edited_models(
+        ["standard"], tmp_path / "mine.toml", SYNC, ("P", "D"), "D", ["a", "a*x", "a + b*x", ADDED], "why"
+    )
+    assert used == ("standard", str(tmp_path / "mine.toml"))
+    assert content == (DefaultModel(SYNC, "D", ADDED, "why"),)
+
+
+@pytest.mark.parametrize("which", ["model", "one_factor"])
+def test_every_view_of_a_report_can_be_shown_and_no_other(which, request):
+    views = request.getfixturevalue(which).views()
+    paths = list(views.paths())
+    assert len(set(paths)) == len(paths)
+    for path in paths:
+        assert views.view(path, {}).path == path
+    for path in (("x",), ("fit", SYNC, "D"), ("fit", SYNC, "D", "99"), ("fit", SYNC, "D", "-1"), ("fitting", SYNC, "Q"),
+                 ("category", "none"), ("steps", "none"), ("formulae", SYNC, "category")):  # fmt: skip
+        with pytest.raises(NoViewError):
+            views.view(path, {})
+
+
+def test_a_report_has_no_forms_and_all_charts_as_tables(one_factor):
+    text = report(one_factor.views(), 4)
+    assert "<form" not in text
+    assert text.count("<figure>") == text.count("The same in numbers") >= 3
+
+
+def test_formulas_of_a_file_that_is_gone_are_a_notice(model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_models([DefaultModel(SYNC, "D", ADDED)], "mine.toml")
+    names = ["standard", "mine.toml"]
+    other = refitted(model, names, find_models(names))
+    assert [b for b in other.views().view(FORMULAE, {}).blocks if isinstance(b, Action)]
+    Path("mine.toml").unlink()
+    (notice,) = other.views().view(FORMULAE, {}).blocks
+    assert notice.text.startswith("mine.toml: there is no such file")
+    with pytest.raises(PerfError, match="no such file"):
+        other.views().act(FORMULAE, typed("a"))
+
+
+def test_an_edit_tells_what_changes_because_of_others(model, stored):
+    """Somebody took formulas of another category out of the models file since the model was made."""
+    write_models(read_models("standard"), "mine.toml")
+    made = refitted(model, ["mine.toml"], read_models("mine.toml"))
+
+    def warnings() -> list[str]:
+        change = made.views().act(FORMULAE, typed(*present(made), ADDED))
+        return [block.text for block in change.blocks if isinstance(block, Notice) and block.kind == "warning"]
+
+    assert warnings() == []
+    kept = [one for one in read_models("mine.toml") if one.category != "load imbalance" or one.formula == "a"]
+    write_models([*kept, DefaultModel("load imbalance", "P", "a")], "mine.toml")
+    (text,) = warnings()
+    assert "see load imbalance" in text
+
+
+def test_a_fit_of_data_on_the_page_can_be_edited_too(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs.to_csv("profile.csv", index=False)
+    session = Session(open_subjects(["profile.csv"]))
+    options = {"fit.parameter": "P,D"}
+    view = session.view(("fit", "modgen", *FORMULAE), options)
+    (action,) = (block for block in view.blocks if isinstance(block, Action))
+    form = {field.name: field.value for field in action.fields}
+    kept = session.keep(action.path, {**form, "formulas": f"{form['formulas']}\n{ADDED}"}, "0")
+    assert kept.path == ("fit", "modgen", "fitting", SYNC, "D")
+    shown = texts(tables(session.view(kept.path, kept.query))[f"{SYNC} over D"])
+    assert min(float(row[1]) for row in shown) > 0.97
+    assert read_models("models.toml") == (DefaultModel(SYNC, "D", ADDED),)
+    # The fit stands in no file: it is not forgotten for others, as fits are that can be made again.
+    monkeypatch.setattr(data_views, "_MOST_FITS", 1)
+    for seed in ("1", "2"):
+        session.view(("fit", "modgen"), {**options, "fit.seed": seed})
+    again = texts(tables(session.view(kept.path, kept.query))[f"{SYNC} over D"])
+    assert again == shown
+    assert "modgen (parameter=P,D, with changed formulas)" in session.unsaved
+    session.keep(("fit", "modgen"), {**options, "save_as": "saved.json"}, "1")
+    assert "D^2*log2(D)" in perfcore.load("saved.json").formula
+    assert session.unsaved == ("modgen (parameter=P,D, seed=2)",)
+    session.undo("2")
+    assert not Path("saved.json").exists()
+    assert len(session.unsaved) == 2

@@ -1,0 +1,136 @@
+"""Overheads of a trace on the page: classes of states are chosen in a form and stand in the address."""
+
+import re
+
+import numpy as np
+import pytest
+
+from perf_explore.data_views import DataViews
+from perf_explore.svg import chart_svg
+from perf_overheads import profile_overheads, read_categories
+from perf_overheads.category_set import STANDARD
+from perf_overheads.views.profile import overhead_view
+from perfcore import Trace
+from perfcore.views import Chart, Form, Link, Notice, Table, Text
+
+OVERHEADS = ("overheads",)
+# Like a rank's file of Paje: names that no pattern knows, and that its reader does not call busy.
+STATES = ["solve", "std::map<int, std::vector<int>>::at(int const&)", "wait", "q[*]?", "never"]
+RANKS = Trace([0, 0, 0, 1, 1], [0, 1, 2, 0, 3], [0, 50, 80, 0, 60], [50, 80, 100, 60, 100], ["a", "b"], STATES,
+              busy_states=[], source="ranks")  # fmt: skip
+
+
+def form_of(view):
+    (form,) = (block for block in view.blocks if isinstance(block, Form))
+    return form
+
+
+def test_states_without_a_class_are_asked_for_with_their_share_of_time():
+    view = DataViews(RANKS, "ranks").view(OVERHEADS, {})
+    notice, form = view.blocks
+    assert isinstance(notice, Notice)
+    assert "4 of 5 states" in notice.text
+    assert not form.is_folded
+    asked = [STATES[0], STATES[3], STATES[1], STATES[4]]  # "wait" has a class, and need not be looked at
+    assert [(item.label, item.value) for item in form.fields[:-1]] == [(state, "") for state in asked]
+    assert [item.help.split()[0] for item in form.fields[:-1]] == ["55.00%", "20.00%", "15.00%", "0.00%"]
+    assert form.fields[0].choices == ("", *read_categories().classes)
+
+
+def test_what_is_chosen_gives_the_overheads_of_these_classes():
+    query = {f"class.{STATES[0]}": "computing", f"class.{STATES[1]}": "runtime", f"class.{STATES[3]}": "waiting",
+             f"class.{STATES[4]}": "other", "class.wait": "communicating"}  # fmt: skip
+    view = DataViews(RANKS, "ranks").view(OVERHEADS, query)
+    chosen = {"computing": ["solve"], "runtime": ["std::*"], "waiting": ["q[[][*]][?]"], "other": ["never"],
+              "communicating": ["wait"]}  # fmt: skip
+    expected = profile_overheads(RANKS, classes=chosen).tables()[0]
+    table = next(block for block in view.blocks if isinstance(block, Table) and block.title == expected[0])
+    assert [[getattr(cell, "text", cell) for cell in row] for row in table.rows] == expected[2]
+    form = form_of(view)
+    assert form.is_folded
+    assert {item.name: item.value for item in form.fields[:-1]} == query
+
+
+def test_some_that_are_chosen_leave_the_others_to_be_asked():
+    view = DataViews(RANKS, "ranks").view(OVERHEADS, {"class.solve": "computing", "class.never": ""})
+    assert "3 of 5 states" in view.blocks[0].text
+    assert {item.label: item.value for item in form_of(view).fields}["solve"] == "computing"
+
+
+def test_a_trace_without_a_computing_state_still_leads_to_the_form():
+    view = DataViews(RANKS, "ranks").view((), {})
+    assert view.blocks[0].text.startswith("no picture: ")
+    views = next(b for b in view.blocks if isinstance(b, Table) and b.title == "Models of it")
+    assert views.rows[0][0].link.path == OVERHEADS
+
+
+def test_a_class_that_there_is_not_is_an_error_with_the_form():
+    trace = Trace([0], [0], [0], [9], ["a"], ["run"])
+    view = DataViews(trace, "t").view(OVERHEADS, {"class.run": "nothing"})
+    assert "unknown class 'nothing'" in view.blocks[0].text
+    assert form_of(view)
+
+
+def test_categories_of_a_file(tmp_path):
+    trace = Trace([0, 0], [0, 1], [0, 5], [5, 9], ["a"], ["run", "think"], busy_states=["run"])
+    own = tmp_path / "own.toml"
+    own.write_text(STANDARD.read_text().replace('other = ["others"', 'other = ["think", "others"'))
+    view = DataViews(trace, "t").view(OVERHEADS, {"categories": str(own)})
+    (table,) = (block for block in view.blocks if isinstance(block, Table) and block.title == "States by class")
+    assert ("other", "think") in table.rows
+    assert form_of(view).fields[-1].value == str(own)
+    none = DataViews(trace, "t").view(OVERHEADS, {"categories": "none.toml"})
+    assert none.blocks[0].text.startswith("none.toml: there is no such file")
+    assert form_of(none).fields[-1].value == "none.toml"
+
+
+def test_a_view_that_knows_no_address_has_no_form():
+    trail = (Link("t", ()),)
+    assert not [b for b in overhead_view(RANKS, OVERHEADS, trail).blocks if isinstance(b, Form)]
+    query = {f"class.{state}": "other" for state in STATES} | {"class.solve": "computing", "phases": "2"}
+    view = overhead_view(RANKS, OVERHEADS, trail, [0, 50, 100], query, {"phases": "2"})
+    assert [item.value for item in form_of(view).fields if item.name == "phases"] == ["2"]
+    assert any(block.title.startswith("Share of each phase") for block in view.blocks if isinstance(block, Table))
+
+
+def test_many_states_with_long_names_make_an_address_that_servers_take():
+    """uvicorn takes 64 KiB of request line and headers."""
+    states = [f"{'n' * 300}{k}" for k in range(220)]
+    trace = Trace(np.zeros(220, int), range(220), range(220), range(1, 221), ["a"], states, busy_states=[])
+    form = form_of(DataViews(trace, "t").view(OVERHEADS, {}))
+    names = [item.name for item in form.fields]
+    assert len(set(names)) == len(names) == 101
+    assert sum(map(len, names)) < 16_000
+    assert "Of 220 states" in form.fields[-1].help
+    query: dict[str, str] = {}
+    for _ in range(3):  # a hundred at a time, and none is forgotten
+        fields = form_of(DataViews(trace, "t").view(OVERHEADS, query)).fields[:-1]
+        query = {item.name: item.value or "computing" for item in fields}
+    assert len(query) == 220
+    assert any(isinstance(block, Chart) for block in DataViews(trace, "t").view(OVERHEADS, query).blocks)
+
+
+@pytest.mark.parametrize("name", ["plain", "x" * 5000, "std::vector<$a_b$, c>" * 300])
+def test_the_drawing_keeps_its_place_whatever_the_names(name):
+    """Constrained layout gives long labels the room of the panels, until these have none."""
+    trace = Trace([0, 1], [0, 1], [0, 0], [50, 100], [name, "b"], ["run", "wait"], source=name)
+    chart = next(b for b in DataViews(trace, name).view(OVERHEADS, {}).blocks if isinstance(b, Chart))
+    svg = chart_svg(chart, "c")
+    width = float(re.search(r'viewBox="0 0 ([0-9.]+)', svg)[1])
+    panels = [
+        [float(x) for x in re.findall(r"[ML] ([0-9.]+) ", path)]
+        for path in re.findall(r'<path d="([^"]*)" style="fill: #ffffff"', svg)
+    ]
+    widths = sorted(max(xs) - min(xs) for xs in panels)
+    assert widths[-1] == pytest.approx(width)  # the figure itself
+    assert widths[0] > 0.1 * width
+    assert widths[1] > 0.4 * width
+    assert len(svg) < 60_000 + 10 * len(name)
+
+
+def test_lists_have_one_item_on_a_line():
+    trace = Trace([0, 0], [0, 1], [0, 5], [5, 9], ["a"], ["run<a, b>", "wait"])
+    table = next(b for b in DataViews(trace, "t").view((), {}).blocks if isinstance(b, Table) and b.title)
+    rows = {row[0]: row[1] for row in table.rows}
+    assert "run<a, b>\nwait" in rows.values()
+    assert not any(isinstance(block, Text) and "run<a, b>, wait" in str(block.lines) for block in [table])

@@ -1,0 +1,189 @@
+"""Only the page itself is answered: the secret, the host, the origin; and every answer is a page."""
+
+import json
+import re
+import socket
+
+import pytest
+
+from perf_explore.journal import Journal
+from perf_explore.server import HOST, Page, listen
+from perf_explore.session import Session
+from perfcore.base.errors import InputError
+
+from .conftest import PORT
+
+OWN = f"http://127.0.0.1:{PORT}"
+
+
+def test_the_address_leads_to_the_page_and_the_secret_leaves_it(ask, page):
+    entry = ask(page.address.removeprefix(OWN), cookie=None)
+    assert entry.status == 200
+    assert entry.headers["set-cookie"] == f"perf-{PORT}=the-secret; Path=/; HttpOnly; SameSite=Strict"
+    assert entry.headers["refresh"] == "0; url=/"
+    assert "notebook" not in entry.text
+    assert "the-secret" not in ask("/").text
+
+
+@pytest.mark.parametrize("path", ["/", "/?key=guess", "/?key=", "/-/page.js", "/a%2Fb/%C3%BC"])
+@pytest.mark.parametrize("cookie", [None, f"perf-{PORT}=guess", "perf-1=the-secret", f"perf-{PORT}=the-secrät"])
+def test_without_the_secret_nothing_is_shown(ask, path, cookie):
+    answer = ask(path, cookie=cookie)
+    assert answer.status == 403
+    assert "notebook" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["", "evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}"])
+def test_a_foreign_host_is_refused(ask, host):
+    """A name that was made to point to this machine (DNS rebinding)."""
+    assert ask("/", host=host).status == 403
+    assert ask("/?key=the-secret", host=host).status == 403
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", f"{OWN}0"])
+def test_a_foreign_origin_is_refused(ask, session, origin):
+    for form in (None, {"text": "two", "_version": "0", "_step": "keep"}):
+        assert ask("/", form, origin=origin).status == 403
+    assert session.version == "0"
+
+
+def test_localhost_is_this_machine_too(ask):
+    assert ask("/", host=f"localhost:{PORT}", origin=f"http://localhost:{PORT}").status == 200
+    assert ask("/", host=f"localhost:{PORT}", origin=OWN).status == 403
+
+
+def test_nothing_may_be_fetched_or_framed(ask):
+    policy = ask("/").headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; connect-src 'self'; ")
+    assert "form-action 'self'; base-uri 'none'; frame-ancestors 'none'" in policy
+    assert ask("/").headers["cache-control"] == "no-store"
+
+
+def test_names_with_slashes_are_one_part_of_a_path(ask):
+    assert 'href="/a%2Fb/%C3%BC"' in ask("/").text
+    assert "deep" in ask("/a%2Fb/%C3%BC").text
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "message"),
+    [("/nowhere", 404, "there is no view"), ("/bad", 422, "does not converge"), ("/%FF", 404, "there is no view")],
+)
+def test_what_cannot_be_shown_is_said(ask, path, status, message):
+    answer = ask(path)
+    assert answer.status == status
+    assert message in answer.text
+    assert "Traceback" not in answer.text
+
+
+def test_a_bug_is_called_one(ask):
+    answer = ask("/bug")
+    assert answer.status == 500
+    assert "the terminal has its traceback" in answer.text
+    assert "Traceback" not in answer.text
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_a_change_is_shown_then_kept_then_undone(ask, notebook):
+    preview = ask("/", {"text": "two & more", "_version": "0"}, origin=OWN)
+    assert preview.status == 200
+    assert "two &amp; more" in preview.text
+    assert notebook.file.read_text() == "one"
+    kept = ask("/", {"text": "two & more", "_version": "0", "_step": "keep"}, origin=OWN)
+    assert (kept.status, kept.headers["location"]) == (303, "/")
+    assert notebook.file.read_text() == "two & more"
+    assert "Undo: text is two &amp; more" in ask("/").text
+    undone = ask("/-/undo", {"_version": "1"}, origin=OWN)
+    assert (undone.status, undone.headers["location"]) == (303, "/")
+    assert notebook.file.read_text() == "one"
+    assert "Undo" not in ask("/").text
+
+
+def test_a_refused_change_gives_back_what_was_typed(ask, notebook):
+    answer = ask("/", {"text": "<what?>", "_version": "0"}, origin=OWN)
+    assert answer.status == 422
+    assert "&#x27;?&#x27; is no formula" in answer.text
+    assert "&lt;what?&gt;</textarea>" in answer.text
+    assert notebook.file.read_text() == "one"
+
+
+def test_a_refused_change_has_the_labels_and_kinds_of_its_fields(ask):
+    form = re.search(r'<form method="post".*?</form>', ask("/?n=4").text, re.DOTALL).group()
+    refused = ask("/", {"text": "?", "_version": "0", "_from": "/?n=4"}, origin=OWN).text
+    again = re.search(r'<form method="post".*?</form>', refused, re.DOTALL).group()
+    assert again.replace("?</textarea>", "one</textarea>") == re.sub(r"b\d+-", "b1-", form)
+    # Where the view is no more, the fields have their names, and nothing is lost.
+    lost = ask("/", {"text": "?", "_version": "0", "_from": "//evil.example/x"}, origin=OWN).text
+    assert "?</textarea>" in lost
+    assert 'href="/evil.example/x"' in lost
+
+
+def test_leaving_a_preview_leads_back_to_what_was_typed(ask, notebook):
+    sent = {"text": "two", "_version": "0", "_from": "/?n=4"}
+    assert 'name="_from" value="/?n=4"' in ask("/", sent, origin=OWN).text
+    left = ask("/", {**sent, "_step": "leave"}, origin=OWN)
+    assert left.status == 200
+    assert "two</textarea>" in left.text
+    assert "n is 4" in left.text
+    assert notebook.file.read_text() == "one"
+
+
+def test_what_was_left_does_not_pass_over_an_edit_of_another_tab(ask):
+    ask("/", {"text": "theirs", "_version": "0", "_step": "keep"}, origin=OWN)
+    left = ask("/", {"text": "mine", "_version": "0", "_step": "leave"}, origin=OWN)
+    assert 'name="_version" value="0"' in left.text
+
+
+def test_undo_leads_to_where_the_edit_was_made(ask):
+    ask("/", {"text": "two", "_version": "0", "_step": "keep", "_from": "/?n=4"}, origin=OWN)
+    late = ask("/-/undo", {"_version": "0"}, origin=OWN)
+    assert late.status == 409
+    assert "meanwhile another tab kept" in late.text
+    assert ask("/-/undo", {"_version": "1"}, origin=OWN).headers["location"] == "/?n=4"
+
+
+def test_what_is_typed_is_checked_and_changes_nothing(ask, session, notebook):
+    sent = {"text": "a\r\n<b>?", "_version": "0", "_step": "check"}
+    answer = ask("/", sent, origin=OWN)
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
+    assert json.loads(answer.text) == [
+        {"text": "a: no question", "is_fine": True},
+        {"text": "<b>?: no question", "is_fine": False},
+    ]
+    assert ask("/", {**sent, "_version": "17"}, origin=OWN).text == answer.text  # preview says that it is out of date
+    assert (session.version, notebook.file.read_text()) == ("0", "one")
+    for words in ({"cookie": None}, {"origin": "http://evil.example"}, {"host": "evil.example"}):
+        assert ask("/", sent, **words).status == 403
+
+
+def test_what_must_be_known_of_files_stands_above_the_first_view(notebook, tmp_path):
+    journal = Journal(tmp_path, ["x"])
+    journal.remarks.append("mended <it>")
+    shown = Page(Session(notebook, journal), PORT)._shown
+    assert "mended &lt;it&gt;" in shown((), {})[1]
+    assert "mended" not in shown(("a/b", "ü"), {})[1]
+
+
+def test_an_edit_from_another_tab_is_refused_and_not_lost(ask, notebook):
+    ask("/", {"text": "two", "_version": "0", "_step": "keep"}, origin=OWN)
+    for step in ("preview", "keep"):
+        late = ask("/", {"text": "three", "_version": "0", "_step": step}, origin=OWN)
+        assert late.status == 409
+        assert "meanwhile another tab kept: text is two" in late.text
+        assert "three</textarea>" in late.text
+    assert notebook.file.read_text() == "two"
+    # The form that comes back is of the present version: it can be sent again.
+    assert 'name="_version" value="1"' in late.text
+
+
+def test_long_forms_are_refused(ask):
+    assert ask("/", {"text": "x" * (5 << 20), "_version": "0"}, origin=OWN).status == 413
+
+
+def test_only_loopback_is_bound():
+    with listen() as listener:
+        host, port = listener.getsockname()
+        assert host == HOST
+        with pytest.raises(InputError, match=rf"127\.0\.0\.1:{port}: cannot be listened on"):
+            listen(port)
+        with socket.socket() as other, pytest.raises(ConnectionRefusedError):
+            other.connect(("127.0.0.2", port))

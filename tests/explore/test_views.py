@@ -1,0 +1,213 @@
+"""Everything that can be opened shows itself: each view of each subject, on the page and in a report."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import perfcore
+from perf_explore.cli.report import command
+from perf_explore.data_views import DataViews
+from perf_explore.opening import Opening, open_subjects
+from perf_explore.page import Frame
+from perf_explore.report import report
+from perf_explore.session import Session
+from perfcore import Measurements, Series, Trace, UtilizationCurve
+from perfcore.base.errors import OptionError, PerfError
+from perfcore.views import Chart, Form, Notice, NoViewError, Table, Viewable
+
+TRACE = Trace([0, 0, 1, 2], [0, 1, 0, 0], [0, 400, 0, 200], [400, 1000, 1000, 600], ["a", "b", "c"], ["run", "wait"])
+CURVE = UtilizationCurve(np.arange(301.0), np.repeat([2.0, 8.0, 4.0], 100) + np.tile([0.0, 0.5], 150), source="c.csv")
+
+
+def runs():
+    rows = [
+        {"code": code, "system": system, "p": p, "time_s": work / speed / p + 0.1 * work}
+        for code, work in (("lu", 64.0), ("cg/x", 16.0))
+        for system, speed in (("old", 1.0), ("new", 4.0))
+        for p in (1, 2, 4, 8, 16)
+    ]
+    return Measurements(pd.DataFrame(rows), source="runs.csv")
+
+
+def series():
+    rng = np.random.default_rng(0)
+    return Series(np.arange(50.0), {"cpu": rng.uniform(0.2, 0.9, 50), "net": np.full(50, np.nan)}, "s", source="s.csv")
+
+
+MODELS = {
+    "phases": lambda: perfcore.fit(CURVE, phases="1..4", degree=0).views(CURVE),
+    "phases alone": lambda: perfcore.fit(CURVE, phases=3, degree=0).views(),
+    "phases of a trace": lambda: perfcore.fit(TRACE, phases=2, degree=0).views(TRACE),
+    "joint": lambda: perfcore.fit(runs(), fitter="strohmaier", functions="1/p,1").views(),
+    "individual": lambda: perfcore.fit(runs(), fitter="individual", functions="1/p,1").views(),
+    "forecast, by the views of any model": lambda: perfcore.fit(series(), fitter="forecast", column="cpu").views(
+        series()
+    ),
+    "trace": lambda: DataViews(TRACE, "t.csv"),
+    "curve": lambda: DataViews(CURVE, "c.csv"),
+    "series": lambda: DataViews(series(), "s.csv"),
+    "measurements": lambda: DataViews(runs(), "runs.csv"),
+    "structural model": lambda: open_subjects(["examples/structural/sor.toml"]),
+    "several": lambda: open_subjects(["examples/step.csv", "examples/structural/lu.toml"]),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def subject(request):
+    return MODELS[request.param]()
+
+
+def test_every_view_is_shown_and_leads_only_to_views(subject):
+    """Each link of each view gives a view again: none leads nowhere, in no state."""
+    assert isinstance(subject, Viewable)
+    session, links = Session(subject), set()
+    for path in subject.paths():
+        view = session.view(path, {})
+        assert view.path == path
+        assert view.title
+        for block in view.blocks:
+            links |= {(link.path, tuple(link.query.items())) for link in getattr(block, "links", ())}
+            for table in (block,) if isinstance(block, Table) else getattr(block, "tables", ()):
+                assert all(len(row) == len(table.header) for row in table.rows)
+                cells = [cell for row in table.rows for cell in row if not isinstance(cell, str)]
+                links |= {(cell.link.path, tuple(cell.link.query.items())) for cell in cells if cell.link}
+            if isinstance(block, Form):
+                session.view(block.path, {item.name: item.value for item in block.fields if item.value})
+    for path, query in sorted(links)[:30]:
+        session.view(path, dict(query))
+
+
+def test_the_first_view_is_a_page(subject):
+    text = Frame(subject.title, "0", None).view(subject.view((), {}))
+    assert text.count("<h1>") == 1
+    assert "<script" in text
+
+
+def test_every_figure_is_also_a_table(subject):
+    for path in subject.paths():
+        view = subject.view(path, {})
+        tables = [block for block in view.blocks if isinstance(block, Table)]
+        assert all(block.tables or tables for block in view.blocks if isinstance(block, Chart))
+
+
+def test_a_report_has_all_views_once(subject):
+    text = report(subject)
+    names = re.findall(r' id="([^"]*)"', text)
+    assert len(names) == len(set(names))
+    assert set(re.findall(r'href="#([^"]*)"', text)) <= set(names)
+    assert text.count('<section id="view') == len(list(subject.paths()))
+    assert "<script" not in text
+    assert "<form" not in text
+
+
+def test_no_view_anywhere_else(subject):
+    for path in (("nowhere",), ("fit",), ("fit", "nowhere"), ("column", "x"), ("pair", "x", "y"), ("overheads", "x")):
+        with pytest.raises(NoViewError):
+            subject.view(path, {})
+
+
+def test_a_long_report_says_what_it_leaves_out(subject):
+    text = report(subject, most_views=1)
+    assert text.count('<section id="view') == 1
+    assert ("--views N" in text) == (len(list(subject.paths())) > 1)
+
+
+def test_sliders_fit_anew_with_the_same_result_as_the_fitter():
+    views = perfcore.fit(CURVE, phases=1, degree=0).views(CURVE)
+    view = views.view((), {"phases": "3", "degree": "0"})
+    assert view.title == "3 phases of c.csv"
+    table = next(block for block in view.blocks if isinstance(block, Table))
+    assert [row[1:3] for row in table.rows] == [("0 ns", "100 us"), ("100 us", "200 us"), ("200 us", "300 us")]
+    assert views.view((), {}).title == "1 phase of c.csv"
+    for query in ({"phases": "x"}, {"phases": "-1"}, {"phases": "0"}, {"degree": "7"}):
+        with pytest.raises(PerfError):
+            views.view((), query)
+
+
+def test_a_fit_from_the_page_has_its_options_in_the_address():
+    views = DataViews(runs(), "runs.csv")
+    view = views.view(("fit", "individual"), {"fit.functions": "1/p,1", "fit.where": "code=lu"})
+    assert view.title.startswith("2 individual fits")
+    pairs = next(block for block in view.blocks if isinstance(block, Table))
+    link = pairs.rows[0][1].link
+    assert link.path[:3] == ("fit", "individual", "pair")
+    assert link.query == {"fit.functions": "1/p,1", "fit.where": "code=lu"}
+    assert views.view(link.path, link.query).title == "lu on old"
+
+
+def test_a_fit_that_fails_is_a_notice_with_its_options():
+    view = DataViews(runs(), "runs.csv").view(("fit", "individual"), {"fit.functions": "1/q"})
+    notice, form = view.blocks
+    assert isinstance(notice, Notice)
+    assert notice.kind == "error"
+    assert next(item.value for item in form.fields if item.name == "fit.functions") == "1/q"
+
+
+def test_a_pair_predicts_elsewhere_with_the_remark():
+    views = perfcore.fit(runs(), fitter="individual", functions="1/p,1").views()
+    blocks = views.view(("pair", "cg/x", "new"), {"at.p": "32"}).blocks
+    # 16/4/32 + 1.6, by the law that the runs follow
+    assert next(b for b in blocks if getattr(b, "lines", ())).lines[0].startswith("1.725 s; ")
+    assert blocks[-1].text == "extrapolated: p was 1 to 16"
+    assert views.view(("pair", "cg/x", "new"), {"at.p": "x"}).blocks[-1].kind == "error"
+
+
+def test_files_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runs().table.to_csv("runs.csv", index=False)
+    perfcore.fit("runs.csv", fitter="individual", functions="1/p,1").save("model.json")
+    Path("predictions.json").write_text('[{"lower": 1, "upper": 9}]')
+    Path("broken.json").write_text("{")
+    perfcore.fit(CURVE, phases=2, degree=0).save("phases.json")
+    assert open_subjects(["runs.csv"]).title == "runs.csv"
+    assert open_subjects(["model.json"]).title == "4 individual fits of runs.csv"
+    assert open_subjects(["model.json", "runs.csv"]).title == "4 individual fits of runs.csv"
+    judged = open_subjects(["predictions.json", "runs.csv"], Opening(column="time_s"))
+    assert judged.title == "20 runs against predictions as interval"
+    assert open_subjects(["runs.csv", "model.json"]).title == "2 subjects"
+    for files, message in (
+        (["phases.json", "runs.csv"], "runs.csv holds Measurements, which phases.json was not fitted to"),
+        (["broken.json"], "broken.json: not a model file"),
+        (["none.csv"], "there is no such file"),
+        (["none.json"], "there is no such file"),
+        (["predictions.json"], "the table of what happened"),
+        (["runs.csv", "./runs.csv", "./runs.csv"], "given twice"),
+    ):
+        with pytest.raises(PerfError, match=message):
+            open_subjects(files)
+
+
+def test_many_files_are_one_data_set_beside_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("runs").mkdir()
+    for code, part in runs().table.groupby("code"):
+        part.to_csv(Path("runs", f"{code[:2]}.csv"), index=False)
+    Path("curve.csv").write_text("time_us,processors\n0,2\n4,8\n10,0\n")
+    shelf = open_subjects(["runs", "runs/*.csv", "curve.csv"])
+    assert [row[0].text for row in shelf.view((), {}).blocks[0].rows] == ["runs", "*.csv", "curve.csv"]
+    for name in ("runs", "*.csv"):
+        assert any(block.title == "All rows" for block in shelf.view((name,), {}).blocks if isinstance(block, Table))
+    perfcore.fit("runs", fitter="individual", functions="1/p,1").save("model.json")
+    assert open_subjects(["model.json", "runs"]).title == "4 individual fits of runs (2 files)"
+    monkeypatch.chdir("runs")
+    assert open_subjects(["."]).title == "."
+
+
+def test_what_names_of_files_say_is_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for kind, part in runs().table.groupby("system"):
+        part.drop(columns="system").to_csv(f"run_{kind}.csv", index=False)
+    words = ["run_*.csv", "--from-name", "run_{machine}.csv", "-o", "report.html", "--views", "1"]
+    written = CliRunner().invoke(command, words)
+    assert written.exit_code == 0, written.output
+    assert ">machine</th>" in Path("report.html").read_text()
+
+
+def test_data_have_nothing_to_change():
+    for views in (DataViews(CURVE, "c.csv"), open_subjects(["examples/step.csv", "examples/structural/lu.toml"])):
+        with pytest.raises(OptionError, match="nothing to change"):
+            views.act((), {})

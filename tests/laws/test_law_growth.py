@@ -1,0 +1,125 @@
+"""Classes of growth and local exponents, against laws whose growth is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perf_laws.evidence.path_data import Factor
+from perf_laws.growth import CLASSES, class_of, class_probabilities, growths, slope_points
+from perfcore.base.errors import UnknownNameError
+
+LEVELS = np.array([4.0, 8, 16, 32, 64])
+TARGET = 256.0
+LAWS = {
+    "falling": lambda p: 10 + 1000 / p,
+    "constant": lambda p: np.full_like(p, 7.0),
+    "logarithmic": lambda p: 1 + np.log2(p),
+    "below linear": lambda p: 1 + np.sqrt(p),
+    "linear": lambda p: 1 + 0.5 * p,
+    "n log n": lambda p: 1 + 0.2 * p * np.log2(p),
+    "between linear and quadratic": lambda p: 1 + 0.1 * p**1.5,
+    "quadratic": lambda p: 1 + 0.01 * p**2,
+    "above quadratic": lambda p: 1 + 0.001 * p**3,
+}
+
+
+@pytest.fixture(scope="module")
+def model():
+    """One path for each class, runs without noise."""
+    rows = [(p, name, law(np.array([p]))[0]) for name, law in LAWS.items() for p in LEVELS]
+    return perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling", at=f"p={TARGET}")
+
+
+def test_each_class_is_recognised(model):
+    assert [growth.name for growth in growths(model)] == list(model.paths) == list(CLASSES)
+
+
+def test_the_exponent_is_the_slope_of_the_true_law(model):
+    """d log value / d log p of the law itself, between the largest level and the target."""
+    for path, growth in zip(model.paths, growths(model), strict=True):
+        values = LAWS[path](np.array([64.0, TARGET]))
+        slope = np.log(values[1] / values[0]) / np.log(TARGET / 64.0)
+        assert growth.exponent == pytest.approx(slope, abs=0.12), path  # what noise of 1 % leaves open
+        assert growth.low <= growth.exponent <= growth.high
+
+
+def test_probabilities_are_sums_over_the_laws_of_a_path(model):
+    table = class_probabilities(model, "p")
+    assert np.allclose(table.sum(axis=1), 1.0)
+    for row, own in zip(table, model.data, strict=True):
+        expected = dict.fromkeys(CLASSES, 0.0)
+        for law, probability in zip(own.laws, own.probabilities, strict=True):
+            expected[CLASSES[class_of(model.laws[law], "p")]] += probability
+        assert np.allclose(row, list(expected.values()))
+
+
+@pytest.mark.parametrize(
+    ("terms", "name"),
+    [
+        ([], "constant"),
+        ([("-1", 0)], "falling"),
+        ([("-1/3", 2)], "falling"),
+        ([("-1", 0), ("0", 1)], "logarithmic"),
+        ([("2/3", 2)], "below linear"),
+        ([("1", 0), ("-2", 0)], "linear"),
+        ([("1", 2)], "n log n"),
+        ([("13/12", 0)], "between linear and quadratic"),
+        ([("5/3", 1)], "between linear and quadratic"),
+        ([("2", 0)], "quadratic"),
+        ([("2", 1)], "above quadratic"),
+        ([("9/4", 0)], "above quadratic"),
+    ],
+)
+def test_the_class_is_that_of_the_fastest_term(terms, name):
+    law = tuple((Factor("p", exponent, logarithm),) for exponent, logarithm in terms)
+    assert CLASSES[class_of(law, "p")] == name
+
+
+def test_factors_of_other_parameters_do_not_count():
+    law = ((Factor("p", "-1", 0), Factor("n", "3/2", 0)),)
+    assert CLASSES[class_of(law, "p")] == "falling"
+    assert CLASSES[class_of(law, "n")] == "between linear and quadratic"
+
+
+@pytest.mark.parametrize(("target", "levels"), [(256, (64, 256)), (64, (4, 64)), (16, (4, 16)), (4, (64, 4))])
+def test_the_slope_ends_at_the_target(target, levels):
+    data = pd.DataFrame({"p": LEVELS, "time_s": 1 + LEVELS})
+    model = perfcore.fit(data, fitter="scaling", at=f"p={target}")
+    assert slope_points(model, "p").ravel().tolist() == list(levels)
+
+
+def test_the_probability_of_a_class_is_how_often_it_is_right():
+    """Over functions drawn as in the benchmark; bounds are three standard errors of a share."""
+    rng = np.random.default_rng(77)
+    orders = [(i, j) for i in range(13) for j in range(3) if (i, j) != (0, 0)]
+    rows, true = [], {}
+    for k in range(600):
+        i, j = orders[rng.integers(len(orders))] if rng.uniform() > 0.1 else (0, 0)
+        share = rng.uniform(0.3, 0.99)
+        term = LEVELS ** (i / 4) * np.log2(LEVELS) ** j
+        values = (1 - share + share * term / term[-1])[:, None] * (1 + 0.05 * rng.standard_normal((5, 5)))
+        rows += [(p, f"f{k}", y) for p, own in zip(LEVELS, values, strict=True) for y in own]
+        law = ((Factor("p", f"{i}/4", j),),) if (i, j) != (0, 0) else ()
+        true[f"f{k}"] = CLASSES[class_of(law, "p")]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling", at="p=256")
+    found = growths(model)
+    right = np.array([growth.name == true[path] for growth, path in zip(found, model.paths, strict=True)])
+    said = np.array([growth.probability for growth in found])
+    for low, high in ((0.4, 0.7), (0.7, 0.9), (0.9, 1.01)):
+        mine = (said >= low) & (said < high)
+        assert right[mine].mean() == pytest.approx(said[mine].mean(), abs=3 * np.sqrt(0.25 / mine.sum()))
+
+
+def test_growth_over_each_of_two_parameters():
+    rows = [(p, n, 1 + 3 * n**2 / p) for p in LEVELS for n in (10.0, 20, 40, 80)]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n")
+    (over_p,), (over_n,) = (growths(model, symbol) for symbol in model.symbols)
+    assert (over_p.name, over_n.name) == ("falling", "quadratic")
+    assert over_n.exponent == pytest.approx(2.0, abs=0.1)
+    assert over_p.exponent == pytest.approx(-1.0, abs=0.1)
+
+
+def test_a_parameter_that_the_model_does_not_have(model):
+    with pytest.raises(UnknownNameError, match="parameter 'q'"):
+        growths(model, "q")

@@ -1,0 +1,165 @@
+"""What people read of scaling laws: shares, growth, what is not determined, and every law of one path."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perfcore.base.errors import UnknownNameError
+
+LEVELS = np.array([4.0, 8, 16, 32, 64])
+VALUES = {"solve": 10 + 1000 / LEVELS, "exchange": 2 + 0.5 * LEVELS, "setup": np.full(5, 3.0)}
+
+
+def frame(values, name="function"):
+    rows = [(p, path, y) for path, own in values.items() for p, y in zip(LEVELS, own, strict=True)]
+    return pd.DataFrame(rows, columns=["p", name, "time_s"])
+
+
+def fitted(values=VALUES, **options):
+    return perfcore.fit(frame(values), fitter="scaling", **{"at": "p=256", **options})
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+def test_the_largest_share_at_the_target_comes_first(model):
+    """At p = 256: exchange 130, solve 13.9, setup 3 of 146.9."""
+    title, header, rows = model.tables()[0]
+    assert [row[0] for row in rows] == ["exchange", "solve", "setup"]
+    shares = [float(row[1].rstrip("%")) for row in rows]
+    assert shares == pytest.approx([88.5, 9.5, 2.0], abs=0.5)
+    assert title == "At p = 256, 4 times the largest measured; share of the sum of all paths"
+    cells = dict(zip(header, rows[0], strict=True))
+    assert float(cells["predicted"]) == pytest.approx(130, rel=0.02)
+    low, high = map(float, cells["95 % of the mean"].split(" .. "))
+    assert low <= 130 <= high
+    assert (cells["likeliest law"], cells["growth"], cells["note"]) == ("2 + 0.5*p", "linear", "")
+
+
+def test_rows_hold_the_same_numbers_as_the_model(model):
+    band = model.band([[256.0]], 0.95)[:, 0]
+    for row in model.rows:
+        k = model.paths.index(row.path)
+        assert [row.predicted, row.low, row.high] == pytest.approx(band[k].tolist())
+        assert (row.law, row.probability) == (model.leading[k].text, model.leading[k].probability)
+    assert sum(row.share for row in model.rows) == pytest.approx(1.0)
+
+
+def test_the_summary_counts_growth_and_says_what_to_measure(model):
+    lines = model.summary()
+    assert lines[1] == "5 points of time_s [s] over p (4 to 64), 1 run each"
+    assert "growth over p: 1 falling, 1 constant, 1 linear" in lines
+    assert any(line.startswith("measure next: p = 128; what is open at p = 256 is ") for line in lines)
+
+
+def test_paths_that_are_not_fitted_are_listed_with_their_reason():
+    lines = fitted({**VALUES, "gone": np.zeros(5), "wrong": np.array([1.0, -2, 3, 4, 5])}).summary()
+    assert "not fitted: gone: is 0 at every point" in lines
+    assert any(line.startswith("not fitted: wrong: holds -2") for line in lines)
+
+
+def test_forty_paths_are_shown_and_all_are_in_the_plain_table():
+    model = fitted({f"f{k}": (1 + k) * VALUES["setup"] for k in range(50)})
+    title, _, rows = model.tables()[0]
+    assert len(rows) == 40
+    assert title.endswith("; the first 40 of 50, --json has all")
+    ((_, header, plain),) = model.plain_tables()
+    assert len(plain) == len(model.details()["paths"]) == 50
+    numbers = [k for k, name in enumerate(header) if name not in ("path", "law", "growth", "note")]
+    assert all(np.isfinite([float(row[k]) for k in numbers]).all() for row in plain)
+
+
+@pytest.mark.parametrize("arrow", ["->", "/"])
+def test_of_inclusive_values_shares_are_of_the_outermost(arrow):
+    inner = VALUES["solve"]
+    model = fitted({"main": 2 * inner + 1, f"main{arrow}a": inner, f"main{arrow}b": inner, "other": inner})
+    whole = model.whole
+    assert whole.inclusive
+    assert whole.counted.tolist() == [True, False, False, True]
+    share = {row.path: row.share for row in model.rows}
+    assert share["main"] + share["other"] == pytest.approx(1.0)
+    assert "outermost paths, each value with all that it calls" in model.tables()[0][0]
+
+
+def test_of_exclusive_values_shares_are_of_the_sum():
+    model = fitted({"main": VALUES["setup"], "main->a": VALUES["solve"], "main->b": VALUES["solve"]})
+    assert not model.whole.inclusive
+    assert sum(row.share for row in model.rows) == pytest.approx(1.0)
+
+
+def test_of_several_metrics_each_has_its_own_shares():
+    tables = [frame(VALUES, "callpath").assign(metric=name) for name in ("time", "bytes")]
+    tables[1]["time_s"] *= 1e6
+    data = perfcore.Measurements(pd.concat(tables), ["p"], "time_s", code=["callpath", "metric"], system=())
+    model = perfcore.fit(data, fitter="scaling", at="p=256")
+    shares = {row.path: row.share for row in model.rows}
+    for metric in ("time", "bytes"):
+        assert sum(share for path, share in shares.items() if path.endswith(metric)) == pytest.approx(1.0)
+    assert len(model.tables()) == 1  # no speedup of a sum of seconds and bytes
+
+
+def test_all_laws_of_one_path():
+    model = fitted(show="solve")
+    title, header, rows = next(table for table in model.tables() if table[0].startswith("All laws of solve"))
+    assert header == ["probability", "law", "predicted"]
+    assert title.endswith("at p = 256")
+    assert rows[0][1] == "10 + 1000/p"
+    assert float(rows[0][2]) == pytest.approx(10 + 1000 / 256, rel=1e-3)
+    own = model.data[model.paths.index("solve")]
+    assert [row[0] for row in rows] == [f"{probability:.1%}" for probability in own.probabilities]
+
+
+def test_a_path_to_show_that_is_not_there():
+    with pytest.raises(UnknownNameError, match="did you mean 'solve'"):
+        fitted(show="sovle")
+
+
+def test_growth_that_is_not_determined_has_a_table_of_its_own():
+    noise = 1 + 0.2 * np.random.default_rng(3).standard_normal((5, 5))
+    rows = [(p, "f", y) for p, runs in zip(LEVELS, (1 + LEVELS)[:, None] * noise, strict=True) for y in runs]
+    data = pd.DataFrame(rows, columns=["p", "function", "time_s"])
+    model = perfcore.fit(data, fitter="scaling")
+    tables = model.tables()
+    assert tables[0][2][0][-1] == "not determined"
+    title, header, cells = tables[1]
+    assert title == "Growth that these data do not determine"
+    assert header == ["path", "grows as", "they differ here by", "measure to tell", "there by"]
+    assert cells[0][0] == "f"
+    assert " or " in cells[0][1]
+
+
+def test_a_path_that_ends_before_the_others_is_noted():
+    data = frame(VALUES)
+    data = data[(data.function != "setup") | (data.p < 64)]
+    model = perfcore.fit(data, fitter="scaling")
+    notes = {row[0]: row[-1] for row in model.tables()[0][2]}
+    assert "measured to p=32" in notes["setup"]
+    assert "measured to" not in notes["solve"]
+
+
+def test_a_break_is_noted():
+    """A node of 64 processors: beyond it, everything takes three times as long and grows faster."""
+    levels = 4.0 * 2.0 ** np.arange(9)
+    values = np.where(levels <= 64, 5 + 0.1 * levels, 30 + 2.0 * levels)
+    noise = 1 + 0.01 * np.random.default_rng(4).standard_normal((9, 5))
+    rows = [(p, "f", y) for p, runs in zip(levels, values[:, None] * noise, strict=True) for y in runs]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling")
+    assert model.rows[0].breaks == pytest.approx((np.sqrt(64 * 128),))
+    assert "breaks at p=90.5" in model.tables()[0][2][0][-1]
+
+
+def test_speedup_is_shown_for_times_over_processors(model):
+    title, _, rows = model.tables()[-1]
+    assert title.startswith("Speedup of all paths from p = 4; efficiency falls below 50 % at p = ")
+    assert [row[0] for row in rows] == ["4", "8", "16", "32", "64", "256"]
+    assert rows[-1][-1] == "predicted"
+    assert rows[0][2] == "1"
+
+
+def test_a_long_path_keeps_its_end():
+    name = "->".join(["main"] * 30 + ["solve"])
+    assert fitted({name: VALUES["solve"]}).tables()[0][2][0][0].endswith("main->solve")
+    assert fitted({name: VALUES["solve"]}).plain_tables()[0][2][0][0] == name

@@ -1,0 +1,187 @@
+"""Times by category as a table: runs, totals, what is left over, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perf_lost_cycles.categories.table import by_category
+from perfcore import Measurements
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError
+
+COLUMNS = ["p", "category", "time_s"]
+
+
+def table_of(rows, columns=COLUMNS, **given):
+    return by_category(Measurements(pd.DataFrame(rows, columns=columns)), **given)
+
+
+PLAIN = [(p, name, time) for p in (4, 1, 2) for name, time in (("work", 8.0 / p), ("wait", p - 1.0))]
+
+
+def test_points_are_rows_and_categories_columns():
+    table = table_of(PLAIN)
+    assert table.points["p"].tolist() == [1.0, 2.0, 4.0]
+    assert table.categories == ("work", "wait")
+    assert table.values.tolist() == [[8.0, 0.0], [4.0, 1.0], [2.0, 3.0]]
+    assert table.total.tolist() == [8.0, 5.0, 5.0]
+    assert (table.unit, table.value_name, table.notes) == ("s", "time_s", ())
+    assert np.isnan(table.spread).all()
+
+
+def test_several_factors_give_a_point_for_each_combination():
+    rows = [(p, n, c, float(p * n)) for p in (1, 2) for n in (10, 20, 30) for c in "ab"]
+    data = Measurements(pd.DataFrame(rows, columns=["p", "n", "part", "time_s"]), "p,n", category="part")
+    table = by_category(data)
+    assert len(table) == 6
+    assert table.describe(1) == "p=1, n=20"
+    np.testing.assert_array_equal(table.values[:, 0], table.points["p"] * table.points["n"])
+
+
+def test_what_the_categories_leave_of_the_total_becomes_a_category():
+    rows = [*PLAIN, (1, "Total", 9.0), (2, "Total", 7.0), (4, "Total", 8.0)]
+    table = table_of(rows)
+    assert table.categories == ("work", "wait", "other")
+    assert table.values[:, 2].tolist() == [1.0, 2.0, 3.0]
+    assert table.total.tolist() == [9.0, 7.0, 8.0]
+    assert "25.0% of the total is in no category" in table.notes[0]
+    np.testing.assert_allclose(table.values.sum(axis=1), table.total)
+
+
+def test_the_total_may_be_another_category_or_a_column():
+    rows = [*PLAIN, *((p, "everything", 10.0) for p in (1, 2, 4))]
+    assert table_of(rows, total="everything").categories == ("work", "wait", "other")
+    whole = [(*row, 10.0) for row in PLAIN]
+    table = table_of(whole, [*COLUMNS, "elapsed_s"], total="elapsed_s", other="rest")
+    assert table.categories == ("work", "wait", "rest")
+    assert table.values[:, 2].tolist() == [2.0, 5.0, 5.0]
+
+
+def test_no_category_is_added_where_rounded_times_add_up():
+    rows = [*PLAIN, (1, "total", 8.001), (2, "total", 5.0), (4, "total", 4.999)]
+    assert table_of(rows).categories == ("work", "wait")
+
+
+def test_what_is_left_joins_a_category_that_is_called_so():
+    rows = [*[(p, "other" if c == "wait" else c, t) for p, c, t in PLAIN], *((p, "total", 10.0) for p in (1, 2, 4))]
+    table = table_of(rows)
+    assert table.categories == ("work", "other")
+    np.testing.assert_allclose(table.values.sum(axis=1), 10.0)
+
+
+def test_overlapping_categories_are_refused_and_the_point_is_named():
+    rows = [*PLAIN, (1, "total", 8.0), (2, "total", 5.0), (4, "total", 4.0)]
+    with pytest.raises(
+        DataError, match=r"the categories overlap: at p=4 they add up to 5 of a total of 4 \(1 of 3 runs"
+    ):
+        table_of(rows)
+
+
+def test_repeated_runs_are_joined_and_what_is_left_is_of_each_run():
+    """What is left is 10 - 9, 20 - 3 and 5 - 5; the difference of the medians, 10 - 3 - 1, is of no run."""
+    runs = {
+        ("r1", 1): (8.0, 1.0, 10.0),
+        ("r2", 1): (2.0, 1.0, 20.0),
+        ("r3", 1): (3.0, 2.0, 5.0),
+        ("r4", 2): (3.0, 2.0, 5.0),
+    }
+    rows = [(*run, c, t) for run, times in runs.items() for c, t in zip(("work", "wait", "total"), times, strict=True)]
+    table = table_of(rows, ["run", *COLUMNS])
+    assert table.repetitions.tolist() == [3, 1]
+    assert table.values[0].tolist() == [3.0, 1.0, 1.0], "medians of (8, 2, 3), (1, 1, 2) and (1, 17, 0)"
+    assert table.spread[0, 0] == pytest.approx(np.std([8.0, 2.0, 3.0], ddof=1))
+    mean = table_of(rows, ["run", *COLUMNS], aggregate="mean")
+    np.testing.assert_allclose(mean.values.sum(axis=1), mean.total, rtol=1e-14)
+
+
+def test_without_a_column_of_runs_the_rows_of_a_category_are_runs_in_order():
+    rows = [(1, "a", 1.0), (1, "a", 3.0), (1, "b", 10.0), (1, "b", 20.0)]
+    table = table_of(rows, aggregate="mean")
+    assert table.values.tolist() == [[2.0, 15.0]]
+    assert table.total.tolist() == [17.0]
+    assert table.repetitions.tolist() == [2]
+
+
+def test_a_category_that_was_not_measured_everywhere_is_missing_or_zero():
+    rows = [*PLAIN, (4, "io", 0.5)]
+    table = table_of(rows)
+    assert np.isnan(table.values[:2, 2]).all()
+    assert table.values[2, 2] == 0.5
+    assert table.notes == ("not measured at some of the 3 points: io (2); --absent zero if they took no time there",)
+    assert table_of(rows, absent="zero").values[:, 2].tolist() == [0.0, 0.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "given", "problem"),
+    [
+        ([(1, "a", -0.5)], COLUMNS, {}, r"time_s is -0.5; a positive number or 0 is expected.*--where 'time_s>=0'"),
+        ([(0, "a", 1.0)], COLUMNS, {}, "p is 0; a positive number is expected"),
+        ([(1, "", 1.0)], COLUMNS, {}, "category is empty; each row needs the name of its category"),
+        ([(1, 1.0)], ["p", "time_s"], {}, "which column names the categories: --category COLUMN"),
+        ([("x", 1, "a", 1.0), ("y", 1, "a", 1.0)], ["machine", *COLUMNS], {}, "2 systems .*--where 'machine=x'"),
+        (PLAIN, COLUMNS, {"total": "everything"}, "unknown category or column for the total 'everything'"),
+        (PLAIN, COLUMNS, {"absent": "never"}, "unknown absent 'never'"),
+        ([(1, "total", 1.0)], COLUMNS, {}, "no category besides the total"),
+        ([(1, "a", np.nan)], COLUMNS, {}, "holds no value at all"),
+        ([(1, "a", 2.0), (1, "a", 2.0)], COLUMNS, {}, "repeats row 0 in every column"),
+    ],
+)  # fmt: skip
+def test_bad_data_are_refused_in_one_line(rows, columns, given, problem):
+    with pytest.raises(PerfError, match=problem) as caught:
+        table_of(rows, columns, **given)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_selection_keeps_all_categories():
+    table = table_of(PLAIN)
+    chosen = table.select(table.points["p"] > 1)
+    assert len(chosen) == 2
+    assert chosen.categories == table.categories
+    assert chosen.values.tolist() == table.values[1:].tolist()
+
+
+def test_some_of_the_categories_keep_the_total():
+    table = table_of(PLAIN)
+    work = table.only(np.array([True, False]))
+    assert (work.categories, work.values.tolist()) == (("work",), [[8.0], [4.0], [2.0]])
+    assert work.total.tolist() == table.total.tolist()
+
+
+def test_the_fingerprint_is_that_of_the_data_whatever_their_order():
+    one, two = table_of(PLAIN), table_of(PLAIN[::-1])
+    assert one.categories != two.categories
+    assert one.fingerprint() == two.fingerprint()
+    assert one.fingerprint() != table_of([(*row[:2], row[2] + 1) for row in PLAIN]).fingerprint()
+
+
+def test_categories_of_a_run_are_not_taken_for_repeated_runs():
+    data = Measurements(pd.DataFrame(PLAIN, columns=COLUMNS)).where("time_s>0")
+    with pytest.raises(DataError, match=r"rows of several categories \(work, wait\).*--where 'category=work'"):
+        data.observations()
+    assert len(data.where("category=work").observations()) == 3
+
+
+@pytest.mark.real_data
+def test_gromacs_by_category(real_data):
+    """Percentages of the log files add up to 99.4 in the mean; the table keeps every second of ARCHER2."""
+    path = real_data / "scaling" / "hecbiosim_gromacs_categories.csv"
+    data = perfcore.read(path)
+    assert (data.roles.category, data.roles.system) == (("category",), ("machine",))
+    with pytest.raises(OptionError, match="there are 4 systems"):
+        by_category(data)
+    data = data.with_roles("P=nodes,D=atoms").where("machine=ARCHER2")
+    with pytest.raises(OptionError, match=r"differ in tasks_per_node .* and cpus_per_task .*--where 'tasks_per_node="):
+        by_category(data)
+    data = data.where("tasks_per_node=128,cpus_per_task=1")
+    table = by_category(data, aggregate="mean", absent="zero")
+    raw = pd.read_csv(path).query("machine == 'ARCHER2' and nodes > 0 and tasks_per_node == 128 and cpus_per_task == 1")
+    expected = raw.groupby(["nodes", "atoms"])["wall_s"].sum() / raw.groupby(["nodes", "atoms"])["run"].nunique()
+    np.testing.assert_allclose(table.total, expected, rtol=1e-12)
+    np.testing.assert_allclose(table.values.sum(axis=1), expected, rtol=1e-12)
+
+
+def test_a_negative_time_is_refused_with_its_line(tmp_path):
+    path = tmp_path / "profile.csv"
+    path.write_text("p,category,time_s\n1,a,2\n2,a,-3\n")
+    with pytest.raises(InputError, match=r"profile.csv:3: time_s is -3; a positive number or 0 is expected"):
+        by_category(perfcore.read(path))

@@ -1,0 +1,177 @@
+"""Judging: the paper's table, coverage of what is right, too narrow or beside the truth, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perf_structural.judging.judge import COVERAGES, crps, judge
+from perf_structural.judging.judgement import rank_names
+from perfcore.base.errors import DataError
+from perfcore.plugins.registry import registry
+from perfcore.stochastic import from_dict
+from perfcore.views.picture import plot
+
+
+def normal(mean, std):
+    return from_dict({"representation": "normal", "mean": mean, "std": std})
+
+
+def histogram(edges, masses):
+    return from_dict({"representation": "histogram", "edges": edges, "masses": masses})
+
+
+def interval(lower, upper):
+    return from_dict({"representation": "interval", "lower": lower, "upper": upper})
+
+
+# Five equal intervals, as in the paper; by probability: the third, the fourth, the second, the fifth, the first.
+FIVE = histogram([10.0, 20.0, 30.0, 40.0, 50.0, 60.0], [0.05, 0.2, 0.4, 0.25, 0.1])
+MIDDLES_BY_RANK = [35.0, 45.0, 25.0, 55.0, 15.0, 99.0]
+
+
+@pytest.mark.parametrize(
+    "percent",
+    # The rows of the paper's Figure 5 that sum to 100: SOR2, GA2, LU1 and LU2.
+    [(18, 23, 21, 13, 14, 11), (33, 21, 20, 12, 0, 14), (55, 26, 8, 7, 4, 0), (42, 38, 0, 12, 8, 0)],
+)
+def test_the_papers_table(percent):
+    judgement = judge([FIVE], np.repeat(MIDDLES_BY_RANK, percent))
+    np.testing.assert_allclose(judgement.ranks.mean(axis=0), np.array(percent) / 100)
+    np.testing.assert_allclose(judgement.masses.mean(axis=0), [0.4, 0.25, 0.2, 0.1, 0.05])
+    title, header, rows = judgement.tables()[0]
+    assert title == "Actual values by the probability of their bin"
+    assert header == ["", "highest", "2nd", "3rd", "4th", "lowest", "outside"]
+    assert rows[0] == ["actual", *(f"{share:.1f}%" for share in percent)]
+    assert rows[1] == ["predicted", "40.0%", "25.0%", "20.0%", "10.0%", "5.0%", "0.0%"]
+
+
+def test_edges_belong_to_the_bin_on_their_right_but_the_last():
+    ranks = judge([FIVE], [10.0, 20.0, 60.0, 60.001, 9.999]).ranks
+    assert ranks.argmax(axis=1).tolist() == [4, 2, 3, 5, 5]
+
+
+def test_right_predictions_cover_what_they_promise():
+    rng = np.random.default_rng(6)
+    means, stds = rng.uniform(50, 150, 2000), rng.uniform(1, 20, 2000)
+    judgement = judge(
+        [normal(m, s) for m, s in zip(means.tolist(), stds.tolist(), strict=True)], rng.normal(means, stds)
+    )
+    rows = judgement.coverage()
+    assert [row["interval"] for row in rows] == ["50%", "80%", "90%", "95%"]  # a normal has no bounds
+    for row in rows:
+        assert row["low"] <= row["promised"] <= row["high"]
+        z = stats.norm.ppf(0.5 + 0.5 * row["promised"])
+        assert row["width"] == pytest.approx(2 * z * stds.mean())
+    # Even: a chi-squared test at one per mille.
+    assert stats.chisquare(judgement.place_counts()).pvalue > 0.001
+    # In expectation the score of a right normal is its standard deviation over sqrt(pi).
+    assert judgement.statistics["crps"] == pytest.approx(stds.mean() / np.sqrt(np.pi), rel=0.05)
+
+
+def test_narrow_predictions_are_found_out():
+    rng = np.random.default_rng(7)
+    judgement = judge([normal(0.0, 0.5)], rng.normal(0.0, 1.0, 500))
+    assert all(row["high"] < row["promised"] for row in judgement.coverage())
+    counts = judgement.place_counts()
+    assert min(counts[0], counts[-1]) > 2 * counts[1:-1].mean()
+    assert judgement.statistics["crps"] > judge([normal(0.0, 1.0)], rng.normal(0.0, 1.0, 500)).statistics["crps"]
+
+
+def test_biased_predictions_are_found_out():
+    judgement = judge([normal(10.0, 1.0)], [13.0] * 20)
+    assert judgement.place_counts().tolist() == [0] * 9 + [20]
+    assert judgement.statistics["mean_error"] == 3.0
+
+
+def test_intervals_have_bounds_and_nothing_else():
+    judgement = judge([interval(1.0, 3.0), interval(2.0, 4.0)], [2.0, 5.0])
+    assert [row["interval"] for row in judgement.coverage()] == ["bounds"]
+    assert judgement.coverage()[0]["observed"] == 0.5
+    assert judgement.coverage()[0]["width"] == 2.0
+    assert np.isnan(judgement.crps).all()
+    assert judgement.statistics["crps"] is None
+    assert [title for title, _, _ in judgement.tables()] == ["Coverage"]
+
+
+def test_points_are_judged_by_their_absolute_errors():
+    judgement = judge([from_dict({"representation": "point", "value": 5.0})], [5.0, 7.0, 2.0])
+    assert judgement.crps.tolist() == [0.0, 2.0, 3.0]
+    assert judgement.statistics["mean_absolute_error"] == pytest.approx(5 / 3)
+
+
+def skewed():
+    """Bins whose means are not their middles, a gap, and a single value that a third of all samples have."""
+    samples = [*[2.0] * 5, 2.5, 3.0, 3.1, 3.2, 7.0, 7.5, 9.0, 9.1, 9.2, 12.0]
+    return registry().load("representations", "histogram").from_samples(samples, None)
+
+
+@pytest.mark.parametrize("actual", [0.0, 2.0, 3.0, 6.9, 12.0, 44.4])
+@pytest.mark.parametrize("make", [lambda: FIVE, skewed])
+def test_crps_of_a_histogram_is_that_of_its_distribution(make, actual):
+    """The definition's integral, by a sum over half a million strips."""
+    value = make()
+    edges = np.linspace(-10.0, 70.0, 500_001)
+    middles = 0.5 * (edges[1:] + edges[:-1])
+    expected = np.sum((np.asarray(value.cdf(middles)) - (middles >= actual)) ** 2) * (edges[1] - edges[0])
+    # A strip on a jump is wrong by at most its width.
+    assert crps(value, actual) == pytest.approx(expected, abs=4e-4)
+
+
+def test_a_single_value_is_a_bin_of_its_own():
+    value = histogram([1.0, 2.0, 2.0, 3.0], [0.3, 0.5, 0.2])
+    ranks = judge([value], [2.0, 1.5, 2.5, 3.0]).ranks
+    assert ranks.argmax(axis=1).tolist() == [0, 1, 2, 2]
+    # F rises to 0.3 below 2, and from 0.8 above it.
+    assert crps(value, 2.0) == pytest.approx((0.3**2 + 0.2**2) / 3)
+
+
+def test_several_representations_together():
+    judgement = judge([FIVE, normal(30.0, 10.0), interval(0.0, 9.0)], [35.0, 30.0, 5.0])
+    assert judgement.representations == ("histogram", "normal", "interval")
+    assert len(judgement.ranks) == 1
+    runs = {row["interval"]: row["runs"] for row in judgement.coverage()}
+    assert runs == {"bounds": 2, **{f"{coverage:.0%}": 2 for coverage in COVERAGES}}
+    assert judgement.place_counts().sum() == 2
+
+
+def test_histograms_of_different_sizes():
+    two = histogram([0.0, 1.0, 2.0], [0.3, 0.7])
+    judgement = judge([FIVE, two], [35.0, 0.5])
+    assert judgement.ranks.tolist() == [[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]]
+
+
+def test_pictures(tmp_path):
+    for predictions in ([FIVE], [interval(20.0, 50.0)], [normal(35.0, 9.0)]):
+        plot(judge(predictions, [30.0, 55.0, 41.0], at=[3.0, 1.0, 2.0], at_name="start_s"), None, tmp_path / "x.svg")
+        assert b"<svg" in (tmp_path / "x.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("predictions", "actual", "message"),
+    [
+        ([FIVE, FIVE], [1.0], "2 predictions for 1 actual values; give one for each, or one for all"),
+        ([], [1.0], "0 predictions for 1 actual values"),
+        ([FIVE], [], "at least one, and all of them finite"),
+        ([FIVE], [np.nan], "at least one, and all of them finite"),
+    ],
+)
+def test_what_is_refused(predictions, actual, message):
+    with pytest.raises(DataError, match=message):
+        judge(predictions, actual)
+
+
+def test_names_of_ranks():
+    assert rank_names(1) == ["highest"]
+    assert rank_names(2) == ["highest", "lowest"]
+    assert rank_names(23)[10:14] == ["11th", "12th", "13th", "14th"]
+    assert rank_names(23)[20:] == ["21st", "22nd", "lowest"]
+
+
+def test_many_bins_are_shown_in_groups() -> None:
+    # Falling probabilities, so that bin k is the k-th most probable; actual values in the 1st, 30th and 100th.
+    masses = np.arange(100, 0, -1) / 5050
+    found = judge([histogram(list(range(101)), masses.tolist())] * 3, [0.5, 29.5, 99.5])
+    _, header, (actual, predicted) = found.tables()[0]
+    assert header == ["", "1-20", "21-40", "41-60", "61-80", "81-100", "outside"]
+    assert actual == ["actual", "33.3%", "33.3%", "0.0%", "0.0%", "33.3%", "0.0%"]
+    assert predicted[1] == f"{sum(range(81, 101)) / 5050:.1%}"

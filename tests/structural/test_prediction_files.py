@@ -1,0 +1,108 @@
+"""Files of predictions and of actual values: what a user can write, and what is wrong with it, with its place."""
+
+import json
+
+import pytest
+
+from perf_structural.judging.prediction_files import read_actual, read_predictions
+from perfcore.base.errors import InputError, OptionError, UnknownNameError
+from perfcore.stochastic import from_dict
+
+NORMAL = {"representation": "normal", "mean": 10.0, "std": 2.0}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="file"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps([NORMAL, 3]),
+        json.dumps([NORMAL, {"representation": "point", "value": 3.0}]),
+        json.dumps(NORMAL) + "\n3\n",  # one after another
+        json.dumps({"value": NORMAL, "mean": 10.0}, indent=1) + json.dumps([3.0]),  # as commands print them with --json
+        "\ufeff" + json.dumps([NORMAL, 3]),
+    ],
+)
+def test_values_in_a_list_or_one_after_another(write, text):
+    assert read_predictions(write(text)) == [from_dict(NORMAL), from_dict({"representation": "point", "value": 3.0})]
+
+
+def test_the_interval_table_of_a_model(write):
+    text = json.dumps([{"t": 0, "value": 2.0, "lower": 1.0, "upper": 3.0}])
+    assert [value.support for value in read_predictions(write(text))] == [(1.0, 3.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"holds no predictions; a value as `perf value` writes it, a number, or"),
+        ("[]", r"holds no predictions"),
+        ('[1,\n 2,,]', r":2: is not JSON: Expecting value, column 4"),
+        ("1\n2\n[3", r":3: is not JSON"),
+        ("[NaN]", r":1: is not JSON: NaN is met; a prediction is made of finite numbers"),
+        ("[1e999]", r"prediction 1: point: inf is not finite"),
+        ("[1, true]", r"prediction 2: 'True' is met"),
+        ('["a"]', r"prediction 1: 'a' is met"),
+        ('[{"lower": 3, "upper": 1}]', r"prediction 1: interval: "),
+        ('[{"lower": null, "upper": 1}]', r"prediction 1: interval: "),
+        ('[{"mean": 3}]', r"prediction 1: a stochastic value needs the key 'representation'"),
+        ('[{"representation": "norml"}]', r"prediction 1: unknown representation 'norml': did you mean 'normal'"),
+        ("[" * 100_000, r":1: is not JSON: it is nested too deeply"),
+        ("9" * 5000, r":1: is not JSON"),
+    ],
+)  # fmt: skip
+def test_what_is_no_prediction(write, text, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_predictions(write(text))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_files_that_are_not_there(tmp_path):
+    for read in (read_predictions, read_actual):
+        with pytest.raises(InputError, match="there is no such file"):
+            read(tmp_path / "none")
+        with pytest.raises(InputError, match="cannot be read"):
+            read(tmp_path)
+        (tmp_path / "binary").write_bytes(b"\xff\xfe")
+        with pytest.raises(InputError, match="is not UTF-8 text"):
+            read(tmp_path / "binary")
+
+
+def test_the_only_column_of_numbers(write):
+    name, actual, at = read_actual(write("machine; time_s\na;1.5\nb; 2\n"))
+    assert (name, actual.tolist(), at) == ("time_s", [1.5, 2.0], None)
+
+
+def test_the_column_that_is_called_actual(write):
+    path = write("run,actual_s,predicted\n1,10,11\n2,20,19\n")
+    assert read_actual(path)[1].tolist() == [10.0, 20.0]
+    assert read_actual(path, "predicted", "run")[2].tolist() == [1.0, 2.0]
+    assert read_actual(write("run,time\n1,10\n"), at="run")[0] == "time"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "error", "message"),
+    [
+        ("a,b\n1,2\n", {}, OptionError, r"name the column of actual values \(--column NAME\): a, b"),
+        ("a\nx\n", {}, OptionError, "name the column"),
+        ("a,b\n1,2\n", {"column": "c"}, UnknownNameError, "unknown column of"),
+        ("a,b\n1,2\n", {"column": "a", "at": "c"}, UnknownNameError, "unknown column of"),
+        ("a\n1\n\n2\nx\n", {"column": "a"}, InputError, ":5: a is 'x'; a finite number is expected"),
+        ("a\n1\nnan\n", {"column": "a"}, InputError, ":3: a is 'nan'"),
+        ("a,b\n1,2\n3\n", {"column": "a"}, InputError, r":3: the row has fewer fields than there are columns \(a, b\)"),
+        ("a,b\n1,2,3\n", {"column": "a"}, InputError, ":2: the row has more fields"),
+        ("a\n", {}, InputError, ":1: holds no rows"),
+        ("", {}, InputError, ":1: holds no rows"),
+    ],
+)
+def test_what_is_no_table(write, text, options, error, message):
+    with pytest.raises(error, match=message):
+        read_actual(write(text), **options)

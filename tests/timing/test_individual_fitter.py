@@ -1,0 +1,384 @@
+"""The fitter `individual` as users call it: against statsmodels, its rankings, its files, and what it refuses."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy.optimize import nnls
+
+import perfcore
+from perfcore.base.errors import ModelFileError, PerfError
+
+U = {
+    "1/p^2": lambda p: p**-2.0,
+    "1/p": lambda p: 1 / p,
+    "log(p)/p": lambda p: np.log(p) / p,
+    "1/sqrt(p)": lambda p: p**-0.5,
+    "1": np.ones_like,
+    "log(p)": np.log,
+    "p": lambda p: p,
+}
+
+
+@pytest.fixture
+def runs():
+    """Two codes on two systems over different processors; one pair has two points only."""
+    rng = np.random.default_rng(0)
+    points = {("BT", "SP2"): (4, 9, 16, 25, 36), ("LU", "SP2"): (2, 4, 8, 16, 32, 64), ("BT", "T3D"): (4, 16),
+              ("LU", "T3D"): (8, 16, 32, 64, 128)}  # fmt: skip
+    rows = [
+        (code, system, p, (900 / p + 30 / np.sqrt(p)) * (1 + 0.05 * rng.standard_normal()))
+        for (code, system), processors in points.items()
+        for p in processors
+    ]
+    return pd.DataFrame(rows, columns=["code", "system", "p", "time_s"])
+
+
+@pytest.fixture
+def one(runs):
+    """The longest series alone."""
+    return runs[(runs["code"] == "LU") & (runs["system"] == "SP2")]
+
+
+def by_hand(data, functions, weights=None):
+    """One pair in the scale t * p by statsmodels."""
+    p, time = data["p"].to_numpy(float), data["time_s"].to_numpy()
+    design = np.column_stack([p * U[name](p) for name in functions])
+    # 1/p is constant in this scale, and statsmodels would count it apart and give the centered R^2.
+    if weights is None:
+        return sm.OLS(time * p, design, hasconst=False).fit()
+    return sm.WLS(time * p, design, weights=weights(time * p), hasconst=False).fit()
+
+
+def pair_of(model, code, system):
+    return next(pair for pair in model.pairs if (pair.code, pair.system) == (code, system))
+
+
+@pytest.mark.parametrize("functions", [("1/p", "1/sqrt(p)"), ("log(p)/p",), ("1/p^2", "1", "p")])
+def test_each_pair_is_the_fit_of_an_independent_program(runs, functions):
+    model = perfcore.fit(runs, fitter="individual", functions=functions)
+    for (code, system), data in runs.groupby(["code", "system"]):
+        pair = pair_of(model, code, system)
+        assert pair.n_observations == len(data)
+        if len(data) < len(functions):
+            assert pair.note == "too few points"
+            assert pair.standard_errors == (None,) * len(functions)
+            continue
+        line = by_hand(data, functions)
+        assert pair.coefficients == pytest.approx(line.params, rel=1e-9)
+        assert pair.total_squares == pytest.approx(line.uncentered_tss)
+        if len(data) == len(functions):
+            assert pair.sum_of_squares == pytest.approx(0, abs=1e-12 * line.uncentered_tss)
+            assert pair.standard_errors == (None,) * len(functions)
+            assert pair.note.startswith("as many functions as points")
+            continue
+        assert pair.sum_of_squares == pytest.approx(line.ssr, rel=1e-9)
+        assert pair.standard_errors == pytest.approx(line.bse, rel=1e-9)
+        assert 1 - pair.sum_of_squares / pair.total_squares == pytest.approx(line.rsquared, rel=1e-9)
+
+
+@pytest.mark.parametrize("weights", ["equal", "relative"])
+def test_prediction_intervals_of_an_independent_program(one, weights):
+    model = perfcore.fit(one, fitter="individual", functions="1/p,1/sqrt(p)", weights=weights)
+    line = by_hand(one, ("1/p", "1/sqrt(p)"), None if weights == "equal" else lambda scaled: scaled**-2.0)
+    p = np.array([2.0, 7.0, 256.0])
+    design = np.column_stack([np.ones(3), np.sqrt(p)])
+    scaled = design @ line.params
+    frame = line.get_prediction(design, weights=1.0 if weights == "equal" else scaled**-2.0).summary_frame(alpha=0.1)
+    expected = frame[["mean", "obs_ci_lower", "obs_ci_upper"]].to_numpy() / p[:, None]
+    assert model.predict(p, interval=0.9) == pytest.approx(expected, rel=1e-9)
+    assert model.predict(p) == pytest.approx(expected[:, 0], rel=1e-9)
+
+
+def test_figures_of_all_pairs_together(runs):
+    runs = runs[(runs["code"] == "LU") | (runs["system"] == "SP2")]
+    model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
+    lines = [by_hand(data, ("1/p", "1")) for _, data in runs.groupby(["code", "system"])]
+    figures = model.statistics
+    squares, total = sum(line.ssr for line in lines), sum(line.uncentered_tss for line in lines)
+    press = sum(((line.resid / (1 - line.get_influence().hat_matrix_diag)) ** 2).sum() for line in lines)
+    assert (figures["n_observations"], figures["n_pairs"], figures["n_parameters"]) == (16, 3, 6)
+    assert figures["sse"] == pytest.approx(squares)
+    assert figures["sst_uncentered"] == pytest.approx(total)
+    assert figures["r2_uncentered"] == pytest.approx(1 - squares / total)
+    about_means = sum((line.model.endog.var() * line.nobs) for line in lines)
+    assert figures["r2_centered"] == pytest.approx(1 - squares / about_means)
+    assert figures["loo_rmse"] == pytest.approx(np.sqrt(press / 16))
+    relative = np.concatenate([np.abs(line.resid) / line.model.endog for line in lines])
+    assert figures["mean_relative_error"] == pytest.approx(relative.mean())
+    assert figures["max_relative_error"] == pytest.approx(relative.max())
+
+
+@pytest.mark.parametrize("criterion", ["loo", "aicc", "bic", "sse"])
+def test_the_best_of_all_models_of_a_series(one, criterion):
+    """Every subset of one to three of the seven functions by statsmodels, in the order of the criterion."""
+
+    def judge(line):
+        n, count = line.nobs, len(line.params) + 1  # and the variance
+        if criterion == "sse":
+            return line.ssr
+        if criterion == "loo":
+            return ((line.resid / (1 - line.get_influence().hat_matrix_diag)) ** 2).sum()
+        if criterion == "bic":
+            return -2 * line.llf + count * np.log(n)
+        return -2 * line.llf + 2 * count * n / (n - count - 1)
+
+    lines = {
+        frozenset(names): judge(by_hand(one, names)) for size in (1, 2, 3) for names in itertools.combinations(U, size)
+    }
+    ranking = perfcore.rank(one, fitter="individual", criterion=criterion)
+    found = [lines[frozenset(candidate.functions)] for candidate in ranking.candidates]
+    assert len(found) == 63
+    assert found == pytest.approx(sorted(lines.values()), rel=1e-6)
+    model = perfcore.fit(one, fitter="individual", criterion=criterion)
+    assert lines[frozenset(model.pairs[0].functions)] == pytest.approx(min(lines.values()), rel=1e-6)
+
+
+def test_coefficients_of_the_ranking_of_one_pair(one):
+    for candidate in perfcore.rank(one, fitter="individual", terms=2).candidates:
+        line = by_hand(one, candidate.functions)
+        assert [candidate.figures["c1"], candidate.figures["c2"]] == pytest.approx(line.params, rel=1e-7)
+
+
+def test_the_same_functions_for_all_pairs_or_each_its_own(runs):
+    each = perfcore.fit(runs, fitter="individual", functions="each", terms=2)
+    same = perfcore.fit(runs, fitter="individual", functions="all", terms=2)
+    ranking = perfcore.rank(runs, fitter="individual", terms=2)
+    assert len({pair.functions for pair in same.pairs}) == 1
+    assert ranking.candidates[0].functions == ("best of each pair",)
+    assert ranking.candidates[1].functions == same.pairs[0].functions
+    assert same.statistics["sse"] == pytest.approx(ranking.candidates[1].figures["sse"], rel=1e-9)
+    enough = {(p.code, p.system): p for p in each.pairs if p.n_observations > 2}
+    for pair in same.pairs:
+        if (pair.code, pair.system) in enough:
+            assert enough[pair.code, pair.system].leave_one_out <= pair.leave_one_out
+    assert each.ranking == same.ranking == ranking.candidates
+
+
+def test_the_row_of_the_best_of_each_pair_is_the_fit_of_each(runs):
+    """Also for the pair that has as many points as functions, on which models cannot be compared."""
+    ranking = perfcore.rank(runs, fitter="individual", terms="1..2")
+    figures = perfcore.fit(runs, fitter="individual", terms="1..2").statistics
+    assert ranking.candidates[0].figures["n_parameters"] == figures["n_parameters"]
+    assert ranking.candidates[0].figures["sse"] == pytest.approx(figures["sse"], rel=1e-9)
+
+
+def test_by_squared_errors_no_model_beats_the_best_of_each_pair(runs):
+    first, *others = perfcore.rank(runs, fitter="individual", terms=2, criterion="sse").candidates
+    assert first.functions == ("best of each pair",)
+    assert all(first.figures["sse"] <= other.figures["sse"] * (1 + 1e-12) for other in others)
+
+
+@pytest.mark.parametrize("criterion", ["loo", "aicc", "bic", "sse"])
+def test_exact_times_find_their_function(criterion):
+    """Errors of nothing at all are better than any, not worse."""
+    exact = pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [16, 8, 4, 2, 1]})
+    ranking = perfcore.rank(exact, fitter="individual", terms=1, criterion=criterion)
+    assert ranking.candidates[0].functions == ("1/p",)
+    assert perfcore.fit(exact, fitter="individual", terms=1, criterion=criterion).pairs[0].functions == ("1/p",)
+
+
+def test_nonnegative_coefficients(runs):
+    functions = ("1/p", "1", "p")
+    model = perfcore.fit(runs, fitter="individual", functions=functions, nonnegative=True)
+    free = perfcore.fit(runs, fitter="individual", functions=functions)
+    assert any(c < 0 for pair in free.pairs for c in pair.coefficients)
+    for (code, system), data in runs.groupby(["code", "system"]):
+        p = data["p"].to_numpy(float)
+        design = np.column_stack([p * U[name](p) for name in functions])
+        coefficients, norm = nnls(design, (data["time_s"] * p).to_numpy())
+        pair = pair_of(model, code, system)
+        found = dict(zip(pair.functions, pair.coefficients, strict=True))
+        assert [found.get(name, 0.0) for name in functions] == pytest.approx(coefficients, rel=1e-8)
+        assert pair.sum_of_squares == pytest.approx(norm**2, rel=1e-6, abs=1e-9)
+
+
+def test_prediction_intervals_cover_a_new_run():
+    """Five hundred independent series with the same law: 95 % intervals hold 92 to 98 % of new runs, also beyond."""
+    rng = np.random.default_rng(7)
+    p = np.array([2.0, 4.0, 8.0, 16.0, 32.0])
+    series = [f"{number}" for number in range(500)]
+    law = 40 + 3 * np.sqrt(p)
+    data = pd.DataFrame(
+        {
+            "code": np.repeat(series, 5),
+            "p": np.tile(p, 500),
+            "time_s": ((law + rng.standard_normal((500, 5))) / p).ravel(),
+        }
+    )
+    model = perfcore.fit(data, fitter="individual", functions="1/p,1/sqrt(p)")
+    for at in (2.0, 12.0, 128.0):
+        run = (40 + 3 * np.sqrt(at) + rng.standard_normal(500)) / at
+        value, lower, upper = model.predict({"p": at, "code": series}, interval=0.95).T
+        assert 0.92 <= ((lower <= run) & (run <= upper)).mean() <= 0.98
+        assert value == pytest.approx(model.predict({"p": at, "code": series}))
+
+
+AT = {"p": [3.0, 48.0], "code": "LU", "system": "SP2"}
+
+
+CHANGES = ["order", "names", "unit", "columns", "work"]
+OPTIONS = [{}, {"weights": "relative"}, {"functions": "1/p,1"}, {"functions": "all"}]
+
+
+# Operation counts weigh the codes against each other where one model is chosen for all of them.
+PAIRS = [pair for pair in itertools.product(CHANGES, OPTIONS) if pair != ("work", {"functions": "all"})]
+
+
+@pytest.mark.parametrize(("change", "options"), PAIRS)
+def test_what_predictions_do_not_depend_on(runs, change, options):
+    expected = perfcore.fit(runs, fitter="individual", **options).predict(AT, interval=0.9)
+    at, factor, extra, data = AT, 1.0, {}, runs
+    if change == "order":
+        data = runs.sample(frac=1, random_state=3)
+    elif change == "names":
+        data, at = runs.replace({"BT": "zz", "LU": "aa, b", "SP2": "1"}), AT | {"code": "aa, b", "system": "1"}
+    elif change == "unit":
+        data, factor = runs.assign(time_ms=runs["time_s"] * 1e3).drop(columns="time_s"), 1e3
+    elif change == "columns":
+        data = runs.rename(columns={"p": "cores", "code": "app", "system": "machine"}).assign(remark="x")
+    else:
+        extra = {"operations": {"BT": 168.284e9, "LU": 119.297}, "peak": {"SP2": 266e6, "T3D": 150}}
+    found = perfcore.fit(data, fitter="individual", **options, **extra).predict(at, interval=0.9)
+    assert found == pytest.approx(factor * expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["loo", "sse"])
+def test_which_of_several_exact_fits_is_chosen_does_not_depend_on_rounding(criterion):
+    """Two points are met by every two functions, with errors of rounding alone."""
+    data = pd.DataFrame({"p": [4, 16], "time_s": [3.3, 1.17]})
+    chosen = {
+        perfcore.fit(data.assign(time_s=factor * data["time_s"]), fitter="individual", terms=2, criterion=criterion)
+        .pairs[0]
+        .functions
+        for factor in (1, 1e3, 7, 1 / 3, 1e-3)
+    }
+    assert len(chosen) == 1
+
+
+def test_weights_of_repeated_runs_are_those_of_single_ones(one):
+    """The mean of k runs with weight k has the coefficients of the k runs."""
+    rng = np.random.default_rng(1)
+    repeated = pd.concat([one.iloc[:3]] * 3 + [one.iloc[3:]])
+    repeated["time_s"] *= 1 + 0.05 * rng.standard_normal(len(repeated))
+    line = by_hand(repeated, ("1/p", "1"))
+    model = perfcore.fit(
+        repeated, fitter="individual", functions="1/p,1", aggregate="mean", weights="repetitions", duplicates="keep"
+    )
+    assert model.pairs[0].coefficients == pytest.approx(line.params, rel=1e-9)
+
+
+def test_several_parameters_and_formulas():
+    """Matrix work n^3/p with surfaces n^2/sqrt(p): exact times give their coefficients."""
+    rows = [(n, p, 2e-9 * n**3 / p + 3e-8 * n**2 / np.sqrt(p)) for n in (500, 1000, 2000) for p in (4, 16, 64)]
+    data = pd.DataFrame(rows, columns=["n", "p", "time_s"])
+    model = perfcore.fit(data, fitter="individual", parameter="p,n", functions="n^3/p,n^2/sqrt(p)")
+    assert model.pairs[0].coefficients == pytest.approx((2e-9, 3e-8), rel=1e-9)
+    assert model.variables == {"p": "p", "n": "n"}
+    assert model.predict({"n": 4000, "p": 256}) == pytest.approx([2e-9 * 4000**3 / 256 + 3e-8 * 4000**2 / 16])
+    model = perfcore.fit(data, fitter="individual", parameter="p,n", function="n^3/p,n^2/sqrt(p)", terms=2)
+    assert set(model.pairs[0].functions) == {"n^3/p", "n^2/sqrt(p)"}
+    assert model.remarks({"n": [1000, 4000], "p": 16}) == ["", "extrapolated: n was 500 to 2000"]
+
+
+def test_functions_are_one_where_the_parameters_are(one):
+    """p/2 is p as far as a coefficient goes."""
+    half, whole = (perfcore.fit(one, fitter="individual", functions=name) for name in ("2/p", "1/p"))
+    assert half.pairs[0].coefficients == pytest.approx(whole.pairs[0].coefficients, rel=1e-12)
+
+
+def test_a_pair_that_was_never_measured_is_not_predicted(runs):
+    runs = runs[(runs["code"] == "LU") | (runs["system"] == "SP2")]
+    model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
+    at = {"p": [16, 16], "code": ["BT", "LU"], "system": "T3D"}
+    values = model.predict(at, interval=0.5)
+    assert np.isnan(values[0]).all()
+    assert np.isfinite(values[1]).all()
+    assert model.remarks(at) == ["never measured on this system", ""]
+
+
+def test_bounds_need_degrees_of_freedom(runs):
+    model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
+    value, lower, upper = model.predict({"p": 16, "code": "BT", "system": "T3D"}, interval=0.95)[0]
+    assert np.isfinite(value)
+    assert np.isnan([lower, upper]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"functions": "1/p,1/p"}, "function '1/p' is given twice; a linear model cannot tell the two apart"),
+        ({"functions": "1/q"}, "function '1/q' is one of 'q'; the data have p"),
+        ({"functions": "1/(p"}, r"'1/\(p'"),
+        ({"functions": "p.real"}, "p.real"),
+        ({"functions": "1/(p-4),1"}, r"function '1/\(p-4\)' is .*inf at .*p=4; leave it out"),
+        ({"function": "log(p-8)"}, r"function 'log\(p-8\)' is .* at .*p="),
+        ({"functions": "all,1/p"}, "'all' and 'each' stand alone"),
+        ({"terms": "4"}, "from 1 to 3 functions can be combined"),
+        ({"terms": "3..2"}, "from 1 to 3 functions can be combined"),
+        ({"terms": "two"}, r"a number such as 2, or a range such as 1\.\.3, is expected"),
+        ({"criterion": "aic"}, "unknown value 'aic': did you mean 'aicc'"),
+        ({"reference": "SP2"}, "unknown option of individual 'reference'"),
+    ],
+)
+def test_options_that_are_refused(runs, options, message):
+    with pytest.raises(PerfError, match=message) as caught:
+        perfcore.fit(runs, fitter="individual", **options)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_too_few_points_for_any_fit(runs):
+    few = runs.groupby(["code", "system"]).head(2)
+    with pytest.raises(PerfError, match="no code on any system has enough different points for 3 functions"):
+        perfcore.fit(few, fitter="individual", terms=3)
+
+
+def test_a_model_file_holds_the_model(runs, tmp_path):
+    model = perfcore.fit(runs, fitter="individual", terms=2)
+    model.save(tmp_path / "model.json")
+    text = (tmp_path / "model.json").read_text()
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    loaded = perfcore.load(tmp_path / "model.json")
+    assert loaded == model
+    assert (loaded.predict(AT, interval=0.9) == model.predict(AT, interval=0.9)).all()
+    # The pair of two points has no standard errors and no leave-one-out error.
+    pair = next(pair for pair in json.loads(text)["model"]["pairs"] if pair["n_observations"] == 2)
+    assert pair["standard_errors"] == [None, None]
+    assert pair["leave_one_out"] is None
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("functions",), ["1/p", "os.system"], "os.system"),
+        (("functions",), ["1/q"], "'1/q' is one of 'q'"),
+        (("pairs", 0, "coefficients"), [1.0], "has not as many coefficients as functions"),
+        (("pairs", 0, "coefficients", 0), None, "Expected `float`, got `null`"),
+        (("pairs", 0, "covariance"), [[1.0]], "has not as many coefficients as functions"),
+        (("pairs", 0, "functions"), ["p", "1"], "BT on SP2 has a function that the model does not have"),
+        (("pairs", 0, "code"), "SP", "a pair is of SP on SP2, which the model does not have"),
+        (("observations", "code"), [0], "columns of different lengths"),
+        (("observations", "points"), {}, "not those of the model's parameters"),
+        (("systems",), ["SP2"], "of a code or system that has no name"),
+        (("preparation", "steps", 0, "symbol"), "q", "'q'"),
+        (("preparation", "steps", 0, "type"), "power", "power"),
+        (("relative",), "yes", "Expected `bool`"),
+        (("extra",), 1, "unknown field `extra`"),
+    ],
+)
+def test_files_edited_by_hand(runs, tmp_path, path, value, message):
+    content = json.loads(json.dumps(perfcore.fit(runs, fitter="individual", functions="1/p,1").to_dict()))
+    place = content["model"]
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=message) as caught:
+        perfcore.load(file)
+    assert str(caught.value).startswith(str(file))
+    assert len(str(caught.value).splitlines()) == 1

@@ -1,0 +1,254 @@
+"""The joint fit: recovery, invariance, standard errors, and tables that do not determine everything."""
+
+import numpy as np
+import pytest
+from scipy.optimize import curve_fit, minimize
+from scipy.stats import t as student
+
+from perf_timing.joint.problem import JointProblem, components
+from perf_timing.joint.solver import JointStatus, solve
+
+# Second functions with enough weight that intervals of r = 1/v are nearly symmetric.
+BALANCED = {
+    "w": np.array([[4.0, 3.5, 4.2, 5.0], [1.5, 1.2, 0.9, 1.8]]),
+    "r": np.array([[1.0, 0.4, 0.5, 0.6], [1.0, 0.7, 1.2, 0.5]]),
+}
+
+
+@pytest.mark.parametrize("reference", [0, 1, 3])
+@pytest.mark.parametrize("functions", [("1/p", "1/sqrt(p)"), ("1/p", "1"), ("1/p", "log(p)/p"), ("1/p^2", "p")])
+def test_exact_data_give_their_parameters(joint, reference, functions):
+    data = joint(functions, reference=reference, missing=[(0, 1), (2, 3)])
+    fit = solve(data.problem)
+    assert fit.status is JointStatus.CONVERGED
+    assert fit.w == pytest.approx(data.w / data.r[:, [reference]], rel=1e-8)
+    assert fit.r == pytest.approx(data.r / data.r[:, [reference]], rel=1e-8)
+    assert fit.rank == 14
+    assert fit.starts_reached == fit.starts == 5
+
+
+def test_every_random_start_reaches_the_optimum(joint):
+    fit = solve(joint(noise=0.5, seed=3).problem, starts=201, rng=11)
+    assert fit.starts_reached == 201
+
+
+def test_same_seed_same_fit(joint):
+    problem = joint(("1/p", "1/p"), noise=0.5).problem
+    first, second = (solve(problem, rng=4) for _ in range(2))
+    assert (first.theta == second.theta).all()
+    assert first.evaluations == second.evaluations
+
+
+def fit_in_speeds(problem, w, r):
+    """The same model in (w, r) by scipy's curve_fit with a numerical Jacobian."""
+
+    def model(rows, *parameters):
+        work = np.reshape(parameters[:8], (2, 4))
+        speed = np.ones((2, 4))
+        speed[:, 1:] = np.reshape(parameters[8:], (2, 3))
+        return (problem.basis * (work[:, problem.code] / speed[:, problem.system]).T).sum(axis=1)
+
+    start = np.concatenate([w.ravel(), r[:, 1:].ravel()])
+    options = {"method": "trf", "x_scale": "jac", "ftol": 1e-15, "xtol": 1e-15, "gtol": 1e-15, "jac": "3-point"}
+    found, covariance = curve_fit(model, None, problem.target, start, **options)
+    return found, np.sqrt(np.diag(covariance))
+
+
+def test_parameters_and_errors_of_a_fit_in_w_and_r(joint):
+    data = joint(noise=0.5, seed=1)
+    fit = solve(data.problem)
+    found, errors = fit_in_speeds(data.problem, data.w, data.r)
+    assert np.concatenate([fit.w.ravel(), fit.r[:, 1:].ravel()]) == pytest.approx(found, rel=1e-6)
+    assert np.concatenate([fit.w_errors.ravel(), fit.r_errors[:, 1:].ravel()]) == pytest.approx(errors, rel=1e-4)
+    assert (fit.v_errors[:, 0] == 0).all()
+    assert fit.degrees_of_freedom == 96 - 14
+
+
+def test_coverage_of_asymptotic_intervals(joint):
+    """95 % of the 95 % intervals hold the truth; 500 draws tell that to one percent (standard deviation)."""
+    held = []
+    quantile = student.ppf(0.975, 96 - 14)
+    for seed in range(500):
+        data = joint(**BALANCED, noise=0.05, relative=True, seed=seed)
+        fit = solve(data.problem, starts=1)
+        inside = [np.abs(fit.w - data.w) <= quantile * fit.w_errors, np.abs(fit.r - data.r) <= quantile * fit.r_errors]
+        held.append(np.concatenate([inside[0].ravel(), inside[1][:, 1:].ravel()]))
+    coverage = np.mean(held, axis=0)
+    assert coverage.min() >= 0.92
+    assert coverage.max() <= 0.98
+
+
+def test_rows_in_another_order_and_another_reference(joint):
+    data = joint(noise=0.5, seed=2)
+    problem, first = data.problem, solve(data.problem)
+    order = np.random.default_rng(0).permutation(problem.n_rows)
+    shuffled = solve(
+        JointProblem(
+            problem.basis[order], problem.target[order], problem.code[order], problem.system[order], 4, 4, reference=2
+        )
+    )
+    assert shuffled.residuals == pytest.approx(first.residuals[order], rel=1e-9, abs=1e-9)
+    assert shuffled.r / shuffled.r[:, [0]] == pytest.approx(first.r, rel=1e-9)
+    assert shuffled.w / shuffled.w[:, [1]] == pytest.approx(first.w / first.w[:, [1]], rel=1e-9)
+
+
+def test_units_of_time_and_of_the_functions(joint):
+    problem, first = joint(noise=0.5, seed=2).problem, solve(joint(noise=0.5, seed=2).problem)
+    factors = np.array([1e-6, 1e5])
+    rescaled = solve(
+        JointProblem(problem.basis * factors, problem.target * 1e3, problem.code, problem.system, 4, 4, reference=0)
+    )
+    assert rescaled.v == pytest.approx(first.v, rel=1e-9)
+    assert rescaled.v_errors == pytest.approx(first.v_errors, rel=1e-8)
+    assert rescaled.w == pytest.approx(first.w * 1e3 / factors[:, None], rel=1e-9)
+
+
+def singular_values_of_cells(data):
+    """Rank-one and rank-two approximations of equally weighted cells are in their singular values (Eckart, Young)."""
+    problem, u = data.problem, data.problem.basis[:6, 0]
+    target = problem.target.reshape(4, 4, 6)
+    coefficients = target @ u / (u @ u)
+    within = ((target - coefficients[..., None] * u) ** 2).sum()
+    return within, (u @ u) * np.linalg.svd(coefficients)[1] ** 2
+
+
+def test_one_function_is_the_nearest_matrix_of_rank_one(joint):
+    data = joint(noise=0.5)
+    problem = data.problem
+    single = JointProblem(problem.basis[:, 1:], problem.target, problem.code, problem.system, 4, 4, reference=0)
+    data.problem = single
+    within, squares = singular_values_of_cells(data)
+    fit = solve(single)
+    assert fit.sum_of_squares == pytest.approx(within + squares[1:].sum(), rel=1e-12)
+    assert fit.starts_reached == 5
+
+
+@pytest.mark.parametrize("function", ["1/p^2", "1/p", "log(p)/p", "1/sqrt(p)", "1", "log(p)", "p"])
+def test_a_function_allowed_twice_is_the_nearest_matrix_of_rank_two(joint, function):
+    w, r = np.random.default_rng(5).uniform(0.5, 3, (2, 2, 4))
+    data = joint((function, function), w=w, r=r, noise=0.1, seed=6)
+    within, squares = singular_values_of_cells(data)
+    fit = solve(data.problem, starts=1)
+    assert fit.sum_of_squares == pytest.approx(within + squares[2:].sum(), rel=1e-12)
+    assert fit.status is JointStatus.UNDETERMINED
+    # Two of the 14 parameters are free: a 2 x 2 mixing of the copies that leaves both v of the reference at 1.
+    assert fit.rank == 12
+    assert fit.undetermined.all()
+    assert np.isnan(fit.w_errors).all()
+    assert np.abs(fit.v).max() < 100
+    # Yet the predictions are determined, with errors that do not depend on the factors.
+    variances = np.einsum("np,pq,nq->n", fit.jacobian, fit.covariance, fit.jacobian)
+    other = solve(data.problem, starts=4, rng=1)
+    others = np.einsum("np,pq,nq->n", other.jacobian, other.covariance, other.jacobian)
+    assert variances == pytest.approx(others, rel=1e-6)
+    assert variances.sum() == pytest.approx(12 * fit.sum_of_squares / (96 - 12), rel=1e-9)
+
+
+def test_table_in_two_parts(joint):
+    """Codes 0 and 1 ran on systems 0 and 1, codes 2 and 3 on 2 and 3: nothing compares the two groups."""
+    apart = [(c, s) for c in range(4) for s in range(4) if (c < 2) != (s < 2)]
+    data = joint(noise=0.2, missing=apart)
+    problem = data.problem
+    assert components(problem.code, problem.system, 4, 4)[1].tolist() == [0, 0, 1, 1]
+    fit = solve(problem)
+    assert fit.status is JointStatus.UNDETERMINED
+    assert fit.rank == 12
+    undetermined = problem.pack(np.tile([0, 0, 1, 1], (2, 1)), np.tile([1, 0, 1, 1], (2, 1))).astype(bool)
+    assert fit.undetermined.tolist() == undetermined.tolist()
+    assert np.isnan(fit.w_errors[:, 2:]).all()
+    # The part with the reference is as if it were alone.
+    here = (problem.code < 2) & (problem.system < 2)
+    alone = solve(
+        JointProblem(problem.basis[here], problem.target[here], problem.code[here], problem.system[here], 2, 2, 0)
+    )
+    assert fit.w[:, :2] == pytest.approx(alone.w, rel=1e-9)
+    assert fit.r[:, 1] == pytest.approx(alone.r[:, 1], rel=1e-9)
+
+
+def test_too_few_observations(joint):
+    few = joint(noise=0.2, processors=(4,), missing=[(c, s) for c in range(4) for s in range(4) if c != s and s])
+    fit = solve(few.problem)
+    assert few.problem.n_rows == 7
+    assert fit.sum_of_squares == pytest.approx(0, abs=1e-18)
+    assert fit.rank <= 7
+    assert fit.degrees_of_freedom == 7 - fit.rank
+    assert np.isnan(fit.w_errors).all()
+    assert np.isfinite(fit.theta).all()
+    assert np.abs(fit.theta).max() < 1e4
+
+
+def test_reference_without_a_part_in_a_function_is_told(joint):
+    """No finite v fits a reference that takes no time where the others do."""
+    data = joint(w=np.array([[2.0, 3.0, 4.0], [3.0, 2.0, 1.0]]), r=np.array([[1.0, 0.5, 2.0], [np.inf, 1.0, 0.5]]))
+    fit = solve(data.problem)
+    assert fit.status is JointStatus.NO_REFERENCE
+    assert "another reference" in fit.status.value
+    other = JointProblem(data.problem.basis, data.problem.target, data.problem.code, data.problem.system, 3, 3, 1)
+    again = solve(other)
+    assert again.status is JointStatus.CONVERGED
+    assert again.v[1, 0] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nonnegative_fit(joint, seed):
+    """Against a general minimiser from the same data, and by the conditions of Karush, Kuhn and Tucker."""
+    w = np.array([[4.0, 3.5, 4.2, 5.0], [0.0, 0.3, 0.8, 0.0]])
+    r = np.array([[1.0, 0.4, 0.5, 0.6], [1.0, 1.2, np.inf, 0.5]])
+    problem = joint(w=w, r=r, noise=1.0, seed=seed).problem
+    fit = solve(problem, positive=True, starts=8)
+    assert (fit.theta >= 0).all()
+    assert fit.at_bound.any()
+    assert (fit.theta[fit.at_bound] == 0).all()
+    assert np.isnan(np.concatenate([fit.w_errors.ravel(), fit.v_errors[:, 1:].ravel()])[fit.at_bound]).all()
+    gradient = fit.jacobian.T @ fit.residuals
+    scale = np.linalg.norm(fit.jacobian, axis=0) * np.linalg.norm(fit.residuals)
+    assert np.abs(gradient[fit.theta > 0] / scale[fit.theta > 0]).max() < 1e-8
+    assert (gradient[fit.at_bound] >= 0).all()
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        found = minimize(
+            lambda theta: (problem.residuals(theta) ** 2).sum(),
+            rng.uniform(0.1, 3, 14),
+            jac=lambda theta: 2 * problem.jacobian(theta).T @ problem.residuals(theta),
+            bounds=[(0, None)] * 14,
+            method="L-BFGS-B",
+            options={"maxiter": 2000, "maxfun": 4000},
+        )
+        assert fit.sum_of_squares <= found.fun * (1 + 1e-9)
+
+
+def test_bounds_that_do_not_matter_change_nothing(joint):
+    problem = joint(noise=0.2).problem
+    assert solve(problem, positive=True).theta == pytest.approx(solve(problem).theta, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["huber", "soft_l1", "cauchy"])
+def test_robust_losses_withstand_gross_outliers(joint, loss):
+    data = joint(**BALANCED, noise=0.05, relative=True, seed=9)
+    data.problem.target[::12] *= 4.0
+    robust = solve(data.problem, loss=loss, loss_scale=0.05)
+    squares = solve(data.problem)
+    assert robust.status is JointStatus.CONVERGED
+    assert np.abs(robust.w / data.w - 1).max() < 0.25 < 0.5 < np.abs(squares.w / data.w - 1).max()
+    assert (np.abs(robust.w - data.w) < 4 * robust.w_errors).all()
+
+
+def test_errors_of_a_robust_fit_of_one_system_are_those_of_a_linear_one(joint):
+    """With one system the model is linear; statsmodels has the covariance of Huber's linear M-estimates."""
+    import statsmodels.api as sm
+
+    data = joint(r=np.ones((2, 1)), noise=1.0, seed=4, processors=(1, 2, 4, 8, 16, 32, 64, 128))
+    problem = data.problem
+    problem.target[::5] += 12.0
+    design = problem.jacobian(np.zeros(8))
+    # Its scale is estimated once, from the residuals of least squares, and kept.
+    linear = sm.RLM(problem.target, design, M=sm.robust.norms.HuberT(1.345))
+    expected = linear.fit(update_scale=False, tol=1e-13, maxiter=500)
+    fit = solve(problem, loss="huber", loss_scale=1.345 * expected.scale)
+    assert fit.theta == pytest.approx(expected.params, rel=1e-8)
+    assert fit.w_errors.ravel() == pytest.approx(expected.bse, rel=1e-6)
+
+
+def test_a_problem_without_reference_is_refused(joint):
+    with pytest.raises(ValueError, match="reference"):
+        solve(joint(reference=None).problem)

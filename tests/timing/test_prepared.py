@@ -1,0 +1,179 @@
+"""Measurements made ready for fitting: steps of the scale in their order, and weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from perf_timing.options import ScalingOptions
+from perf_timing.prepared import prepare
+from perfcore import Measurements
+from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.plugins.options import build
+
+OPERATIONS = {"BT": 168.284, "LU": 119.297}
+PEAK = {"SP2": 0.266, "T3D": 0.15}
+
+
+@pytest.fixture
+def runs():
+    """Two codes on two systems, with two runs at each point of the first system and one at those of the second."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (code, system, p, rng.uniform(1, 2) / p)
+        for code in OPERATIONS
+        for system, repetitions in (("SP2", 2), ("T3D", 1))
+        for p in (4, 16, 64)
+        for _ in range(repetitions)
+    ]
+    return pd.DataFrame(rows, columns=["code", "system", "procs", "time_s"])
+
+
+def prepared(data, **options):
+    return prepare(data, build(ScalingOptions, options, "test"), "test")
+
+
+def test_equation_4(runs):
+    """t' = t p / W_c * r_peak, each step in its turn."""
+    ready = prepared(runs, operations=OPERATIONS, peak=PEAK)
+    assert ready.preparation.formula == "t' = t * p / operations * peak"
+    seen = ready.seen
+    for at in range(len(seen)):
+        code, system = seen.codes[seen.code[at]], seen.systems[seen.system[at]]
+        expected = seen.value[at] * seen.points["p"][at] / OPERATIONS[code] * PEAK[system]
+        assert ready.target[at] == pytest.approx(expected, rel=1e-14)
+    assert ready.by_point == pytest.approx(seen.points["p"])
+    assert ready.target == pytest.approx(seen.value * ready.factor)
+    assert (ready.root_weight == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("steps", "formula"),
+    [
+        ("auto", "t' = t * p / operations * peak"),
+        ("none", "t' = t"),
+        ("parameter", "t' = t * p"),
+        ("operations", "t' = t / operations"),
+        ("peak", "t' = t * peak"),
+        ("peak,parameter", "t' = t * p * peak"),
+    ],
+)
+def test_steps_by_name(runs, steps, formula):
+    ready = prepared(runs, operations=OPERATIONS, peak=PEAK, prepare=steps)
+    assert ready.preparation.formula == formula
+    back = ready.preparation.undo(
+        ready.target, ready.seen.points, [ready.seen.codes[k] for k in ready.seen.code],
+        [ready.seen.systems[k] for k in ready.seen.system],
+    )  # fmt: skip
+    assert back == pytest.approx(ready.seen.value, rel=1e-14)
+
+
+def test_the_first_parameter_multiplies(runs):
+    runs["n"] = 100
+    assert prepared(runs, parameter="n=n,p=procs").preparation.formula == "t' = t * n"
+    assert prepared(runs, parameter="p=procs,n=n").preparation.formula == "t' = t * p"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prepare": "operations"}, "--prepare operations needs --operations"),
+        ({"prepare": "peak"}, "--prepare peak needs --peak"),
+        ({"prepare": "peak,auto"}, "auto and none stand alone"),
+        ({"prepare": "parameter,parameter"}, "each step may be given once"),
+        ({"prepare": "log"}, "'log' is none of auto, none, parameter, operations, peak"),
+        ({"operations": {"BT": 168.284}}, "operations is not known for code LU; it is for BT"),
+        ({"peak": "SP2=1"}, "peak is not known for system T3D"),
+        ({"peak": "SP2=0,T3D=1"}, "NAME=VALUE with a positive number is expected"),
+        ({"operations": "gflops"}, "unknown column of table .* 'gflops'"),
+        ({"operations": "procs"}, "procs of code BT is between 4 and 64; a quantity of the code must be the same"),
+        ({"weights": "inverse"}, "unknown value 'inverse'"),
+        ({"where": "system"}, "'system' is no condition"),
+        ({"where": "system=T3E"}, "no row has system=T3E"),
+        ({"parameter": "cores"}, "unknown column 'cores'"),
+        ({"unit": "ms"}, "'ms' .*column 'time_s' says 's'"),
+    ],
+)
+def test_mistakes_in_one_line(runs, options, message):
+    with pytest.raises(PerfError, match=message) as caught:
+        prepared(runs, **options)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("data", [{"p": [1]}, [1, 2], None])
+def test_data_of_another_type(data):
+    with pytest.raises(DataError, match="test fits measurements, or a pandas table of them, not"):
+        prepared(data)
+
+
+def test_measurements_keep_their_source(runs):
+    assert prepared(Measurements(runs, source="runs.csv")).seen.source == "runs.csv"
+    assert prepared(runs).seen.source == "table"
+
+
+def test_relative_weights_make_every_value_one(runs):
+    ready = prepared(runs, weights="relative")
+    assert ready.target * ready.root_weight == pytest.approx(np.ones(12))
+
+
+def test_weights_by_number_of_runs(runs):
+    weight = prepared(runs, weights="repetitions").root_weight ** 2
+    count = prepared(runs).seen.repetitions
+    assert weight.mean() == pytest.approx(1)
+    assert weight / count == pytest.approx(np.full(12, 1 / 1.5))  # 18 runs of 12 points
+
+
+def test_weights_by_the_spread_of_the_runs(runs):
+    """Smyth's moderated variance of the relative errors: 4 shared degrees of freedom and the point's own."""
+    ready = prepared(runs, weights="spread", aggregate="mean")
+    seen = ready.seen
+    expected = []
+    shared = np.mean([_variance(runs, seen, at) for at in range(12) if seen.repetitions[at] == 2])
+    for at in range(12):
+        own = seen.repetitions[at] - 1
+        moderated = (4 * shared + own * _variance(runs, seen, at)) / (4 + own) if own else shared
+        expected.append(seen.repetitions[at] / (moderated * ready.target[at] ** 2))
+    assert ready.root_weight**2 == pytest.approx(np.array(expected) / np.mean(expected), rel=1e-12)
+
+
+def _variance(runs, seen, at):
+    """Squared relative standard deviation of the runs of one point."""
+    mine = (
+        (runs["code"] == seen.codes[seen.code[at]])
+        & (runs["system"] == seen.systems[seen.system[at]])
+        & (runs["procs"] == seen.points["p"][at])
+    )
+    times = runs["time_s"][mine]
+    return (times.std(ddof=1) / times.mean()) ** 2 if len(times) > 1 else 0.0
+
+
+def test_a_spread_that_is_zero_by_chance_does_not_rule(runs):
+    """Two runs that agree to the last digit weigh more than others, but not without bound."""
+    equal = runs.copy()
+    first = (equal["code"] == "BT") & (equal["system"] == "SP2") & (equal["procs"] == 4)
+    equal.loc[first, "time_s"] = equal["time_s"][first].mean()
+    equal.loc[equal.index[first][1], "procs"] = 4.0
+    relative = prepared(equal, weights="spread", duplicates="keep")
+    weight = relative.root_weight**2 * relative.target**2 / relative.seen.repetitions
+    assert weight.max() <= weight[relative.seen.repetitions == 1][0] * 5 / 4 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("weights", ["repetitions", "spread"])
+def test_weights_from_runs_need_repeated_runs(runs, weights):
+    single = runs.drop_duplicates(["code", "system", "procs"])
+    with pytest.raises(OptionError, match=f"--weights {weights} needs repeated runs"):
+        prepared(single, weights=weights)
+
+
+def test_runs_that_all_agree_have_no_spread(runs):
+    twice = pd.concat([runs.drop_duplicates(["code", "system", "procs"])] * 2)
+    with pytest.raises(OptionError, match="took exactly the same time; use --weights repetitions"):
+        prepared(twice, weights="spread", duplicates="keep")
+
+
+def test_selected_observations_keep_their_scale_and_weights(runs):
+    ready = prepared(runs, weights="repetitions", operations=OPERATIONS, peak=PEAK)
+    kept = ready.seen.system == 1
+    part = ready.select(kept)
+    assert part.seen.systems == (ready.seen.systems[1],)
+    for name in ("factor", "by_point", "target", "root_weight"):
+        assert getattr(part, name).tolist() == getattr(ready, name)[kept].tolist()

@@ -1,0 +1,475 @@
+"""The fitter `strohmaier` as users call it: what predictions depend on, their coverage, validation, files, refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import least_squares
+
+import perfcore
+from perf_timing.joint.intervals import profile_intervals, reciprocal
+from perf_timing.joint.model import JointModel
+from perf_timing.joint.solver import solve
+from perfcore.base.errors import ModelFileError, PerfError
+
+CODES, SYSTEMS = ("BT", "LU", "SP", "MG"), ("SP2", "Paragon", "T3D", "PCArray")
+PAIR = {"functions": "1/p,1/sqrt(p)", "reference": "SP2", "validate": False, "starts": 2}
+NOISE = 0.05  # relative, of each time
+
+
+def as_table(data):
+    """Times t = t' / p of a synthetic joint problem, as a user's table."""
+    problem = data.problem
+    return pd.DataFrame(
+        {
+            "code": [CODES[c] for c in problem.code],
+            "system": [SYSTEMS[s] for s in problem.system],
+            "p": data.p,
+            "time_s": problem.target / data.p,
+        }
+    )
+
+
+@pytest.fixture
+def table(joint):
+    """Class A of Table 4 with relative errors; LU never ran on the Paragon."""
+    exact = as_table(joint(missing=[(1, 1)]))
+    rng = np.random.default_rng(0)
+    return exact.assign(time_s=exact["time_s"] * (1 + NOISE * rng.standard_normal(len(exact))))
+
+
+def fit(data, **options):
+    return perfcore.fit(data, fitter="strohmaier", **PAIR | options)
+
+
+AT = {"p": [3.0, 16.0, 300.0, 16.0], "code": ["LU", "SP", "BT", "LU"], "system": ["SP2", "T3D", "PCArray", "Paragon"]}
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"weights": "relative"}, {"functions": "1/p,1/p"}, {"positive": True}, {"loss": "huber"}]
+)
+@pytest.mark.parametrize("change", ["order", "names", "unit", "columns", "reference"])
+def test_what_predictions_do_not_depend_on(table, options, change):
+    expected = fit(table, **options).predict(AT, interval=0.9)
+    data, at, factor, extra = table, AT, 1.0, {}
+    if change == "order":
+        data = table.sample(frac=1, random_state=3)
+    elif change == "names":
+        names = {"LU": "z", "SP": "a, b", "BT": "0", "SP2": "(x)"}
+        data = table.replace(names)
+        at = AT | {what: [names.get(name, name) for name in AT[what]] for what in ("code", "system")}
+        extra = {"reference": "(x)"}
+    elif change == "unit":
+        data, factor = table.assign(time_ms=table["time_s"] * 1e3).drop(columns="time_s"), 1e3
+    elif change == "columns":
+        data = table.rename(columns={"p": "cores", "code": "app", "system": "machine"}).assign(remark="x")
+    else:
+        extra = {"reference": "T3D"}
+    found = fit(data, **options, **extra).predict(at, interval=0.9)
+    assert found == pytest.approx(factor * expected, rel=1e-9)
+
+
+def test_operation_counts_in_another_unit_change_nothing(table):
+    work = dict(zip(CODES, (168.284, 119.297, 85.01, 3.892), strict=True))
+    peak = dict(zip(SYSTEMS, (0.266, 0.05, 0.15, 0.36), strict=True))
+    first = fit(table, operations=work, peak=peak)
+    giga = fit(table, operations={c: w * 1e9 for c, w in work.items()}, peak={s: r * 1e6 for s, r in peak.items()})
+    assert giga.predict(AT, interval=0.9) == pytest.approx(first.predict(AT, interval=0.9), rel=1e-9)
+    assert [p.estimate for p in giga.parameters[8:]] == pytest.approx([p.estimate for p in first.parameters[8:]])
+    # They do shift weight between codes and systems.
+    assert np.abs(first.predict(AT) / fit(table).predict(AT) - 1).max() > 1e-4
+
+
+def test_relative_weights_make_the_scale_irrelevant(table):
+    """Relative errors are the same in every scale, so that all preparations must agree."""
+    plain = fit(table, weights="relative", prepare="none").predict(AT, interval=0.9)
+    work, peak = dict(zip(CODES, (168, 119, 85, 4), strict=True)), dict(zip(SYSTEMS, (266, 50, 150, 360), strict=True))
+    for options in ({}, {"operations": work}, {"operations": work, "peak": peak}, {"peak": peak, "prepare": "peak"}):
+        assert fit(table, weights="relative", **options).predict(AT, interval=0.9) == pytest.approx(plain, rel=1e-9)
+
+
+def test_parameters_of_another_scale_are_divided_by_its_quantities(joint):
+    """Section 3: parameters of t' are those of t with the operation count and the peak divided out."""
+    exact = as_table(joint())
+    work, peak = dict(zip(CODES, (168, 119, 85, 4), strict=True)), dict(zip(SYSTEMS, (266, 50, 150, 360), strict=True))
+    first, second = fit(exact), fit(exact, operations=work, peak=peak)
+    for plain, scaled in zip(first.parameters, second.parameters, strict=True):
+        kind, _, name = plain.name.partition("^")
+        expected = plain.estimate / work[name] * peak["SP2"] if kind[0] == "w" else plain.estimate
+        expected = expected if kind[0] == "w" else expected * peak["SP2"] / peak[name]
+        assert scaled.estimate == pytest.approx(expected, rel=1e-7)
+    assert second.parameters[0].unit == "s / operations * peak"
+
+
+def test_a_code_on_a_system_where_it_never_ran(joint, table):
+    truth = as_table(joint())
+    model = fit(table, weights="relative")
+    cell = truth[(truth["code"] == "LU") & (truth["system"] == "Paragon")]
+    value, lower, upper = model.predict(cell[["p", "code", "system"]], interval=0.999).T
+    assert value == pytest.approx(cell["time_s"].to_numpy(), rel=3 * NOISE)
+    assert ((lower < cell["time_s"]) & (cell["time_s"] < upper)).all()
+    assert model.remarks(cell[["p", "code", "system"]]) == ["never measured on this system"] * 6
+    assert model.remarks({"p": [16, 128], "code": "BT", "system": "SP2"}) == ["", "extrapolated: p was 2 to 64"]
+
+
+@pytest.mark.slow
+def test_prediction_intervals_cover_a_new_run(joint):
+    """95 % intervals hold 92 to 98 % of new runs in 500 draws: inside, beyond, and where the code never ran."""
+    at = {"p": [16.0, 256.0, 16.0], "code": ["SP", "BT", "LU"], "system": ["T3D", "Paragon", "Paragon"]}
+    data = joint(missing=[(1, 1)])
+    exact, rng = as_table(data), np.random.default_rng(11)
+    truth, p = fit(exact).predict(at), np.array(at["p"])
+    held = []
+    for _ in range(500):
+        # Equal errors of t' = t p.
+        noisy = exact.assign(time_s=exact["time_s"] + 0.3 * rng.standard_normal(len(exact)) / exact["p"])
+        _, lower, upper = fit(noisy, starts=1).predict(at, interval=0.95).T
+        run = truth + 0.3 * rng.standard_normal(3) / p
+        held.append((lower <= run) & (run <= upper))
+    assert np.mean(held, axis=0).min() >= 0.92
+    assert np.mean(held, axis=0).max() <= 0.98
+
+
+def test_a_cell_left_out_is_predicted_as_by_a_fit_without_it(table):
+    model = fit(table, validate=True)
+    seen = model.observations
+    left_out = pd.DataFrame(
+        {
+            "code": [model.codes[k] for k in seen.code],
+            "system": [model.systems[k] for k in seen.system],
+            "p": seen.points["p"],
+            "left_out": model.left_out,
+        }
+    )
+    for code, system in (("BT", "SP2"), ("SP", "PCArray"), ("LU", "T3D")):
+        mine = (table["code"] == code) & (table["system"] == system)
+        rest = fit(table[~mine])
+        cell = left_out[(left_out["code"] == code) & (left_out["system"] == system)]
+        assert cell["left_out"].to_numpy() == pytest.approx(rest.predict(cell.drop(columns="left_out")), rel=1e-5)
+    errors = np.abs(left_out["left_out"] / np.array(seen.value) - 1)
+    assert model.statistics["mean_relative_error_left_out_cells"] == pytest.approx(errors.mean())
+    assert model.statistics["max_relative_error_left_out_cells"] == pytest.approx(errors.max())
+
+
+def test_a_code_measured_once_is_not_determined_by_the_others(table):
+    """BT ran on one system only: without that cell nothing is known of it."""
+    lone = table[(table["code"] != "BT") | (table["system"] == "T3D")]
+    model = fit(lone, validate=True)
+    bt = np.array(model.observations.code) == model.codes.index("BT")
+    assert np.isnan(model.left_out_errors()[bt]).all()
+    assert np.isfinite(model.left_out_errors()[~bt]).all()
+    text = json.dumps(model.to_dict(), allow_nan=False)
+    assert json.loads(text)["model"]["left_out"].count(None) == bt.sum()
+    assert any("6 observations are not determined by the others" in line for line in model.summary())
+
+
+def test_without_validation_nothing_is_left_out(table):
+    model = fit(table)
+    assert model.left_out == ()
+    assert model.statistics["mean_relative_error_left_out_cells"] is None
+
+
+def test_figures_of_the_fit(table):
+    model = fit(table)
+    figures = model.statistics
+    scaled = np.array(model.observations.value) * np.array(model.observations.points["p"])
+    at = {
+        "p": model.observations.points["p"],
+        "code": [model.codes[k] for k in model.observations.code],
+        "system": [model.systems[k] for k in model.observations.system],
+    }
+    residuals = scaled - model.predict(at) * np.array(model.observations.points["p"])
+    squares = residuals @ residuals
+    assert (figures["n_observations"], figures["n_parameters"], figures["degrees_of_freedom"]) == (90, 14, 76)
+    assert figures["sse"] == pytest.approx(squares)
+    assert figures["r2_uncentered"] == pytest.approx(1 - squares / (scaled @ scaled))
+    assert figures["r2_centered"] == pytest.approx(1 - squares / (scaled.var() * 90))
+    assert figures["residual_standard_error"] == pytest.approx(np.sqrt(squares / 76))
+    assert figures["mean_relative_error"] == pytest.approx(np.abs(residuals / scaled).mean())
+    assert figures["max_relative_error"] == pytest.approx(np.abs(residuals / scaled).max())
+    count = 15  # and the variance
+    likelihood = -45 * (np.log(2 * np.pi * squares / 90) + 1)
+    assert figures["aicc"] == pytest.approx(-2 * likelihood + 2 * count * 90 / (90 - count - 1))
+    assert figures["bic"] == pytest.approx(-2 * likelihood + count * np.log(90))
+
+
+def test_weights_of_repeated_runs_are_those_of_single_ones(table):
+    """The mean of k runs with weight k has the parameters of the k rows, by scipy's general least squares."""
+    rng = np.random.default_rng(4)
+    rows = table.loc[table.index.repeat(rng.integers(1, 4, len(table)))]
+    rows = rows.assign(time_s=rows["time_s"] * (1 + NOISE * rng.standard_normal(len(rows))), run=np.arange(len(rows)))
+    joined, unweighted = fit(rows, aggregate="mean", weights="repetitions"), fit(rows, aggregate="mean")
+    codes = [joined.codes.index(name) for name in rows["code"]]
+    systems = [joined.systems.index(name) for name in rows["system"]]
+    p, t = rows["p"].to_numpy(), rows["time_s"].to_numpy()
+
+    def residuals(theta):
+        w, v = theta[:8].reshape(2, 4), np.ones((2, 4))
+        v[:, [s != "SP2" for s in joined.systems]] = theta[8:].reshape(2, 3)
+        return (w[:, codes] * v[:, systems] * np.stack([np.ones_like(p), np.sqrt(p)])).sum(axis=0) - t * p
+
+    found = least_squares(residuals, joined.theta, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    assert joined.theta == pytest.approx(found.x, rel=1e-6)
+    assert np.abs(unweighted.theta / found.x - 1).max() > 1e-3
+
+
+@pytest.mark.parametrize("size", [0.3, 0.6, 1.5, 4.0, 10.0])
+def test_a_gross_outlier_is_the_most_conspicuous(joint, size):
+    spoilt, place = spoilt_by(size, as_table(joint(noise=0.3, seed=2)))
+    model = fit(spoilt)
+    judged = model.outliers()
+    assert judged.flagged[place]
+    assert np.abs(judged.studentized).argmax() == place
+    assert model.dropped == ()
+
+
+@pytest.mark.parametrize("size", [0.3, 4.0])
+def test_a_gross_outlier_is_named_and_dropped_and_no_other(joint, size):
+    table = as_table(joint(noise=0.3, seed=2))
+    spoilt, place = spoilt_by(size, table)
+    model = fit(spoilt, drop_outliers=True)
+    assert model.dropped == ("SP on T3D, p=64",)
+    assert "left out as outliers: SP on T3D, p=64" in model.summary()
+    assert model.predict(AT) == pytest.approx(fit(table.drop(place)).predict(AT), rel=1e-9)
+
+
+def spoilt_by(factor, table):
+    """One time of the table changed, at the end of a series, where it draws the fit; and its row."""
+    place = table.index[(table["code"] == "SP") & (table["system"] == "T3D") & (table["p"] == 64)][0]
+    spoilt = table.copy()
+    spoilt.loc[place, "time_s"] *= factor
+    return spoilt, place
+
+
+def test_nothing_is_dropped_where_nothing_stands_out(joint):
+    model = fit(as_table(joint(noise=0.3, seed=1)), drop_outliers=True)
+    assert model.dropped == ()
+    assert len(model.observations.value) == 96
+
+
+def test_a_robust_loss_withstands_what_squares_do_not(joint, table):
+    truth = fit(as_table(joint())).predict(AT)
+    spoilt = table.copy()
+    spoilt.loc[spoilt.index[::15], "time_s"] *= 3
+    squares, robust = (np.abs(fit(spoilt, loss=loss).predict(AT) / truth - 1) for loss in ("linear", "cauchy"))
+    assert robust.max() < 0.5 * squares.max()
+
+
+def test_profile_intervals_through_the_options(table):
+    model = fit(table, intervals="profile", level=0.9)
+    assert [interval.name for interval in model.intervals] == [parameter.name for parameter in model.parameters]
+    problem = model.weighted_problem()
+    solved = solve(problem)
+    found = profile_intervals(problem, solved, range(14), level=0.9)
+    lower, upper = found.lower.copy(), found.upper.copy()
+    lower[8:], upper[8:] = reciprocal(found.lower[8:], found.upper[8:], solved.theta[8:])
+    for k, interval in enumerate(model.intervals):
+        assert interval.lower == (pytest.approx(lower[k], rel=1e-5) if np.isfinite(lower[k]) else None)
+        assert interval.upper == (pytest.approx(upper[k], rel=1e-5) if np.isfinite(upper[k]) else None)
+        closed = [end for end in (interval.lower, interval.upper) if end is not None]
+        assert len(closed) < 2 or closed[0] < model.parameters[k].estimate < closed[1]
+
+
+def test_bootstrap_intervals_through_the_options(table):
+    options = {"intervals": "bootstrap", "draws": 60, "level": 0.8}
+    first, again, other = (fit(table, **options, seed=seed) for seed in (1, 1, 2))
+    assert first.intervals == again.intervals != other.intervals
+    wider = fit(table, **options | {"level": 0.95}, seed=1)
+    for k in range(8):  # of work: inverse speeds may pass through 0
+        interval, wide = first.intervals[k], wider.intervals[k]
+        assert wide.lower < interval.lower < first.parameters[k].estimate < interval.upper < wide.upper
+
+
+def test_exact_data_give_their_functions(joint):
+    """Errors of nothing at all are better than any, not worse."""
+    # One function, numbers of few bits: no rounding, the sum of squares is 0.
+    exact = as_table(joint(("1/p",), w=np.array([[2.0, 4.0]]), r=np.array([[1.0, 0.5]])))
+    assert perfcore.rank(exact, fitter="strohmaier", terms=1).candidates[0].functions == ("1/p",)
+    assert perfcore.fit(exact, fitter="strohmaier", terms=1).functions == ("1/p",)
+
+
+def test_the_ranking_is_that_of_single_fits(table):
+    ranking = perfcore.rank(table, fitter="strohmaier", reference="SP2", criterion="sse")
+    assert len(ranking.candidates) == 28
+    squares = [candidate.figures["sse"] for candidate in ranking.candidates]
+    assert squares == sorted(squares)
+    for candidate in ranking.candidates[:6]:
+        named = fit(table, functions=candidate.functions)
+        assert named.statistics["sse"] == pytest.approx(candidate.figures["sse"], rel=1e-6)
+        assert named.statistics["aicc"] == pytest.approx(candidate.figures["aicc"], rel=1e-6)
+    best = fit(table, functions="all", criterion="sse")
+    assert best.functions == ranking.candidates[0].functions
+    assert best.ranking == ranking.candidates
+
+
+def test_a_function_twice_has_two_ranks(table):
+    """Two copies of 1/p: the table of cells is approximated with rank two instead of one, and better."""
+    once, twice = fit(table, functions="1/p"), fit(table, functions="1/p,1/p")
+    assert twice.statistics["sse"] < once.statistics["sse"]
+    assert twice.statistics["n_parameters"] == 14
+    assert all(parameter.standard_error is None for parameter in twice.parameters)
+    assert np.isfinite(twice.predict(AT, interval=0.9)).all()
+
+
+def test_several_parameters_and_formulas():
+    rows = [
+        (code, system, n, p, w * (2e-9 * n**3 / p + v * 3e-8 * n**2 / np.sqrt(p)) / r)
+        for code, w, v in (("lu", 1.0, 2.0), ("qr", 2.0, 0.5))
+        for system, r in (("a", 1.0), ("b", 4.0))
+        for n in (500, 1000, 2000)
+        for p in (4, 16, 64)
+    ]
+    data = pd.DataFrame(rows, columns=["code", "system", "n", "p", "time_s"])
+    model = perfcore.fit(data, fitter="strohmaier", parameter="p,n", functions="n^3/p,n^2/sqrt(p)", reference="a")
+    estimates = {parameter.name: parameter.estimate for parameter in model.parameters}
+    expected = {"w_1^lu": 2e-9, "w_1^qr": 4e-9, "w_2^lu": 6e-8, "w_2^qr": 3e-8, "r_1^b": 4.0, "r_2^b": 4.0}
+    assert estimates == pytest.approx(expected, rel=1e-6)
+    at = {"n": 4000, "p": 256, "code": "qr", "system": "b"}
+    assert model.predict(at) == pytest.approx([4e-9 / 4 * 4000**3 / 256 + 3e-8 / 4 * 4000**2 / 16], rel=1e-6)
+    assert model.variables == {"p": "p", "n": "n", "code": "code", "system": "system"}
+    assert model.levels == {"code": ("lu", "qr"), "system": ("a", "b")}
+
+
+def test_no_part_is_negative_when_asked_for(table):
+    free, bound = fit(table, functions="log(p)/p,p"), fit(table, functions="log(p)/p,p", positive=True)
+    assert min(np.ravel(free.work).min(), np.ravel(free.inverse_speed).min()) < 0
+    assert min(np.ravel(bound.work).min(), np.ravel(bound.inverse_speed).min()) >= 0
+    assert bound.statistics["sse"] >= free.statistics["sse"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"functions": "each"}, "--functions each belongs to the fitter individual"),
+        ({"functions": "1/q"}, "function '1/q' is one of 'q'; the data have p"),
+        ({"functions": "1/(p-4),1"}, r"function '1/\(p-4\)' is .*inf at .*p=4; leave it out"),
+        ({"functions": "__import__('os')"}, "__import__"),
+        ({"reference": "SP3"}, "unknown system 'SP3': did you mean 'SP2'"),
+        ({"level": 1.0}, "--level 1.0: a number above 0 and below 1"),
+        ({"level": 0}, "--level 0: a number above 0 and below 1"),
+        ({"starts": 0}, "must be at least 1"),
+        ({"draws": 3}, "must be at least 10"),
+        ({"loss": "hubr"}, "did you mean 'huber'"),
+        ({"intervals": "profile", "loss": "huber"}, "--intervals profile needs least squares"),
+        ({"where": "system=SP2"}, r"there is one system only \(SP2\), so that nothing joins the codes"),
+        ({"weights": "spread"}, "--weights spread needs repeated runs"),
+        ({"operations": {"BT": 1.0}}, "operations is not known for code LU, SP, MG; it is for BT"),
+        ({"where": "p=2"}, "15 observations are fewer than"),
+        ({"nonnegative": True}, "unknown option of strohmaier 'nonnegative'"),
+    ],
+)
+def test_options_that_are_refused(table, options, message):
+    if options.get("where") == "p=2":
+        options = options | {"functions": "1/p,1/sqrt(p),1"}
+    with pytest.raises(PerfError, match=message) as caught:
+        fit(table, **options)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_code_that_shares_no_system_with_the_others(table):
+    apart = table.copy()
+    apart.loc[apart["code"] == "MG", "system"] = "Cray C90"
+    with pytest.raises(
+        PerfError, match=r"code MG was measured on no system that the others share \(only on Cray C90\)"
+    ):
+        fit(apart)
+
+
+def test_a_model_file_holds_the_model(table, tmp_path):
+    # A code on one system: NaN in memory, null in the file.
+    lone = table[(table["code"] != "BT") | (table["system"] == "T3D")]
+    for options in ({}, {"functions": "all", "intervals": "bootstrap", "draws": 10}, {"functions": "1/p,1/p"}):
+        model = fit(lone, validate=True, **options)
+        model.save(tmp_path / "model.json")
+        text = (tmp_path / "model.json").read_text()
+        assert "null" in text
+        assert "NaN" not in text
+        assert "Infinity" not in text
+        loaded = perfcore.load(tmp_path / "model.json")
+        assert loaded == model
+        assert loaded.summary() == model.summary()
+        assert np.array_equal(loaded.predict(AT, interval=0.9), model.predict(AT, interval=0.9), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("functions",), ["1/p", "os.system"], "os.system"),
+        (("functions",), ["1/p"], "work does not belong to the model's functions, codes and systems"),
+        (("work", 0), [1.0], "work does not belong"),
+        (("work", 0, 0), None, "Expected `float`, got `null`"),
+        (("inverse_speed",), [[1.0, 1.0]], "inverse_speed does not belong"),
+        (("covariance",), [[1.0]], "covariance does not belong"),
+        (("reference",), "T3E", "reference does not belong"),
+        (("undetermined",), [], "undetermined does not belong"),
+        (("at_bound",), [True], "at_bound does not belong"),
+        (("left_out",), [1.0], "left_out does not belong"),
+        (("root_weights",), [1.0], "weights"),
+        (("observations", "code"), [0], "columns of different lengths"),
+        (("codes",), ["BT"], "of a code or system that has no name"),
+        (("rank",), 1.5, "Expected `int`"),
+        (("status",), None, "Expected `str`"),
+        (("extra",), 1, "unknown field `extra`"),
+    ],
+)
+def test_files_edited_by_hand(table, tmp_path, path, value, message):
+    content = json.loads(json.dumps(fit(table).to_dict()))
+    place = content["model"]
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=message) as caught:
+        perfcore.load(file)
+    assert str(caught.value).startswith(str(file))
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_speed_without_end_is_given_as_its_inverse(table):
+    """A system that a function does not touch has 1/r = 0, and r is no number."""
+    content = json.loads(json.dumps(fit(table).to_dict()))
+    content["model"]["inverse_speed"][0][1] = 0.0
+    model = JointModel.from_dict(content)
+    name = model.systems[1]
+    parameter = next(parameter for parameter in model.parameters if parameter.name == f"1/r_1^{name}")
+    assert parameter.estimate == 0.0
+    assert all(np.isfinite(parameter.estimate) for parameter in model.parameters)
+
+
+TRAINING = {
+    "fitter": "strohmaier",
+    "functions": "1/p,1/sqrt(p)",
+    "parameter": "accelerators",
+    "code": "benchmark",
+    "system": "accelerator",
+    "value": "time_s_olympic_mean",
+    "where": "division=closed,round=v2.1,accelerators>0,benchmark=bert|maskrcnn|resnet|rnnt|ssd|unet3d,"
+    "accelerator=NVIDIA A100-SXM-80GB|NVIDIA A100-SXM-40GB|NVIDIA A100-PCIe-80GB|NVIDIA A30",
+}
+
+
+@pytest.mark.real_data
+def test_times_to_train_networks_on_accelerators(real_data):
+    """Six networks on four accelerators: two functions explain nearly all, and predict pairs that were left out."""
+    data = perfcore.read(real_data / "scaling/mlperf_training.csv", wanted=(perfcore.Measurements,))
+    model = perfcore.fit(data, **TRAINING)
+    assert model.statistics["r2_uncentered"] > 0.98
+    assert model.statistics["status"] == "converged"
+    assert model.statistics["mean_relative_error_left_out_cells"] < 0.25
+    # One of them by hand: bert on 40 GB accelerators.
+    table = data.table
+    rest = perfcore.fit(
+        perfcore.Measurements(table[(table["benchmark"] != "bert") | (table["accelerator"] != "NVIDIA A100-SXM-40GB")]),
+        **TRAINING,
+    )
+    seen = model.observations
+    mine = (np.array(seen.code) == model.codes.index("bert")) & (
+        np.array(seen.system) == model.systems.index("NVIDIA A100-SXM-40GB")
+    )
+    at = {"p": np.array(seen.points["p"])[mine], "code": "bert", "system": "NVIDIA A100-SXM-40GB"}
+    assert np.array(model.left_out)[mine] == pytest.approx(rest.predict(at), rel=1e-4)
+    assert rest.remarks(at) == ["never measured on this system"] * mine.sum()
+    measured = np.array(seen.value)[mine]
+    assert model.left_out_errors()[mine] == pytest.approx(np.abs(rest.predict(at) / measured - 1), rel=1e-3)

@@ -1,0 +1,260 @@
+"""The fitter as users call it, on synthetic curves and on real traces."""
+
+import gc
+import json
+import weakref
+
+import numpy as np
+import pytest
+
+import perfcore
+from perf_worley.trees.error_trees import moment_tree
+from perfcore import Trace, UtilizationCurve
+from perfcore.base.errors import DataError, ModelFileError, OptionError, UnknownNameError
+
+
+@pytest.fixture(scope="module")
+def ramp():
+    rng = np.random.default_rng(0)
+    heights = np.concatenate([np.linspace(0, 100, 500), np.full(500, 40.0)]) + rng.uniform(0, 2, 1000)
+    return UtilizationCurve(1000.0 + np.arange(1001.0), heights)
+
+
+def test_phases_carry_coefficients_of_powers_from_their_start(ramp):
+    model = perfcore.fit(ramp, fitter="worley", phases=2, degree=1)
+    first, second = model.phases
+    assert (first.start, second.end) == (1000.0, 2000.0)
+    assert first.end == second.start == pytest.approx(1500, abs=5)
+    # The ramp rises by 0.2 a step from 1 (0 plus the mean of the noise); the level is 41.
+    assert first.coefficients == pytest.approx((1.0, 0.2), abs=0.3)
+    assert second.coefficients == pytest.approx((41.0, 0.0), abs=0.3)
+    assert model.epsilon == max(phase.error for phase in model.phases)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, "mixed"])
+def test_errors_are_those_of_the_predictions(ramp, degree):
+    """Integrate (curve - prediction)^2 by a Gauss rule on each step, independently of the tree."""
+    model = perfcore.fit(ramp, phases=4, degree=degree)
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+    for phase in model.phases:
+        inside = ramp.edges[(ramp.edges > phase.start) & (ramp.edges < phase.end)]
+        cuts = np.concatenate([[phase.start], inside, [phase.end]])
+        middle, half = 0.5 * (cuts[1:] + cuts[:-1]), 0.5 * np.diff(cuts)
+        at = middle[:, None] + half[:, None] * nodes
+        gap = ramp.value_at(middle)[:, None] - model.predict(at.ravel()).reshape(at.shape)
+        squared = float((gap**2 * weights * half[:, None]).sum())
+        assert np.sqrt(squared) == pytest.approx(phase.error, rel=1e-8)
+    total = sum(phase.error**2 for phase in model.phases)
+    assert model.sum_of_squares == pytest.approx(total)
+
+
+def test_r_squared_is_labelled_and_right():
+    curve = UtilizationCurve([0, 1, 2, 4], [2, 4, 1])
+    figures = perfcore.fit(curve, phases=1, degree=0).statistics
+    mean = (2 + 4 + 2) / 4
+    sse = (2 - mean) ** 2 + (4 - mean) ** 2 + 2 * (1 - mean) ** 2
+    assert figures["sum_of_squares"] == pytest.approx(sse)
+    assert figures["r2_uncentered"] == pytest.approx(1 - sse / (4 + 16 + 2))
+    assert figures["r2_centered"] == pytest.approx(0.0)
+
+
+def test_sequence_lists_every_number_of_phases(ramp):
+    model = perfcore.fit(ramp, phases="1..6", degree=0)
+    assert [entry.n_phases for entry in model.sequence] == [1, 2, 3, 4, 5, 6]
+    assert model.rule == "knee"
+    epsilons = [entry.epsilon for entry in model.sequence]
+    assert epsilons == sorted(epsilons, reverse=True)
+    assert all(len(entry.breaks) == len(entry.kept) == entry.n_phases - 1 for entry in model.sequence)
+    assert all(entry.evaluations and entry.updates for entry in model.sequence)
+
+
+@pytest.mark.parametrize(
+    ("phases", "said"),
+    [
+        ("auto", "number of phases: chosen from 1..3 by the rule 'penalty'; --phases N sets it"),
+        ("1..9", "number of phases: chosen from 1..3 by the rule 'penalty'; --phases N sets it"),
+        ("9", "number of phases: 9 was asked for, but the curve has no more steps"),
+        ("5..9", "number of phases: 5..9 was asked for, but the curve has no more steps"),
+    ],
+)
+def test_no_more_phases_than_steps(phases, said):
+    model = perfcore.fit(UtilizationCurve([0, 1, 2, 5], [1, 9, 4]), phases=phases, degree=0, rule="penalty")
+    assert len(model.phases) == 3
+    assert model.summary()[-1] == said
+
+
+def test_one_step_is_one_phase():
+    model = perfcore.fit(UtilizationCurve([0, 1], [3]), phases="auto")
+    assert model.phases[0].coefficients == (3.0,)
+    assert model.sequence == ()
+
+
+def test_refinement_finds_the_break_and_lowers_the_sum(ramp):
+    plain = perfcore.fit(ramp, phases=2, degree=0)
+    refined = perfcore.fit(ramp, phases=2, degree=0, refine=True)
+    exact = perfcore.fit(ramp, phases=2, degree=0, segmenter="least-squares")
+    assert refined.sum_of_squares < plain.sum_of_squares
+    assert refined.epsilon > plain.epsilon  # what refinement gives up
+    assert refined.sum_of_squares == pytest.approx(exact.sum_of_squares)
+    assert refined.statistics["objective"] == "sum of squared errors"
+    assert plain.statistics["objective"] == "largest local L2 error"
+
+
+@pytest.mark.parametrize("segmenter", ["minimax", "greedy", "hill-climb", "least-squares"])
+def test_every_segmenter_fits(ramp, segmenter):
+    model = perfcore.fit(ramp, phases=3, degree=1, segmenter=segmenter)
+    assert len(model.phases) == 3
+
+
+def test_options_of_the_chosen_segmenter(ramp):
+    model = perfcore.fit(ramp, phases=3, degree=1, segmenter="hill-climb", start="equal")
+    assert model.origin.options["start"] == "equal"
+    with pytest.raises(UnknownNameError, match="unknown option of worley 'start'"):
+        perfcore.fit(ramp, phases=3, degree=1, start="equal")
+
+
+def test_functions_take_the_place_of_polynomials(tmp_path):
+    at = np.arange(1000.0) + 0.5
+    heights = np.where(at < 500, 20 + 80 * np.exp(-at / 50.0), 30 + 40 * np.exp(-(at - 500) / 50.0))
+    curve = UtilizationCurve(np.arange(1001.0), heights)
+    model = perfcore.fit(curve, phases=2, functions="exp", scale=50.0)
+    assert model.breaks == pytest.approx([500.0], abs=1.0)
+    assert model.phases[0].coefficients == pytest.approx((20.0, 80.0), rel=0.02)
+    assert "exp(-((t - 0)/50))" in model.formula
+    model.save(tmp_path / "model.json")
+    assert perfcore.load(tmp_path / "model.json").predict(at) == pytest.approx(model.predict(at))
+
+
+def test_bounds_of_predictions(ramp):
+    model = perfcore.fit(ramp, phases=2, degree=1)
+    times = np.array([1200.0, 1800.0, 99.0])
+    value, lower, upper = model.predict(times, interval=0.95).T
+    assert value[:2] == pytest.approx(model.predict(times)[:2])
+    # 1.96 root mean squares on both sides; outside of the run nothing is known.
+    spread = [phase.error / np.sqrt(phase.end - phase.start) for phase in model.phases]
+    assert (upper - lower)[:2] == pytest.approx(2 * 1.959964 * np.array(spread), rel=1e-6)
+    assert np.isnan([value[2], lower[2], upper[2]]).all()
+    with pytest.raises(OptionError, match="above 0 and below 1"):
+        model.predict(times, interval=1.5)
+
+
+def test_model_file_is_plain_json(ramp, tmp_path):
+    model = perfcore.fit(ramp, phases="1..3")
+    model.save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())
+    assert content["schema"] == "perfcore-model/1"
+    assert (content["kind"], content["fitter"]) == ("phases", "worley")
+    assert content["options"]["degree"] == "mixed"
+    assert content["fingerprint"] == ramp.fingerprint
+    assert perfcore.load(tmp_path / "model.json") == model
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"phases": []}, "a model has at least one phase"),
+        ({"time_unit": "min"}, "time_unit 'min' is none of ns, us, ms, s"),
+        ({"functions": ["sine"]}, "function 'sine' is not installed"),
+    ],
+)
+def test_model_files_edited_by_hand(ramp, tmp_path, change, message):
+    content = perfcore.fit(ramp, phases=2, degree=1).to_dict()
+    content["model"] |= change
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=message):
+        perfcore.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"coefficients": [1.0]}, "phase 2 has 1 coefficients, 2 are expected"),
+        ({"start": 1.0}, "phase 2 does not begin where the one before ends"),
+        ({"error": None}, r"Expected `float`, got `null` - at `\$.phases\[1\].error`"),
+    ],
+)
+def test_phases_edited_by_hand(ramp, tmp_path, change, message):
+    path = tmp_path / "model.json"
+    perfcore.fit(ramp, phases=2, degree=1).save(path)
+    content = json.loads(path.read_text())
+    content["model"]["phases"][1] |= change
+    path.write_text(json.dumps(content))
+    with pytest.raises(ModelFileError, match=message):
+        perfcore.load(path)
+
+
+def test_nanoseconds_since_1970_keep_their_differences():
+    start = 1_700_000_000_000_000_000
+    edges = start + np.array([0, 7, 20, 1000], dtype=np.int64)
+    model = perfcore.fit(UtilizationCurve(edges, [1, 9, 4], time_unit="ns"), phases=3, degree=0)
+    assert [phase.coefficients[0] for phase in model.phases] == [1.0, 9.0, 4.0]
+    assert model.sum_of_squares == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"phases": 0}, "the number of phases must be at least 1"),
+        ({"phases": "5..2"}, "the range must not decrease"),
+        ({"phases": 2.5}, "a number such as 9, a range such as 1..20, or auto is expected"),
+        ({"phases": "many"}, "a number such as 9"),
+        ({"degree": 4}, "unknown value '4'"),
+        ({"segmenter": "hillclimb"}, "did you mean 'hill-climb'"),
+        ({"segmenter": "greedy"}, "give --degree 0, 1, 2 or 3"),
+        ({"segmenter": "greedy", "functions": "exp"}, "takes polynomials only"),
+        ({"refine": True, "functions": "exp"}, "--refine takes polynomials only"),
+        ({"functions": "exp", "update": "givens"}, "takes polynomials only"),
+        ({"busy": "run"}, "these data have no states"),
+        ({"column": "cpu"}, "--column belongs to time series"),
+        ({"epsilon_tolerance": 0}, "must be greater than 0"),
+    ],
+)
+def test_options_that_are_refused(ramp, options, message):
+    with pytest.raises(OptionError, match=message):
+        perfcore.fit(ramp, **options)
+
+
+def test_traces_choose_what_is_busy():
+    trace = Trace([0, 0, 1], [0, 1, 0], [0, 500, 0], [500, 900, 900], ["a", "b"], ["run", "copy"], time_unit="ns")
+    assert perfcore.fit(trace, phases=1, degree=0, busy="run").phases[0].coefficients[0] == pytest.approx(1400 / 900)
+    assert perfcore.fit(trace, phases=1, degree=0, idle="run").phases[0].coefficients[0] == pytest.approx(400 / 900)
+    with pytest.raises(OptionError, match="--column belongs to time series"):
+        perfcore.fit(trace, column="run")
+    with pytest.raises(UnknownNameError, match="unknown state 'rnu': did you mean 'run'"):
+        perfcore.fit(trace, busy="rnu")
+
+
+def test_a_tree_is_built_once_and_goes_with_its_curve(ramp):
+    curve = UtilizationCurve(ramp.edges, ramp.heights)
+    tree = weakref.ref(moment_tree(curve))
+    perfcore.fit(curve, phases=3, degree=1, refine=True)
+    assert moment_tree(curve) is tree()
+    del curve
+    gc.collect()
+    assert tree() is None
+
+
+def test_other_data_are_refused():
+    with pytest.raises(DataError, match="not dict"):
+        perfcore.fit({"a": 1})
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("path", "changes", "utilization"),
+    [
+        ("traces/paje/qr_trace.paje.worker_state.csv.gz", 9678, 0.754),
+        ("traces/paraver/qsort_beo3.prv", 111, 0.293),
+        ("traces/picl/conceptual_pingpong.trf", 3, 0.625),
+    ],
+)
+def test_real_traces(real_data, path, changes, utilization):
+    """Figures of independent parsers, which count the changes of height, from and to nothing outside of the run."""
+    trace = perfcore.read(real_data / path)
+    curve = trace.utilization()
+    assert np.count_nonzero(np.diff(np.concatenate([[0.0], curve.heights, [0.0]]))) == changes
+    assert curve.mean / curve.n_locations == pytest.approx(utilization, abs=5e-4)
+    model = perfcore.fit(trace, fitter="worley", phases=3)
+    assert 1 <= len(model.phases) <= 3
+    assert model.statistics["r2_uncentered"] > 0.3

@@ -1,0 +1,206 @@
+"""Algorithms K and M: optimal, equidistributed, invariant."""
+
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perf_worley.segmenters.algorithm_k import Mixed, Uniform, partition
+from perf_worley.segmenters.minimax import Minimax, MinimaxOptions
+from perf_worley.trees.moment_tree import MomentTree
+from perfcore import UtilizationCurve
+from perfcore.plugins.contracts import Basis
+
+
+def tolerance(curve, n_phases, degree):
+    return Minimax().segment(curve, n_phases, Basis(degree)).statistics["tolerance"]
+
+
+def local_errors(exact, curve, breaks, degree):
+    edges, heights = curve.relative_edges.tolist(), curve.heights.tolist()
+    return [math.sqrt(exact(edges, heights, a, b, degree)) for a, b in itertools.pairwise(breaks)]
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+@pytest.mark.parametrize(("start", "offset"), [(0.0, 0.0), (1e12, 1e6)])
+def test_epsilon_in_exact_arithmetic(noisy, exact, degree, start, offset):
+    """No partition can have all errors below the least local error of another one (the argument of Corollary 2.4).
+
+    So the partition found bounds the optimum from above, and Algorithm K's for a tolerance just too small from below.
+    The last error alone may be far from epsilon when breaks are ill-conditioned, which the optimum is not.
+    """
+    curve = noisy(300, seed=7, start=start, offset=offset)
+    found = Minimax().segment(curve, 6, Basis(degree))
+    epsilon = found.statistics["tolerance"]
+    assert len(found.breaks) == 7
+    above = local_errors(exact, curve, found.breaks.tolist(), degree)
+    assert max(above) <= epsilon * (1 + 1e-9)
+    too_small = partition(MomentTree(curve), 6, epsilon * (1 - 1e-10), Uniform(degree))
+    assert too_small.objective < 0
+    below = local_errors(exact, curve, too_small.breaks, degree)
+    assert min(below) >= epsilon * (1 - 1e-9)
+    # Equidistribution: all errors but the last are met exactly.
+    assert above[:-1] == pytest.approx([epsilon] * 5, rel=1e-9)
+    assert above[-1] == pytest.approx(epsilon, rel=1e-4)
+
+
+def least_maximum_on_a_grid(exact, edges, heights, n_phases, degree, places):
+    """Smallest largest error of any partition whose breaks lie on a grid: by dynamic programming over all of them."""
+
+    @functools.cache
+    def error(i, k):
+        return math.sqrt(exact(edges, heights, places[i], places[k], degree))
+
+    best = [0.0] + [math.inf] * (len(places) - 1)
+    for _ in range(n_phases):
+        best = [0.0] + [min(max(best[i], error(i, k)) for i in range(k)) for k in range(1, len(places))]
+    return best[-1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("degree", "n_phases"), [(0, 2), (0, 4), (1, 3), (2, 2), (3, 2)])
+def test_no_partition_has_a_smaller_maximum(exact, seed, degree, n_phases):
+    rng = np.random.default_rng(seed)
+    edges = [0, *np.cumsum(rng.integers(1, 5, 9)).tolist()]
+    heights = rng.integers(0, 20, 9).tolist()
+    curve = UtilizationCurve(edges, heights).merged()
+    epsilon = tolerance(curve, n_phases, degree)
+    grid = [edges[-1] * k / 40 for k in range(41)]
+    brute = least_maximum_on_a_grid(exact, edges, heights, n_phases, degree, grid)
+    assert epsilon <= brute * (1 + 1e-9)
+    # And the grid's best comes near it: a step of the grid costs at most the highest value over its width.
+    assert epsilon >= brute - max(heights) * math.sqrt(edges[-1] / 40)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+def test_equidistribution_on_a_large_curve(noisy, degree):
+    """Necessary condition of Theorem 2.3 at 50,000 steps, errors recomputed from the breaks."""
+    curve = noisy(50_000, seed=degree)
+    tree = MomentTree(curve)
+
+    def errors(breaks):
+        return [math.sqrt(tree.error(tree.interval(a, b), degree)) for a, b in itertools.pairwise(breaks)]
+
+    found = Minimax().segment(curve, 20, Basis(degree))
+    epsilon = found.statistics["tolerance"]
+    assert max(errors(found.breaks)) <= epsilon * (1 + 1e-9)
+    assert errors(found.breaks)[:-1] == pytest.approx([epsilon] * 19, rel=1e-9)
+    too_small = partition(tree, 20, epsilon * (1 - 1e-10), Uniform(degree))
+    assert min(errors(too_small.breaks)) >= epsilon * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+def test_tree_and_givens_agree(noisy, degree):
+    curve = noisy(700, seed=11)
+    counts = range(1, 9)
+    fast = Minimax().sequence(curve, counts, Basis(degree))
+    slow = Minimax(MinimaxOptions(update="givens")).sequence(curve, counts, Basis(degree))
+    for a, b in zip(fast, slow, strict=True):
+        assert a.statistics["tolerance"] == pytest.approx(b.statistics["tolerance"], rel=1e-10)
+        assert a.breaks == pytest.approx(b.breaks, rel=1e-7)
+
+
+def test_sequence_equals_single_fits_and_falls(noisy):
+    curve = noisy(400)
+    sequence = [s.statistics["tolerance"] for s in Minimax().sequence(curve, range(1, 13), Basis(1))]
+    assert sequence == pytest.approx([tolerance(curve, n, 1) for n in range(1, 13)], rel=1e-11)
+    assert all(later < earlier for earlier, later in itertools.pairwise(sequence))
+
+
+curves = st.lists(st.tuples(st.integers(1, 50), st.integers(0, 200)), min_size=8, max_size=60).map(
+    lambda steps: UtilizationCurve(
+        np.concatenate([[0], np.cumsum([w for w, _ in steps])]).astype(float), [float(h) for _, h in steps]
+    ).merged()
+)
+
+
+@given(curve=curves, degree=st.integers(0, 3), n=st.integers(1, 5), a=st.floats(1e-3, 1e3), b=st.floats(1e-3, 1e3))
+@settings(deadline=None, max_examples=60)
+def test_scaling_time_and_height(curve, degree, n, a, b):
+    """Time by a and height by b scale epsilon by b sqrt(a)."""
+    scaled = UtilizationCurve(curve.edges * a, curve.heights * b)
+    if n >= curve.n_steps:
+        return
+    before, after = tolerance(curve, n, degree), tolerance(scaled, n, degree)
+    assert after == pytest.approx(b * math.sqrt(a) * before, rel=1e-8, abs=1e-8 * b * math.sqrt(a))
+
+
+@given(curve=curves, degree=st.integers(0, 3), n=st.integers(1, 5), shift=st.integers(-(10**6), 10**6))
+@settings(deadline=None, max_examples=60)
+def test_shifting_and_reversing(curve, degree, n, shift):
+    before = tolerance(curve, n, degree)
+    shifted = UtilizationCurve(curve.edges + shift, curve.heights)
+    reverse = UtilizationCurve(curve.edges[-1] - curve.edges[::-1], curve.heights[::-1])
+    assert tolerance(shifted, n, degree) == pytest.approx(before, rel=1e-9)
+    assert tolerance(reverse, n, degree) == pytest.approx(before, rel=1e-8, abs=1e-8)
+
+
+@given(curve=curves, n=st.integers(1, 12))
+@settings(deadline=None, max_examples=80)
+def test_mixed_keeps_its_bounds(curve, n):
+    """Section 5.1: constants within half of the squared tolerance, lines in three quarters, quadratics in all of it."""
+    found = Minimax().segment(curve, n, Basis(mixed=True))
+    assert 1 <= len(found.breaks) - 1 <= max(n, 1)
+    assert found.breaks[0] == 0.0
+    assert found.breaks[-1] == curve.duration
+    tree = MomentTree(curve)
+    bound = found.statistics["tolerance"] ** 2
+    for begin, end, degree in zip(found.breaks[:-1], found.breaks[1:], found.degrees, strict=True):
+        squared = tree.error(tree.interval(begin, end), int(degree))
+        assert squared <= (0.5, 0.75, 1.0)[degree] * bound * (1 + 1e-9) + 1e-12
+
+
+def test_mixed_of_one_phase_weights_the_constant():
+    """Figures 6 and 18 of the paper: 117534.4 for one mixed phase is sqrt(2) times the constant's 83109.4."""
+    curve = UtilizationCurve(np.arange(101.0), np.tile([0.0, 10.0], 50))
+    constant = tolerance(curve, 1, 0)
+    mixed = Minimax().segment(curve, 1, Basis(mixed=True))
+    assert mixed.degrees.tolist() == [0]
+    assert mixed.statistics["tolerance"] == pytest.approx(math.sqrt(2.0) * constant, rel=1e-12)
+    assert pytest.approx(83109.4 * math.sqrt(2.0), abs=0.1) == 117534.4
+
+
+def test_mixed_takes_the_simplest_form_that_fits():
+    """A level, a ramp and a parabola, each in its own stretch, with a little noise."""
+    rng = np.random.default_rng(2)
+    at = np.arange(1000.0)
+    shape = np.concatenate([np.full(1000, 50.0), 20 + 0.15 * at, 180 - 160 * (at / 500 - 1) ** 2])
+    curve = UtilizationCurve(np.arange(3001.0), shape + rng.uniform(0, 1, 3000))
+    # The noise alone has a squared error of 1000 / 12 in each stretch: within half of the squared tolerance.
+    found = partition(MomentTree(curve), 9, math.sqrt(300.0), Mixed())
+    assert found.degrees == [0, 1, 2]
+    assert found.breaks == pytest.approx([0, 1000, 2000, 3000], abs=15)
+    # Asked for three phases, the search must find a tolerance at least as small.
+    assert Minimax().segment(curve, 3, Basis(mixed=True)).statistics["tolerance"] <= math.sqrt(300.0)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+def test_degenerate_curves(degree):
+    one_step = UtilizationCurve([0, 5], [3])
+    assert Minimax().segment(one_step, 4, Basis(degree)).breaks.tolist() == [0.0, 5.0]
+    constant = UtilizationCurve([0, 2, 5, 9], [3, 3, 3]).merged()
+    assert tolerance(constant, 1, degree) == 0.0
+    three = UtilizationCurve([0, 2, 5, 9], [3, 1, 4])
+    exactly = Minimax().segment(three, 3, Basis(degree))
+    assert exactly.breaks.tolist() == [0.0, 2.0, 5.0, 9.0]
+    assert exactly.statistics["tolerance"] == 0.0
+    assert Minimax().segment(three, 50, Basis(degree)).breaks.tolist() == [0.0, 2.0, 5.0, 9.0]
+
+
+def test_users_tolerances_stop_the_search_early(noisy):
+    curve = noisy(500)
+    exactly = Minimax().segment(curve, 8, Basis(2)).statistics
+    roughly = Minimax(MinimaxOptions(epsilon_tolerance=1.0, break_tolerance=0.5)).segment(curve, 8, Basis(2)).statistics
+    assert roughly["evaluations"] < exactly["evaluations"]
+    assert roughly["tolerance"] == pytest.approx(exactly["tolerance"], abs=3.0)
+
+
+def test_step_exactly_at_a_breakpoint():
+    """Two levels: both phases have no error, whatever n asks for."""
+    curve = UtilizationCurve([0, 3, 10], [1, 5])
+    found = Minimax().segment(curve, 2, Basis(0))
+    assert found.breaks.tolist() == [0.0, 3.0, 10.0]

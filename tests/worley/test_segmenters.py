@@ -1,0 +1,112 @@
+"""Least squares, greedy and hill climbing, against all partitions of small curves."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from perf_worley.segmenters.best_split import best_split
+from perf_worley.segmenters.greedy import Greedy
+from perf_worley.segmenters.hill_climb import HillClimb, HillClimbOptions, climb
+from perf_worley.segmenters.least_squares import LeastSquares
+from perf_worley.segmenters.minimax import Minimax
+from perf_worley.trees.moment_tree import BLOCK, MomentTree
+from perfcore import UtilizationCurve
+from perfcore.plugins.contracts import Basis
+
+
+def sum_of_squares(tree, breaks, degree):
+    return sum(tree.error(tree.interval(a, b), degree) for a, b in itertools.pairwise(breaks))
+
+
+def small(seed, n_steps=12):
+    rng = np.random.default_rng(seed)
+    edges = np.concatenate([[0], np.cumsum(rng.integers(1, 5, n_steps))]).astype(float)
+    return UtilizationCurve(edges, rng.integers(0, 30, n_steps)).merged()
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("degree", "n_phases"), [(0, 2), (0, 4), (1, 3), (2, 3), (3, 2)])
+def test_least_squares_is_the_best_of_all_partitions(exact, seed, degree, n_phases):
+    curve = small(seed)
+    edges, heights = curve.relative_edges.tolist(), curve.heights.tolist()
+    error = {
+        (i, k): exact(edges, heights, edges[i], edges[k], degree)
+        for i, k in itertools.combinations(range(len(edges)), 2)
+    }
+    least = min(
+        sum(error[pair] for pair in itertools.pairwise((0, *inner, len(edges) - 1)))
+        for inner in itertools.combinations(range(1, len(edges) - 1), n_phases - 1)
+    )
+    found = LeastSquares().segment(curve, n_phases, Basis(degree))
+    assert len(found.breaks) == n_phases + 1
+    assert sum_of_squares(MomentTree(curve), found.breaks, degree) == pytest.approx(float(least), rel=1e-10, abs=1e-9)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 3])
+def test_best_split_is_the_best_of_all_edges(noisy, degree):
+    tree = MomentTree(noisy(5 * BLOCK + 3, seed=degree))
+    first, last = 10, tree.n_steps - 7
+    every = [
+        tree.error(tree.between(first, k), degree) + tree.error(tree.between(k, last), degree)
+        for k in range(first + 1, last)
+    ]
+    edge, squared = best_split(tree, first, last, degree)
+    assert squared == pytest.approx(min(every), rel=1e-12)
+    assert every[edge - first - 1] == pytest.approx(min(every), rel=1e-12)
+
+
+def test_greedy_keeps_the_breaks_it_placed(noisy):
+    found = Greedy().sequence(noisy(500), range(1, 9), Basis(1))
+    for fewer, more in itertools.pairwise(found):
+        assert set(fewer.breaks) < set(more.breaks)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2])
+@pytest.mark.parametrize("start", ["minimax", "greedy", "equal"])
+def test_hill_climb_cannot_be_improved_by_moving_one_break(noisy, degree, start):
+    curve = noisy(300, seed=3)
+    tree = MomentTree(curve)
+    found = HillClimb(HillClimbOptions(start=start)).segment(curve, 6, Basis(degree))
+    edges = np.searchsorted(tree.edges, found.breaks)
+    assert len(edges) == 7
+    reached = sum_of_squares(tree, found.breaks, degree)
+    for i in range(1, 6):
+        for place in range(edges[i - 1] + 1, edges[i + 1]):
+            moved = tree.edges[[*edges[:i], place, *edges[i + 1 :]]]
+            assert sum_of_squares(tree, moved, degree) >= reached * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_order_of_the_sums_of_squares(noisy, seed):
+    """Exact is best, climbing improves on Worley's partition at edges and comes near the exact one."""
+    curve = noisy(400, seed=seed)
+    tree = MomentTree(curve)
+    sums = {
+        name: sum_of_squares(tree, segmenter.segment(curve, 7, Basis(1)).breaks, 1)
+        for name, segmenter in [("exact", LeastSquares()), ("climb", HillClimb()), ("minimax", Minimax())]
+    }
+    assert sums["exact"] * (1 - 1e-12) <= sums["climb"] <= sums["minimax"]
+    # Only a local optimum is promised. Over 18 harder curves the largest gap seen was 3 %.
+    assert sums["climb"] <= 1.1 * sums["exact"]
+
+
+def test_climb_moves_breaks_past_a_strong_one():
+    """All structure lies in the second half; the start has its breaks in the first."""
+    heights = np.concatenate([np.full(400, 10.0), np.repeat([50.0, 10.0, 60.0, 20.0], 100)])
+    heights += np.random.default_rng(0).uniform(0, 1, 800)
+    curve = UtilizationCurve(np.arange(801.0), heights)
+    found = climb(MomentTree(curve), np.array([0.0, 100, 200, 300, 400, 800]), np.zeros(5, dtype=np.int64))
+    assert found.breaks.tolist() == [0, 400, 500, 600, 700, 800]
+
+
+def test_climb_separates_breaks_that_fall_on_one_edge():
+    curve = UtilizationCurve(np.arange(6.0), [1, 5, 2, 8, 3])
+    found = climb(MomentTree(curve), np.array([0.0, 2.1, 2.2, 2.3, 5.0]), np.zeros(4, dtype=np.int64))
+    assert len(set(found.breaks.tolist())) == 5
+
+
+def test_more_phases_than_steps():
+    curve = UtilizationCurve([0, 1, 2, 3], [1, 5, 2])
+    for segmenter in (LeastSquares(), Greedy(), HillClimb(), HillClimb(HillClimbOptions(start="equal"))):
+        assert segmenter.segment(curve, 9, Basis(0)).breaks.tolist() == [0, 1, 2, 3]
