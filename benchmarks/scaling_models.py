@@ -39,7 +39,7 @@ from perf_timing.joint.start import data_driven_start
 from perf_timing.options import registered_functions
 from perf_timing.prepared import prepare
 from perf_timing.single_thread import single_thread
-from perfcore.plugins.options import build
+from perfcore.hooks.options import build
 
 Floats = npt.NDArray[np.float64]
 

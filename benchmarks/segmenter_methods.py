@@ -79,12 +79,12 @@ class Method:
 
 
 def _perfcore(name: str) -> Method:
-    from perfcore.plugins.registry import registry
+    from perfcore.hooks.registry import registry
 
     segmenter = registry().load("segmenters", name)
 
     def find(case: Case) -> npt.ArrayLike:
-        from perfcore.plugins.contracts import Basis
+        from perfcore.hooks.contracts import Basis
 
         found = segmenter().segment(case.curve, case.n_phases, Basis(degree=case.degree))
         inner: Floats = found.breaks[1:-1]

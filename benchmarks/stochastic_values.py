@@ -88,7 +88,7 @@ Prepared = tuple[Mapping[str, Any] | None, Callable[[], Any]]
 
 
 def histograms(formula: str, rule: str, bins: int) -> dict[str, Any]:
-    from perfcore.plugins.registry import registry
+    from perfcore.hooks.registry import registry
 
     histogram = registry().load("representations", "histogram")
     options = histogram.Options(bins=bins, rule=rule)
@@ -151,7 +151,7 @@ class Cartesian:
 
 
 def with_normals(formula: str) -> Prepared:
-    from perfcore.plugins.registry import registry
+    from perfcore.hooks.registry import registry
 
     normal = registry().load("representations", "normal")
     given = samples(FORMULAS[formula][0])
@@ -199,7 +199,7 @@ def with_numpy(formula: str) -> Prepared:
 def with_uncertainties(formula: str) -> Prepared:
     from uncertainties import ufloat, umath
 
-    from perfcore.plugins.registry import registry
+    from perfcore.hooks.registry import registry
 
     Normal = registry().load("representations", "normal")
 
@@ -333,7 +333,7 @@ def run_case(formula: str, method: str, folder: Path) -> dict[str, Any]:
 def speed() -> list[tuple[str, str]]:
     """Milliseconds of single operations, the least of many: what they need when nobody else computes."""
     from perfcore import stochastic
-    from perfcore.plugins.registry import registry
+    from perfcore.hooks.registry import registry
 
     histogram = registry().load("representations", "histogram")
     rng = np.random.default_rng(3)

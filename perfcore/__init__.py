@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
     from perfcore.data.series import Series
     from perfcore.data.trace import Trace
+    from perfcore.hooks.specs import hookimpl
     from perfcore.models.fitting import fit, rank
     from perfcore.models.model import Model, load
-    from perfcore.plugins.hookspecs import hookimpl
     from perfcore.reading.recognise import read, write
     from perfcore.views.picture import plot
 
@@ -51,7 +51,7 @@ __getattr__, _names = lazy_names(
         "Trace": "perfcore.data.trace",
         "UtilizationCurve": "perfcore.data.curve",
         "fit": "perfcore.models.fitting",
-        "hookimpl": "perfcore.plugins.hookspecs",
+        "hookimpl": "perfcore.hooks.specs",
         "load": "perfcore.models.model",
         "plot": "perfcore.views.picture",
         "rank": "perfcore.models.fitting",

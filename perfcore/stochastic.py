@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from perfcore.base.errors import DataError
-from perfcore.plugins.contracts import NoOptions
-from perfcore.plugins.options import build
-from perfcore.plugins.registry import registry
+from perfcore.hooks.contracts import NoOptions
+from perfcore.hooks.options import build
+from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ class StochasticValue(ABC):
         knows least and therefore comes last. What combines a known distribution with mere bounds is known by its
         bounds alone.
     Options : type
-        Options of `from_samples`, a dataclass declared with `perfcore.plugins.options.option`.
+        Options of `from_samples`, a dataclass declared with `perfcore.hooks.options.option`.
     Arithmetic : type
         Options of operations, likewise.
     notes : tuple of str

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import click
 
 from perfcore.base.errors import PerfError
-from perfcore.plugins.options import OptionField
-from perfcore.plugins.registry import registry
+from perfcore.hooks.options import OptionField
+from perfcore.hooks.registry import registry
 
 __all__ = ["FitterCommand", "RepresentationCommand", "fitter_option", "key_values", "representation_option"]
 
@@ -119,7 +119,7 @@ _METAVARS = {int: "N", float: "X"}
 
 
 def _as_click(field: OptionField) -> click.Option:
-    """One declared option as the command line sees it; values stay text, `perfcore.plugins.options` checks them."""
+    """One declared option as the command line sees it; values stay text, `perfcore.hooks.options` checks them."""
     if field.type is bool:
         return click.Option([f"{field.flag}/--no-{field.flag[2:]}", field.name], default=None, help=field.help)
     text = field.help

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import click
 
 from perfcore.base import progress
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 
 __all__ = ["print_findings", "print_json", "print_plainly", "print_table", "reporting", "table_option"]
 

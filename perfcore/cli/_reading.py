@@ -20,7 +20,7 @@ _FROM_NAME = "perfcore.from_name"  # where the context keeps the pattern, so tha
 
 
 def _reader_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from perfcore.plugins.registry import registry
+    from perfcore.hooks.registry import registry
 
     return [name for name in registry().entries("readers") if name.startswith(incomplete)]
 

@@ -53,8 +53,8 @@ def command(
         raise click.UsageError("--json and --table do not go together")
     with reporting():
         import perfcore
+        from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve
-        from perfcore.plugins.registry import registry
         from perfcore.views.picture import check_ending
 
         given = {name: value for name, value in options.items() if value is not None}

@@ -10,7 +10,7 @@ import click
 
 from perfcore.base.errors import PerfError
 from perfcore.cli._output import print_json, print_table, reporting
-from perfcore.plugins.registry import Entry, registry
+from perfcore.hooks.registry import Entry, registry
 
 __all__ = ["command"]
 

@@ -56,7 +56,7 @@ def _shortened(name: object) -> str:
 
 def _format(found: Reading) -> str:
     """The name of the format, what it is, and how many files were read."""
-    from perfcore.plugins.registry import registry
+    from perfcore.hooks.registry import registry
 
     what = f"{found.reader}: {registry().entry('readers', found.reader).help}"
     return what if found.files == 1 else f"{what}; {found.files} files"

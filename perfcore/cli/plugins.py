@@ -6,14 +6,13 @@ import click
 
 from perfcore.base.errors import PerfError, PluginError, UnknownNameError
 from perfcore.cli._output import print_json, print_table, reporting
-from perfcore.plugins.hookspecs import KINDS
-from perfcore.plugins.registry import Entry, registry
+from perfcore.hooks.registry import Entry, registry
 
 __all__ = ["command"]
 
 
 def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    known = ["check", *(name for kind in KINDS for name in registry().entries(kind))]
+    known = ["check", *(name for kind in registry().kinds for name in registry().entries(kind))]
     return [name for name in known if name.startswith(incomplete)]
 
 
@@ -29,7 +28,7 @@ def command(name: str | None, as_json: bool) -> None:
     perf plugins check
     """
     with reporting():
-        entries = [entry for kind in KINDS for entry in registry().entries(kind).values()]
+        entries = [entry for kind in registry().kinds for entry in registry().entries(kind).values()]
         if name is None:
             _list(entries, as_json)
         elif name == "check":
@@ -63,7 +62,7 @@ def _check(entries: list[Entry]) -> None:
 
 
 def _one(entry: Entry, as_json: bool) -> None:
-    from perfcore.plugins.options import describe
+    from perfcore.hooks.options import describe
 
     if entry.kind == "default_models":
         _models(entry, as_json)

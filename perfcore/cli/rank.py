@@ -39,8 +39,8 @@ def command(
     """
     with reporting():
         import perfcore
+        from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve
-        from perfcore.plugins.registry import registry
 
         given = {name: value for name, value in options.items() if value is not None}
         implementation = registry().load("fitters", fitter)

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError, listing
 from perfcore.formulas.formula import Formula, FormulaError
-from perfcore.plugins.contracts import Function
-from perfcore.plugins.registry import registry
+from perfcore.hooks.contracts import Function
+from perfcore.hooks.registry import registry
 
 __all__ = ["find_function", "functions_of"]
 

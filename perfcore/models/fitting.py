@@ -11,9 +11,9 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.plugins import options as option_tools
-from perfcore.plugins.contracts import Fitter
-from perfcore.plugins.registry import registry
+from perfcore.hooks import options as option_tools
+from perfcore.hooks.contracts import Fitter
+from perfcore.hooks.registry import registry
 from perfcore.reading.recognise import read
 
 if TYPE_CHECKING:

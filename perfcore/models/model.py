@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from perfcore.base.errors import ModelFileError, OptionError, UnknownNameError
 from perfcore.base.files import write_bytes
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perfcore.plugins.contracts import Reader
-    from perfcore.plugins.registry import Entry
+    from perfcore.hooks.contracts import Reader
+    from perfcore.hooks.registry import Entry
 
 __all__ = ["NamePattern", "join", "named_files", "varied_columns"]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
 from perfcore.base.files import atomic_path
+from perfcore.hooks import options as option_tools
+from perfcore.hooks.registry import registry
 from perfcore.models.model import SCHEMA
-from perfcore.plugins import options as option_tools
-from perfcore.plugins.registry import registry
 from perfcore.reading.source import Source
 
 if TYPE_CHECKING:
-    from perfcore.plugins.contracts import Reader
-    from perfcore.plugins.registry import Entry
+    from perfcore.hooks.contracts import Reader
+    from perfcore.hooks.registry import Entry
 
 __all__ = ["Reading", "read", "read_named", "recognise", "write", "writer"]
 

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from perfcore.base.errors import UnknownNameError
-from perfcore.plugins.options import build, describe, to_dict
+from perfcore.hooks.options import build, describe, to_dict
 
 __all__ = ["check_options"]
 

@@ -15,8 +15,8 @@ import pytest
 
 import perfcore
 from perfcore.base.errors import PerfError, UnknownNameError
+from perfcore.hooks.registry import registry
 from perfcore.models.model import SCHEMA, Model, Parameter, Points
-from perfcore.plugins.registry import registry
 from perfcore.testing._options import check_options
 
 __all__ = ["FitterSuite"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue, add, exp, from_dict, log, maximum, minimum, sqrt
 from perfcore.testing._options import check_options
 

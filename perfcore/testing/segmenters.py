@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from perfcore.data.curve import UtilizationCurve
-from perfcore.plugins.contracts import Basis, Segmentation, Segmenter
+from perfcore.hooks.contracts import Basis, Segmentation, Segmenter
 from perfcore.testing._options import check_options
 
 __all__ = ["SegmenterSuite"]
@@ -22,7 +22,7 @@ class SegmenterSuite:
 
     Attributes
     ----------
-    segmenter : type of `perfcore.plugins.contracts.Segmenter`
+    segmenter : type of `perfcore.hooks.contracts.Segmenter`
     options : object, optional
         Instance of its `Options`; the defaults when left out.
     degrees : sequence of int

@@ -10,7 +10,7 @@ from trace_samples import PROJECTIONS_LOGS, PROJECTIONS_STS, otf2_files
 
 import perfcore
 from perfcore.__main__ import main
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 
 
 def test_every_format_is_listed_with_an_example(perf):

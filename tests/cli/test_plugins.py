@@ -9,14 +9,13 @@ import perfcore.cli._output
 import perfcore.cli.plugins
 from perfcore import hookimpl
 from perfcore.__main__ import main
-from perfcore.plugins.hookspecs import KINDS
-from perfcore.plugins.registry import Registry, registry
+from perfcore.hooks.registry import Registry, registry
 
 
 def test_lists_everything_that_is_registered(perf):
     rows = perf("plugins").lines[1:]
     listed = {tuple(row.split()[:2]) for row in rows}
-    assert listed == {(kind[:-1], name) for kind in KINDS for name in registry().entries(kind)}
+    assert listed == {(kind[:-1], name) for kind in registry().kinds for name in registry().entries(kind)}
     facts = json.loads(perf("plugins", "--json").out)
     assert {(fact["kind"], fact["name"]) for fact in facts} == listed
     assert all(fact["from"] and fact["help"] for fact in facts)
@@ -31,7 +30,7 @@ def test_options_of_one(perf):
     assert options["degree"]["choices"] == ["0", "1", "2", "3", "mixed"]
 
 
-@pytest.mark.parametrize("name", [name for kind in KINDS for name in registry().entries(kind)])
+@pytest.mark.parametrize("name", [name for kind in registry().kinds for name in registry().entries(kind)])
 def test_each_can_be_described(perf, name):
     assert name in perf("plugins", name).lines[0]
     assert ">>>" not in perf("plugins", name).out  # examples are for the documentation

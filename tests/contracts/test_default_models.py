@@ -3,7 +3,7 @@
 import pytest
 
 from perf_lost_cycles.testing import DefaultModelSuite
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 
 
 class TestDefaultModels(DefaultModelSuite):

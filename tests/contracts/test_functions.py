@@ -5,8 +5,8 @@ import pytest
 
 from perfcore.base.errors import MissingDependencyError
 from perfcore.formulas.formula import Formula
-from perfcore.plugins.contracts import Function
-from perfcore.plugins.registry import registry
+from perfcore.hooks.contracts import Function
+from perfcore.hooks.registry import registry
 from perfcore.testing import FunctionSuite
 
 

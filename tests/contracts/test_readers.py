@@ -5,7 +5,7 @@ from format_samples import CURVE, SAMPLES, TRACE
 
 import perfcore
 from perfcore.base.errors import MissingDependencyError
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 from perfcore.reading.recognise import recognise
 from perfcore.reading.source import Source
 from perfcore.testing import ReaderSuite

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict
 from perfcore.testing import RepresentationSuite
 

@@ -3,7 +3,7 @@
 import pytest
 
 from perfcore.base.errors import MissingDependencyError
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 from perfcore.testing import SegmenterSuite
 
 

@@ -5,8 +5,8 @@ import pytest
 import perfcore
 from perfcore import UtilizationCurve, fit
 from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.hooks.registry import registry
 from perfcore.models.fitting import option_fields, resolve
-from perfcore.plugins.registry import registry
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8])
 

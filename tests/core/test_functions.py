@@ -5,8 +5,8 @@ import pytest
 
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.formulas.functions import find_function, functions_of
-from perfcore.plugins.contracts import Function
-from perfcore.plugins.registry import registry
+from perfcore.hooks.contracts import Function
+from perfcore.hooks.registry import registry
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.
 EQUATION_3 = {

@@ -2,7 +2,7 @@
 
 import inspect
 
-from perfcore.plugins import hookspecs
+from perfcore.hooks import specs as hookspecs
 
 
 def test_every_kind_has_a_documented_hook_and_every_hook_a_kind():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.plugins.options import build, describe, option, to_dict
+from perfcore.hooks.options import build, describe, option, to_dict
 
 
 def parse_even(given):

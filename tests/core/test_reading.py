@@ -9,9 +9,9 @@ import pytest
 import perfcore.reading.recognise
 from perfcore import UtilizationCurve, hookimpl, read, write
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
-from perfcore.plugins.contracts import Reader
-from perfcore.plugins.options import option
-from perfcore.plugins.registry import Registry
+from perfcore.hooks.contracts import Reader
+from perfcore.hooks.options import option
+from perfcore.hooks.registry import Registry
 from perfcore.reading.recognise import recognise
 from perfcore.reading.source import Source
 

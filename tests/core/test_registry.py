@@ -7,8 +7,8 @@ import pytest
 
 from perfcore import hookimpl
 from perfcore.base.errors import MissingDependencyError, PluginError, UnknownNameError
-from perfcore.plugins.hookspecs import KINDS
-from perfcore.plugins.registry import Registry, registry
+from perfcore.hooks.registry import Registry, registry
+from perfcore.hooks.specs import KINDS
 
 
 def plugin(name="demo", **hooks):
@@ -82,7 +82,7 @@ def test_a_broken_plugin_is_named_and_skipped():
 def test_a_misspelt_hook_is_reported():
     found = registry_of(demo=plugin(register_fiters=[("lca", "a:A")], register_readers=[("x", "a:A")]))
     assert "register_fiters" in found.problems[0]
-    assert "the hooks are register_readers, register_segmenters" in found.problems[0]
+    assert "the hooks are register_kinds, register_readers, register_segmenters" in found.problems[0]
     assert not found.entries("readers")
 
 
@@ -149,3 +149,53 @@ def test_the_bundled_plugins_come_through_the_same_entry_points():
     assert not [problem for problem in registry().problems if "of perfcore is" in problem]
     assert {"perf_io", "perf_worley", "perf_characteristic"} <= {p.name for p in registry().plugins}
     assert registry() is registry()
+
+
+def test_a_plugin_may_bring_a_kind_that_others_then_implement():
+    schedulers = plugin("schedulers", register_kinds=[("schedulers", "abc:ABC")], register_schedulers=[("lsf", "a:A")])
+    other = plugin("other", register_schedulers=[("flux", "b:B")])
+    found = Registry()
+    found.add_plugins([(name, f"dist-{name}", lambda m=m: m) for name, m in (("other", other), ("own", schedulers))])
+    assert found.problems == ()
+    assert list(found.entries("schedulers")) == ["flux", "lsf"]
+    with pytest.raises(UnknownNameError, match="unknown scheduler 'fluxx': did you mean 'flux'"):
+        found.entry("schedulers", "fluxx")
+    with pytest.raises(UnknownNameError, match="unknown kind of plugin 'schedulrs': did you mean 'schedulers'"):
+        found.entries("schedulrs")
+
+
+def test_two_entry_points_of_one_name_are_both_named():
+    found = registry_of(demo=plugin(register_readers=[("x", "a:A")]))
+    found.add_plugin("demo", "dist-other", lambda: plugin(register_readers=[("y", "a:A")]))
+    assert found.problems == ("plugin demo of dist-other is skipped: dist-demo has an entry point of the same name",)
+    assert list(found.entries("readers")) == ["x"]
+
+
+def test_hooks_keep_the_wrappers_and_the_order_of_pluggy():
+    calls = []
+    wrapping, last, first = (ModuleType(name) for name in ("wrapping", "last", "first"))
+
+    def around(register):
+        calls.append("before")
+        result = yield
+        calls.append("after")
+        return result
+
+    wrapping.register_readers = hookimpl(wrapper=True)(around)
+    last.register_readers = hookimpl(trylast=True)(lambda register: calls.append("last"))
+    first.register_readers = hookimpl(tryfirst=True)(lambda register: calls.append("first"))
+    found = Registry()
+    modules = {"last": last, "wrapping": wrapping, "first": first}
+    found.add_plugins([(name, "dist", lambda module=module: module) for name, module in modules.items()])
+    assert found.problems == ()
+    assert calls == ["before", "first", "after", "before", "last", "after"]
+
+
+def test_options_may_be_a_target_of_their_own(tmp_path, monkeypatch):
+    (tmp_path / "demo_options.py").write_text("class Options: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = ModuleType("demo")
+    module.register_fitters = hookimpl(
+        lambda register: register("lca", "no_such_module:Lca", options="demo_options:Options", help="lca")
+    )
+    assert registry_of(demo=module).entry("fitters", "lca").load_options().__name__ == "Options"

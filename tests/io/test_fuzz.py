@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perfcore import Measurements, PerfError, Series, Trace, UtilizationCurve
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 
 DATA = (Trace, UtilizationCurve, Series, Measurements)
 # Beside the samples that the contracts are tested on: other column names, separators, units and record kinds.

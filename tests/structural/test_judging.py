@@ -7,7 +7,7 @@ from scipy import stats
 from perf_structural.judging.judge import COVERAGES, crps, judge
 from perf_structural.judging.judgement import rank_names
 from perfcore.base.errors import DataError
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict
 from perfcore.views.picture import plot
 

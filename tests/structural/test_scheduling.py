@@ -16,7 +16,7 @@ from perf_structural import (
     read_candidates,
 )
 from perfcore.base.errors import DataError, OptionError
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 
 
 def representation(name):

@@ -8,7 +8,7 @@ from perf_timing.options import ScalingOptions
 from perf_timing.prepared import prepare
 from perfcore import Measurements
 from perfcore.base.errors import DataError, OptionError, PerfError
-from perfcore.plugins.options import build
+from perfcore.hooks.options import build
 
 OPERATIONS = {"BT": 168.284, "LU": 119.297}
 PEAK = {"SP2": 0.266, "T3D": 0.15}

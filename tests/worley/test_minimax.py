@@ -13,7 +13,7 @@ from perf_worley.segmenters.algorithm_k import Mixed, Uniform, partition
 from perf_worley.segmenters.minimax import Minimax, MinimaxOptions
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
-from perfcore.plugins.contracts import Basis
+from perfcore.hooks.contracts import Basis
 
 
 def tolerance(curve, n_phases, degree):

@@ -12,7 +12,7 @@ from perf_worley.segmenters.least_squares import LeastSquares
 from perf_worley.segmenters.minimax import Minimax
 from perf_worley.trees.moment_tree import BLOCK, MomentTree
 from perfcore import UtilizationCurve
-from perfcore.plugins.contracts import Basis
+from perfcore.hooks.contracts import Basis
 
 
 def sum_of_squares(tree, breaks, degree):

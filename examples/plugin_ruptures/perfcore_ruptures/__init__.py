@@ -1,7 +1,7 @@
 """A perfcore plugin: what it adds, by name; the implementations are imported when they are used."""
 
 from perfcore import hookimpl
-from perfcore.plugins.hookspecs import Register
+from perfcore.hooks.specs import Register
 
 __all__ = ["register_readers", "register_segmenters"]
 

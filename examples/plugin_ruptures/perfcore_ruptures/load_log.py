@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import InputError
-from perfcore.plugins.contracts import Reader
-from perfcore.plugins.options import option
+from perfcore.hooks.contracts import Reader
+from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["LoadLogOptions", "LoadLogReader"]

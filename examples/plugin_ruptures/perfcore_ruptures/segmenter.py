@@ -16,8 +16,8 @@ import ruptures
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.plugins.contracts import Basis, Segmentation, Segmenter
-from perfcore.plugins.options import option
+from perfcore.hooks.contracts import Basis, Segmentation, Segmenter
+from perfcore.hooks.options import option
 
 __all__ = ["RupturesOptions", "RupturesSegmenter", "resample"]
 

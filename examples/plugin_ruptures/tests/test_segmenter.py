@@ -8,7 +8,7 @@ from perfcore_ruptures.segmenter import RupturesOptions, RupturesSegmenter, resa
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.plugins.contracts import Basis
+from perfcore.hooks.contracts import Basis
 from perfcore.testing import SegmenterSuite
 
 

@@ -1,7 +1,7 @@
 """Functions that models are built from: of time, and of the number of processors."""
 
 from perfcore import hookimpl
-from perfcore.plugins.hookspecs import Register
+from perfcore.hooks.specs import Register
 
 __all__ = ["register_functions"]
 

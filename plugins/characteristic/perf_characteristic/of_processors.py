@@ -6,7 +6,7 @@ at p = 1.
 
 from __future__ import annotations
 
-from perfcore.plugins.contracts import Function
+from perfcore.hooks.contracts import Function
 
 __all__ = [
     "Inverse",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perfcore import hookimpl
 from perfcore.base.lazy import lazy_names
-from perfcore.plugins.hookspecs import Register
+from perfcore.hooks.specs import Register
 
 if TYPE_CHECKING:
     from perf_experiments.advice.next_points import Advice, next_points

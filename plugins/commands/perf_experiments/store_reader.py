@@ -11,8 +11,8 @@ from perf_experiments.runs.records import Run
 from perf_experiments.runs.store import Store, is_store
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
-from perfcore.plugins.contracts import Reader
-from perfcore.plugins.options import option
+from perfcore.hooks.contracts import Reader
+from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["ExperimentStoreOptions", "ExperimentStoreReader"]

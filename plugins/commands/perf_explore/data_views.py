@@ -22,9 +22,9 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
+from perfcore.hooks.registry import registry
 from perfcore.models.describe import describe
 from perfcore.models.model import Model
-from perfcore.plugins.registry import registry
 from perfcore.views.contents import (
     Block,
     Cell,

@@ -15,8 +15,8 @@ from perf_structural.judging.judge import judge
 from perf_structural.judging.prediction_files import read_actual, read_predictions
 from perf_structural.views.structural import StructuralViews
 from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.hooks.registry import registry
 from perfcore.models.model import load
-from perfcore.plugins.registry import registry
 from perfcore.reading.recognise import read
 from perfcore.views.contents import Viewable
 from perfcore.views.drawable import DrawableViews

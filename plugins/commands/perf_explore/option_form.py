@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from perfcore.hooks.options import OptionField
+from perfcore.hooks.registry import registry
 from perfcore.models.fitting import option_fields
-from perfcore.plugins.options import OptionField
-from perfcore.plugins.registry import registry
 from perfcore.views.contents import Field, Form, Query, ViewPath
 
 __all__ = ["as_query", "given_options", "option_form", "shown_options"]

@@ -14,8 +14,8 @@ from perf_structural.exact import arithmetic_value, why_not_exact, without_arith
 from perf_structural.expression import Expression, leaves
 from perf_structural.sampling import draw_sample
 from perfcore.base.errors import OptionError
-from perfcore.plugins.options import build, option
-from perfcore.plugins.registry import registry
+from perfcore.hooks.options import build, option
+from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue
 
 __all__ = ["QUANTILES", "Evaluation", "EvaluationOptions", "evaluate"]

@@ -19,7 +19,7 @@ from perf_structural.expression import (
     repeated,
     shown,
 )
-from perfcore.plugins.options import describe
+from perfcore.hooks.options import describe
 from perfcore.stochastic import (
     StochasticValue,
     absolute,

@@ -15,8 +15,8 @@ from perf_structural.indexed import Place, places
 from perf_structural.mistakes import key_first
 from perf_structural.units import parse_unit
 from perfcore.base.errors import DataError, InputError, OptionError, listing
-from perfcore.plugins.options import build
-from perfcore.plugins.registry import registry
+from perfcore.hooks.options import build
+from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue, from_dict
 
 __all__ = ["Input", "normal_value", "read_input", "read_value"]

@@ -11,8 +11,8 @@ import numpy as np
 
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.window import Window, variation_class
-from perfcore.plugins.options import build
-from perfcore.plugins.registry import registry
+from perfcore.hooks.options import build
+from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

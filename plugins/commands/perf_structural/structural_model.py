@@ -21,7 +21,7 @@ from perf_structural.prediction import Prediction
 from perfcore.base.errors import DataError
 from perfcore.formulas.parser import Parser
 from perfcore.formulas.tree import FUNCTIONS, REDUCTIONS, Variable
-from perfcore.plugins.options import build
+from perfcore.hooks.options import build
 
 __all__ = ["StructuralModel"]
 

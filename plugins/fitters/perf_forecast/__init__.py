@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfcore import hookimpl
-from perfcore.plugins.hookspecs import Register
+from perfcore.hooks.specs import Register
 
 __all__ = ["register_fitters"]
 

@@ -16,9 +16,9 @@ from perf_forecast.model import COVERAGE, ForecastModel, PredictorError
 from perfcore import Series, UtilizationCurve
 from perfcore.base.errors import DataError
 from perfcore.data.window import Window, check_length, take_window
+from perfcore.hooks.contracts import Fitter
+from perfcore.hooks.options import option, to_dict
 from perfcore.models.model import Origin
-from perfcore.plugins.contracts import Fitter
-from perfcore.plugins.options import option, to_dict
 
 __all__ = ["ForecastFitter", "ForecastOptions"]
 

@@ -24,9 +24,9 @@ from perf_laws.options import LawOptions
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.base.ranges import parse_values
 from perfcore.data.measurements import Measurements
+from perfcore.hooks.contracts import Fitter
+from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
-from perfcore.plugins.contracts import Fitter
-from perfcore.plugins.options import to_dict
 
 __all__ = ["LawFitter"]
 

@@ -13,7 +13,7 @@ from perf_laws.evidence.terms import DEFAULT_EXPONENTS, DEFAULT_LOGARITHMS
 from perf_timing.options import parse_where
 from perfcore.base.ranges import parse_values
 from perfcore.data.observations import DUPLICATES
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["LawOptions", "parse_target"]
 

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from perfcore import hookimpl
-from perfcore.plugins.hookspecs import Register
+from perfcore.hooks.specs import Register
 
-__all__ = ["register_default_models", "register_fitters"]
+__all__ = ["register_default_models", "register_fitters", "register_kinds"]
+
+
+@hookimpl
+def register_kinds(register: Register) -> None:
+    """Announce the kind of default models."""
+    register(
+        "default_models",
+        "perf_lost_cycles.default_models.sets:DefaultModel",
+        help="formulas that categories are usually fitted with: a sequence of these, or a TOML file",
+    )
 
 
 @hookimpl

@@ -12,8 +12,8 @@ from perfcore.data.observations import AGGREGATES, DUPLICATES
 from perfcore.data.selection import parse_conditions
 from perfcore.formulas.formula import Formula, split_formulas
 from perfcore.formulas.functions import functions_of
-from perfcore.plugins.options import option
-from perfcore.plugins.registry import registry
+from perfcore.hooks.options import option
+from perfcore.hooks.registry import registry
 
 __all__ = ["WEIGHTS", "ScalingOptions", "number_of_terms", "parse_functions", "parse_terms"]
 

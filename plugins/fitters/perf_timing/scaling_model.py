@@ -14,9 +14,9 @@ from perf_timing.characteristic import characteristics, design
 from perf_timing.preparation import OverCode, Preparation, TimesParameter
 from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
+from perfcore.hooks.options import build
 from perfcore.models.model import Model, Points
 from perfcore.models.points import Places, places
-from perfcore.plugins.options import build
 
 __all__ = ["Observed", "ScalingModel", "sum_of_terms"]
 

@@ -1,7 +1,7 @@
 """Worley's phases: segmenters, the fitter `worley`, and its model."""
 
 from perfcore import hookimpl
-from perfcore.plugins.hookspecs import Register
+from perfcore.hooks.specs import Register
 
 __all__ = ["register_fitters", "register_segmenters"]
 

@@ -14,10 +14,10 @@ from perf_worley.sensitivity import RULES
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
 from perfcore.formulas.functions import functions_of
+from perfcore.hooks.contracts import Basis, Fitter, Segmenter
+from perfcore.hooks.options import option, to_dict
+from perfcore.hooks.registry import registry
 from perfcore.models.model import Origin
-from perfcore.plugins.contracts import Basis, Fitter, Segmenter
-from perfcore.plugins.options import option, to_dict
-from perfcore.plugins.registry import registry
 
 __all__ = ["WorleyFitter", "WorleyOptions"]
 

@@ -17,9 +17,9 @@ from perfcore.base.errors import OptionError
 from perfcore.data.units import NANOSECONDS, readable, shown_origin
 from perfcore.formulas.formula import Formula
 from perfcore.formulas.functions import functions_of
+from perfcore.hooks.contracts import Function
+from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Parameter
-from perfcore.plugins.contracts import Function
-from perfcore.plugins.registry import registry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ from perf_worley.picture import draw_sequence
 from perfcore import Trace
 from perfcore.base.errors import OptionError
 from perfcore.data.units import nanoseconds_per
-from perfcore.plugins.options import build
+from perfcore.hooks.options import build
 from perfcore.views.contents import (
     Block,
     Cell,

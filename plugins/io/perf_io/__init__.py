@@ -3,7 +3,7 @@
 from perf_io.results import register_results
 from perf_io.traces import register_traces
 from perfcore import hookimpl
-from perfcore.plugins.hookspecs import Register
+from perfcore.hooks.specs import Register
 
 __all__ = ["register_readers"]
 

@@ -10,7 +10,7 @@ from format_samples import GOOGLE_BENCHMARK, IMB, NPB, OSU, REFRAME_REPORT, SAMP
 
 import perfcore
 from perfcore.base.errors import PerfError
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 
 DOCUMENTS = (
     *("google-benchmark", "hyperfine", "pytest-benchmark", "reframe", "ramble", "sacct", "ior", "fio"),

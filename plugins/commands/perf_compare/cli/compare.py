@@ -110,7 +110,7 @@ def _status(found: Comparison, verdicts: Sequence[Verdict]) -> int:
 def _model(path: str, fitter: str, options: dict[str, Any], reader: str | None, pairs: Sequence[str]) -> Model:
     """A model file, or data fitted."""
     import perfcore
-    from perfcore.plugins.registry import registry
+    from perfcore.hooks.registry import registry
 
     if reader is None and _is_model(path):
         return perfcore.load(path)

@@ -56,8 +56,8 @@ def command(
         from perfcore.data.curve import UtilizationCurve
         from perfcore.data.series import Series
         from perfcore.data.window import check_length, take_window
-        from perfcore.plugins.options import build
-        from perfcore.plugins.registry import registry
+        from perfcore.hooks.options import build
+        from perfcore.hooks.registry import registry
         from perfcore.views.picture import check_ending, plot
 
         given = {name: value for name, value in options.items() if value is not None}

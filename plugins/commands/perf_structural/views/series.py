@@ -10,7 +10,7 @@ from perf_structural.measured_value import represent
 from perfcore.base.errors import PerfError
 from perfcore.data.series import Series
 from perfcore.data.window import take_window
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 from perfcore.views.contents import Block, Cell, Chart, Field, Form, Link, Notice, Query, Table, View, ViewPath
 from perfcore.views.drawable import model_blocks
 

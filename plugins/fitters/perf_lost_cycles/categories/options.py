@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from perf_lost_cycles.lca.candidates import CRITERIA
 from perf_timing.options import parse_where
 from perfcore.data.observations import AGGREGATES, DUPLICATES
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["WEIGHTS", "CategoryOptions"]
 

@@ -19,7 +19,7 @@ import msgspec
 from perf_lost_cycles.default_models.linear_terms import linear_terms
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
 from perfcore.base.files import write_bytes
-from perfcore.plugins.registry import registry
+from perfcore.hooks.registry import registry
 
 __all__ = ["ANY", "DefaultModel", "find_models", "models_for", "plain_name", "read_models", "write_models"]
 

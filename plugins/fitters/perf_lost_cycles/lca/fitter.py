@@ -19,10 +19,10 @@ from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.lca.options import LcaOptions
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
+from perfcore.hooks.contracts import Fitter
+from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking
-from perfcore.plugins.contracts import Fitter
-from perfcore.plugins.options import to_dict
 
 __all__ = ["LcaFitter"]
 

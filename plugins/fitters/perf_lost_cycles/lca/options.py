@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from perf_lost_cycles.categories.options import CategoryOptions
 from perf_lost_cycles.categories.table import ABSENT
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["LcaOptions"]
 

@@ -15,7 +15,7 @@ from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.options import ModgenOptions
 from perfcore.base.errors import DataError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.plugins.contracts import Fitter
+from perfcore.hooks.contracts import Fitter
 
 __all__ = ["ModgenFitter"]
 

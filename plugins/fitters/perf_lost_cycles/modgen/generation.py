@@ -21,8 +21,8 @@ from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
 from perf_lost_cycles.modgen.scores import Grid, weighted_r2
 from perfcore.base.errors import DataError, listing
 from perfcore.formulas.formula import Formula
+from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
-from perfcore.plugins.options import to_dict
 
 __all__ = ["generate_model"]
 

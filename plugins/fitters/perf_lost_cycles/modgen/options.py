@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perf_lost_cycles.categories.options import CategoryOptions
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["ModgenOptions", "parse_share"]
 

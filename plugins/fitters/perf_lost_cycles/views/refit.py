@@ -16,7 +16,7 @@ from perf_lost_cycles.modgen.generation import generate_model
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.options import ModgenOptions
 from perf_lost_cycles.views.subject import LcaSubject, ModgenSubject
-from perfcore.plugins.options import build
+from perfcore.hooks.options import build
 
 __all__ = ["refitted"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from perf_least_squares.goodness import CRITERIA
 from perf_timing.options import ScalingOptions, parse_functions, parse_terms, registered_functions
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["IndividualOptions"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perf_timing.options import ScalingOptions, parse_functions, parse_terms, registered_functions
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["JOINT_CRITERIA", "JointOptions"]
 

@@ -17,8 +17,8 @@ from perf_worley.trees.error_trees import moment_tree
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.base import progress
-from perfcore.plugins.contracts import Basis, Segmentation, SequenceSegmenter
-from perfcore.plugins.options import option
+from perfcore.hooks.contracts import Basis, Segmentation, SequenceSegmenter
+from perfcore.hooks.options import option
 
 __all__ = ["HillClimb", "HillClimbOptions", "climb"]
 

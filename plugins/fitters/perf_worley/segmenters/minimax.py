@@ -13,8 +13,8 @@ from perf_worley.segmenters.algorithm_k import ErrorTree, Mixed, Partition, Phas
 from perf_worley.segmenters.bracketing import close_in
 from perfcore import UtilizationCurve
 from perfcore.base import progress
-from perfcore.plugins.contracts import Basis, Segmentation, SequenceSegmenter
-from perfcore.plugins.options import option
+from perfcore.hooks.contracts import Basis, Segmentation, SequenceSegmenter
+from perfcore.hooks.options import option
 
 __all__ = ["Minimax", "MinimaxOptions", "least_tolerance"]
 

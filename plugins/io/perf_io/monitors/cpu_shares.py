@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.series import Series
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["CpuLoad", "CpuOptions", "CpuShares", "shares_of"]
 

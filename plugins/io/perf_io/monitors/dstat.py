@@ -22,7 +22,7 @@ from perf_io.monitors.dstat_recording import Recordings
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.series import Series
-from perfcore.plugins.contracts import Reader
+from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["DstatReader"]

@@ -10,7 +10,7 @@ from perf_io.monitors.cpu_shares import CpuLoad, CpuOptions, CpuShares
 from perf_io.shared.json_document import decode_document
 from perfcore.base.errors import InputError
 from perfcore.data.series import Series
-from perfcore.plugins.contracts import Reader
+from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["MpstatReader"]

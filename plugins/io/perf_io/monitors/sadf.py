@@ -13,7 +13,7 @@ from perf_io.shared.json_document import decode_document
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import InputError
 from perfcore.data.series import Series
-from perfcore.plugins.contracts import Reader
+from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["SadfReader"]

@@ -1,6 +1,6 @@
 """Readers of what benchmark tools, profilers and schedulers leave: one row for each run, or for each part of one."""
 
-from perfcore.plugins.hookspecs import Register
+from perfcore.hooks.specs import Register
 
 __all__ = ["register_results"]
 

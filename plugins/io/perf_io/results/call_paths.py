@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perf_io.results.result_table import Row
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["ARROW", "ProfileOptions", "exclusive_of", "profile_rows"]
 

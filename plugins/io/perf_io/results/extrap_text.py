@@ -20,7 +20,7 @@ from perf_io.results.extrap_experiment import (
 )
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.measurements import Measurements
-from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ExtrapTextReader"]

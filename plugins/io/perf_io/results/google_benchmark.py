@@ -17,7 +17,7 @@ from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import NANOSECONDS
-from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["GoogleBenchmarkReader"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from perf_io.results.result_table import Row
 from perfcore.base import progress
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["MessageOptions", "named", "without_empty_messages"]
 

@@ -15,7 +15,7 @@ from perf_io.results.result_table import Row, joined, number_or_text, one_line, 
 from perf_io.shared.json_document import decode_document
 from perfcore.base import progress
 from perfcore.data.measurements import Measurements
-from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["RambleReader"]

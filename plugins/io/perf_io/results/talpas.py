@@ -13,7 +13,7 @@ from perf_io.results.extrap_experiment import Observation, as_measurements
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
-from perfcore.plugins.contracts import NoOptions, Reader
+from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["TalpasReader"]

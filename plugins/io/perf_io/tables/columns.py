@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import NANOSECONDS
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["Column", "Roles", "TableOptions", "assign_roles", "one_line"]
 

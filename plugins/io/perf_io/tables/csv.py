@@ -21,7 +21,7 @@ from perf_io.tables.table_write import write_table
 from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
-from perfcore.plugins.contracts import Reader
+from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["CsvReader"]

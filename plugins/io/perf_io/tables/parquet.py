@@ -16,7 +16,7 @@ from perf_io.tables.table import Table
 from perf_io.tables.table_write import TableFacts, write_table
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
-from perfcore.plugins.contracts import Reader
+from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ParquetReader"]

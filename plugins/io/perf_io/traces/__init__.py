@@ -1,6 +1,6 @@
 """Readers of the traces that tracing tools write, one file for each format."""
 
-from perfcore.plugins.hookspecs import Register
+from perfcore.hooks.specs import Register
 
 __all__ = ["register_traces"]
 

@@ -23,7 +23,7 @@ from perf_io.traces.regions import busy_regions, waiting_option
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
-from perfcore.plugins.contracts import Reader
+from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["CaliperTraceReader"]

@@ -25,8 +25,8 @@ from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, Tra
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
-from perfcore.plugins.contracts import Reader
-from perfcore.plugins.options import option
+from perfcore.hooks.contracts import Reader
+from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["ChromeReader"]

@@ -26,8 +26,8 @@ from perf_io.traces.regions import busy_regions, waiting_option
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
-from perfcore.plugins.contracts import Reader
-from perfcore.plugins.options import option
+from perfcore.hooks.contracts import Reader
+from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["NsightReader"]

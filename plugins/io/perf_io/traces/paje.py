@@ -17,8 +17,8 @@ from perfcore.base import progress
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS
-from perfcore.plugins.contracts import Reader
-from perfcore.plugins.options import option
+from perfcore.hooks.contracts import Reader
+from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["PajeReader"]

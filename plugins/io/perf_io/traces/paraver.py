@@ -21,7 +21,7 @@ from perf_io.traces.interval_store import IntervalStore
 from perf_io.traces.paraver_records import StateRecords
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
-from perfcore.plugins.contracts import Reader
+from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ParaverReader"]

@@ -26,7 +26,7 @@ from perf_io.traces.nested_states import NestedStates
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
-from perfcore.plugins.contracts import Reader
+from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["PiclReader"]

@@ -23,8 +23,8 @@ from perf_io.traces.state_types import choose_state_type
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS
-from perfcore.plugins.contracts import Reader
-from perfcore.plugins.options import option
+from perfcore.hooks.contracts import Reader
+from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["PjDumpReader", "looks_like_pj_dump"]

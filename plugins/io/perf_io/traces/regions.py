@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 
 __all__ = ["WAITING_REGIONS", "busy_regions", "matches", "waiting_option"]
 

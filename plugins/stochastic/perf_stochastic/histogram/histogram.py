@@ -23,7 +23,7 @@ from perf_stochastic.histogram.rebinning import rebin
 from perf_stochastic.normal.bins import REACH, normal_bins
 from perf_stochastic.point import Point
 from perfcore.base.errors import DataError, OptionError
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 from perfcore.stochastic import StochasticValue, checked_samples
 
 __all__ = ["Histogram", "HistogramArithmetic", "HistogramOptions"]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from perf_stochastic.interval.arithmetic import OPERATIONS
 from perfcore.base.errors import DataError, OptionError
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 from perfcore.stochastic import StochasticValue, checked_samples
 
 __all__ = ["Interval", "IntervalOptions"]

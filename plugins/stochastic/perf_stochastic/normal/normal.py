@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 from perf_stochastic.normal.normality import doubts
 from perf_stochastic.normal.operations import operate
 from perfcore.base.errors import DataError, OptionError
-from perfcore.plugins.options import option
+from perfcore.hooks.options import option
 from perfcore.stochastic import StochasticValue, checked_samples
 
 __all__ = ["Normal", "NormalArithmetic"]

@@ -14,9 +14,14 @@ from typing import Any
 
 from perfcore.base.errors import OptionError, UnknownNameError
 
-__all__ = ["OptionField", "build", "describe", "option", "to_dict"]
+__all__ = ["NoOptions", "OptionField", "build", "describe", "option", "to_dict"]
 
 _METADATA = "perfcore"
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """For implementations without options."""
 
 
 def option(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from perf_lost_cycles.default_models.sets import DefaultModel
 from perfcore.base.errors import OptionError
 from perfcore.formulas.formula import Formula
+from perfcore.hooks.options import NoOptions
 
 if TYPE_CHECKING:
     import os
@@ -37,11 +38,6 @@ __all__ = [
     "Segmenter",
     "SequenceSegmenter",
 ]
-
-
-@dataclass(frozen=True)
-class NoOptions:
-    """For implementations without options."""
 
 
 class Reader(ABC):

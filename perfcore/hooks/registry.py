@@ -1,0 +1,272 @@
+"""Finds plugins through entry points and imports an implementation when it is first used."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pluggy
+
+from perfcore.base.errors import MissingDependencyError, PluginError, UnknownNameError
+from perfcore.hooks import specs
+
+__all__ = ["Entry", "Plugin", "Registry", "registry"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One registered thing, not yet imported; `perfcore.hooks.specs.Register` says what the fields are."""
+
+    kind: str
+    name: str
+    target: str
+    help: str
+    distribution: str
+    plugin: str = ""
+    options: str | None = None
+    extra: str | None = None
+    suffixes: tuple[str, ...] = ()
+    default_for: tuple[str, ...] = ()
+    group: str = ""
+    function: str | None = None
+
+    def load(self) -> Any:
+        """Import the target.
+
+        Raises
+        ------
+        MissingDependencyError
+            A library is absent that the entry's extra would bring.
+        PluginError
+            The module cannot be imported, or has no such attribute.
+        """
+        return self._import(self.target)
+
+    def load_options(self) -> type:
+        """The dataclass of its options, without importing the target where they are a target of their own.
+
+        Raises
+        ------
+        MissingDependencyError, PluginError
+            As of `load`.
+        """
+        if self.options is not None:
+            found: type = self._import(self.options)
+            return found
+        from perfcore.hooks.options import NoOptions
+
+        return getattr(self.load(), "Options", NoOptions)
+
+    def load_function(self) -> Callable[..., Any]:
+        """The public Python function behind a command.
+
+        Raises
+        ------
+        MissingDependencyError, PluginError
+            As of `load`.
+        """
+        assert self.function is not None
+        found: Callable[..., Any] = self._import(self.function)
+        return found
+
+    def _import(self, target: str) -> Any:
+        module_name, _, attribute = target.partition(":")
+        what = f"{self.kind[:-1]} {self.name!r}"
+        try:
+            module = importlib.import_module(module_name)
+        except Exception as error:  # anything that a third party's import can raise
+            missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
+            if self.extra and not module_name.startswith(missing):
+                raise MissingDependencyError(f"{what} needs {missing}: pip install '{self.extra}'") from error
+            raise PluginError(
+                f"{what} of {self.distribution} cannot be imported: {type(error).__name__}: {error}"
+            ) from error
+        try:
+            return getattr(module, attribute)
+        except AttributeError as error:
+            raise PluginError(f"{what} of {self.distribution} names {target!r}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One entry point: where it comes from and whether it could be used."""
+
+    name: str
+    distribution: str
+    problem: str | None = None
+
+
+@dataclass
+class Registry:
+    """All that was announced, by kind and name.
+
+    Attributes
+    ----------
+    plugins : list of Plugin
+        Every entry point of the group, the broken ones with their problem.
+    manager : pluggy.PluginManager
+        The one that all hooks are called through.
+    """
+
+    plugins: list[Plugin] = field(default_factory=list)
+    manager: pluggy.PluginManager = field(default_factory=lambda: pluggy.PluginManager(specs.GROUP))
+    _entries: dict[str, dict[str, Entry]] = field(default_factory=lambda: {kind: {} for kind in specs.KINDS})
+    _distributions: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Declare the hooks of the core."""
+        self.manager.add_hookspecs(specs)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Names of all kinds, those that plugins announced last."""
+        return tuple(self._entries)
+
+    def entries(self, kind: str) -> Mapping[str, Entry]:
+        """All entries of one kind, sorted by name.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such kind.
+        """
+        try:
+            return dict(sorted(self._entries[kind].items()))
+        except KeyError:
+            raise UnknownNameError("kind of plugin", kind, self._entries) from None
+
+    def entry(self, kind: str, name: str) -> Entry:
+        """The entry of this name.
+
+        Raises
+        ------
+        UnknownNameError
+            Nothing of this kind has the name; the message suggests the nearest.
+        """
+        try:
+            return self._entries[kind][name]
+        except KeyError:
+            raise UnknownNameError(kind[:-1].replace("_", " "), name, self._entries[kind]) from None
+
+    def load(self, kind: str, name: str) -> Any:
+        """Import and return the implementation of this name."""
+        return self.entry(kind, name).load()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One line for each plugin that was skipped, and why."""
+        return tuple(f"plugin {p.name} of {p.distribution} is skipped: {p.problem}" for p in self.plugins if p.problem)
+
+    def add_plugin(self, name: str, distribution: str, load: Callable[[], object]) -> None:
+        """Load one plugin module and let it register; a broken one is named and left out whole."""
+        self.add_plugins([(name, distribution, load)])
+
+    def add_plugins(self, points: list[tuple[str, str, Callable[[], object]]]) -> None:
+        """Load plugin modules, each a name, its distribution and what loads it, and let them register.
+
+        pluggy's ``load_setuptools_entrypoints`` would do the first half, but one plugin that cannot be imported would
+        take all others along, and of two with the same name it drops the second in silence.
+        """
+        loaded = {}
+        for name, distribution, load in points:
+            if name in self._distributions:
+                self._skip(name, distribution, f"{self._distributions[name]} has an entry point of the same name")
+                continue
+            try:
+                self.manager.register(load(), name=name)
+            except Exception as error:  # anything that a third party's import can raise
+                if self.manager.has_plugin(name):  # a hook that asks for what does not exist
+                    self.manager.unregister(name=name)
+                self._skip(name, distribution, error)
+                continue
+            self._distributions[name] = loaded[name] = distribution
+        for kind in list(specs.KINDS):
+            self._collect(kind, loaded)
+        for name in list(loaded):
+            if unknown := self._unknown_hooks(name):
+                hooks = ", ".join(f"register_{kind}" for kind in self.kinds)
+                self._skip(name, loaded.pop(name), f"unknown hook {unknown[0]!r}; the hooks are {hooks}")
+        for kind in self.kinds[len(specs.KINDS) :]:
+            self._collect(kind, loaded)
+        self.plugins += [Plugin(name, distribution) for name, distribution in loaded.items()]
+
+    def _collect(self, kind: str, loaded: dict[str, str]) -> None:
+        """Call the hook of one kind for each plugin in pluggy's order, with the wrappers that others put around it."""
+        caller = getattr(self.manager.hook, f"register_{kind}")
+        plain = [each for each in caller.get_hookimpls() if not (each.hookwrapper or each.wrapper)]
+        # perfcore's own first, so that a third party's duplicate is the one that is reported.
+        names = [each.plugin_name for each in reversed(plain) if each.plugin_name in loaded]
+        for name in sorted(names, key=lambda name: loaded[name] != specs.GROUP):
+            staged: list[Entry] = []
+            others = [each.plugin for each in plain if each.plugin_name != name]
+            alone = self.manager.subset_hook_caller(f"register_{kind}", others)
+            try:
+                alone(register=functools.partial(self._stage, staged, kind, name))
+            except Exception as error:  # anything that a third party's hook can raise
+                self._skip(name, loaded.pop(name), error)
+                continue
+            for entry in staged:
+                self._entries[kind][entry.name] = entry
+                if kind == "kinds":
+                    self._add_kind(entry)
+
+    def _add_kind(self, kind: Entry) -> None:
+        """Declare the hook of a kind that a plugin announced."""
+
+        def spec(register: specs.Register) -> None:
+            """Announce things of this kind."""
+
+        self._entries.setdefault(kind.name, {})
+        spec.__name__ = f"register_{kind.name}"
+        self.manager.add_hookspecs(type("Hooks", (), {spec.__name__: specs.hookspec(spec)}))
+
+    def _unknown_hooks(self, plugin: str) -> list[str]:
+        callers = self.manager.get_hookcallers(self.manager.get_plugin(plugin)) or []
+        return [caller.name for caller in callers if not caller.has_spec()]
+
+    def _skip(self, name: str, distribution: str, problem: Exception | str) -> None:
+        """Name a plugin that cannot be used, and leave out all that it brought."""
+        if self._distributions.get(name) == distribution:
+            del self._distributions[name]
+            self.manager.unregister(name=name)
+            for kind, entries in self._entries.items():
+                self._entries[kind] = {key: each for key, each in entries.items() if each.plugin != name}
+        text = str(problem) if isinstance(problem, (PluginError, str)) else f"{type(problem).__name__}: {problem}"
+        self.plugins.append(Plugin(name, distribution, " ".join(text.splitlines())))
+
+    def _stage(
+        self, staged: list[Entry], kind: str, plugin: str, name: str, target: str, *, help: str, **facts: Any
+    ) -> None:
+        distribution = self._distributions[plugin]
+        for other in (*self._entries[kind].values(), *staged):
+            if other.name == name:
+                raise PluginError(
+                    f"{kind[:-1]} {name!r} is registered by {other.distribution} and by {distribution}; "
+                    "uninstall one of them or rename its entry"
+                )
+        staged.append(Entry(kind, name, target, help, distribution, plugin, **facts))
+
+
+@functools.cache
+def registry() -> Registry:
+    """The registry of this process, filled from the installed entry points on first use.
+
+    Examples
+    --------
+    >>> "csv" in registry().entries("readers")
+    True
+    """
+    found = Registry()
+    points = importlib.metadata.entry_points(group=specs.GROUP)
+    # pluggy calls what was registered last first.
+    ordered = sorted(points, key=lambda p: (_distribution(p) == specs.GROUP, _distribution(p), p.name), reverse=True)
+    found.add_plugins([(point.name, _distribution(point), point.load) for point in ordered])
+    return found
+
+
+def _distribution(point: importlib.metadata.EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "unknown distribution"

@@ -1,0 +1,120 @@
+"""The hooks that a plugin implements, one for each kind of thing.
+
+A plugin is a module named by an entry point of the group ``perfcore``. It imports nothing but `perfcore`, and each
+of its hook functions calls ``register`` once for each thing that it brings::
+
+    from perfcore import hookimpl
+
+    @hookimpl
+    def register_segmenters(register):
+        register("pelt", "my_package.pelt:Pelt", options="my_package.pelt_options:PeltOptions",
+                 help="penalised least squares", extra="my-package[pelt]")
+
+Every target is ``"module:attribute"`` and imported only when somebody uses it. A plugin may announce a kind of its own
+with `register_kinds`; whoever has things of that kind then implements ``register_KIND`` as if it stood here.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pluggy
+
+__all__ = ["GROUP", "KINDS", "Register", "hookimpl", "hookspec"]
+
+GROUP = "perfcore"  # entry-point group, and pluggy's project name
+
+hookspec = pluggy.HookspecMarker(GROUP)
+hookimpl = pluggy.HookimplMarker(GROUP)
+
+# In the order in which `perf plugins` lists them. "kinds" come first, since they add hooks.
+KINDS = (
+    "kinds", "readers", "segmenters", "functions", "representations", "fitters", "commands", "presenters", "openers",
+)  # fmt: skip
+
+
+class Register(Protocol):
+    """What a hook function is called with."""
+
+    def __call__(
+        self,
+        name: str,
+        target: str,
+        *,
+        help: str,
+        options: str | None = None,
+        extra: str | None = None,
+        suffixes: tuple[str, ...] = (),
+        default_for: tuple[str, ...] = (),
+        group: str = "",
+        function: str | None = None,
+    ) -> None:
+        """Announce one thing.
+
+        Parameters
+        ----------
+        name : str
+            What the user types; for presenters ``"module:Class"`` of what is presented.
+        target : str
+            ``"module:attribute"``, imported on first use.
+        help : str
+            One line, shown by ``perf plugins`` and, of commands and fitters, by ``--help``.
+        options : str, optional
+            ``"module:Options"`` of its options, in a module that imports nothing heavy, so that help and completion
+            need not import the target. Without it they are the target's ``Options``.
+        extra : str, optional
+            What to install when importing the target fails, for example ``"perfcore[formats]"``.
+        suffixes : tuple of str, optional
+            Readers and openers only: endings of the files that it reads, such as ``(".prv",)``, without ``.gz``.
+        default_for : tuple of str, optional
+            Fitters only: kinds of data (`perfcore.data.kinds`) that ``perf fit`` takes it for when none is named.
+        group : str, optional
+            Commands only: the heading of ``perf --help`` under which it stands.
+        function : str, optional
+            Commands only: the public Python function behind it, which becomes ``perfcore.NAME``.
+        """
+
+
+@hookspec
+def register_kinds(register: Register) -> None:
+    """Announce kinds of things of a plugin's own; the target is the class or protocol that they must be."""
+
+
+@hookspec
+def register_readers(register: Register) -> None:
+    """Announce readers: files to data (contract: `perfcore.contracts.Reader`)."""
+
+
+@hookspec
+def register_segmenters(register: Register) -> None:
+    """Announce segmenters: a curve to phases (contract: `perfcore.contracts.Segmenter`)."""
+
+
+@hookspec
+def register_functions(register: Register) -> None:
+    """Announce functions: bases of models (contract: `perfcore.contracts.Function`)."""
+
+
+@hookspec
+def register_representations(register: Register) -> None:
+    """Announce representations of stochastic values (contract: `perfcore.stochastic.StochasticValue`)."""
+
+
+@hookspec
+def register_fitters(register: Register) -> None:
+    """Announce fitters: data to a model (contract: `perfcore.contracts.Fitter`)."""
+
+
+@hookspec
+def register_commands(register: Register) -> None:
+    """Announce commands: the target is a function whose parameters typer reads (see `perfcore.cli.parameters`)."""
+
+
+@hookspec
+def register_presenters(register: Register) -> None:
+    """Announce how results are shown (contract: `perfcore.contracts.Presenter`)."""
+
+
+@hookspec
+def register_openers(register: Register) -> None:
+    """Announce how files that are neither data nor fitted models are opened (contract: `perfcore.contracts.Opener`)."""
