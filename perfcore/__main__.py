@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 
-import click
+import typer
 
 from perfcore.base.errors import PerfError
-from perfcore.cli import perf
+from perfcore.cli.app import program
 
 __all__ = ["main"]
+
+_INTERRUPTED = 130  # what typer makes of Ctrl-C, as shells do
 
 
 def main() -> None:
@@ -20,29 +22,23 @@ def main() -> None:
         name = "perf"  # python -m perfcore
     try:
         # The completion script of `perfcore` must complete the word `perfcore`.
-        status = perf.main(
-            prog_name=name,
-            standalone_mode=False,
-            complete_var=f"_{name.upper().replace('-', '_')}_COMPLETE",
-        )
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
-        sys.exit(2)
+        complete_var = f"_{name.upper().replace('-', '_')}_COMPLETE"
+        status = program().main(prog_name=name, standalone_mode=False, complete_var=complete_var)
     except PerfError as error:
         _fail(str(error))
-    except click.UsageError as error:
-        where = f" (see `{error.ctx.command_path} --help`)" if error.ctx is not None else ""
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)  # of mistakes in the line
+        where = f" (see `{context.command_path} --help`)" if context is not None else ""
         _fail(error.format_message() + where)
-    except click.ClickException as error:
-        _fail(error.format_message())
-    except (click.Abort, KeyboardInterrupt):
-        click.echo(f"{name}: interrupted", err=True)
-        sys.exit(130)
+    except typer.Abort:
+        status = _INTERRUPTED
+    if status == _INTERRUPTED:
+        typer.echo(f"\n{name}: interrupted", err=True)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _fail(message: str) -> None:
-    click.echo(f"perf: error: {' '.join(message.splitlines())}", err=True)
+    typer.echo(f"perf: error: {' '.join(message.splitlines())}", err=True)
     sys.exit(2)
 
 

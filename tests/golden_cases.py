@@ -126,6 +126,8 @@ def record() -> None:
     (FOLDER / "models").mkdir(exist_ok=True)
     (FOLDER / "json").mkdir(exist_ok=True)
     for fitter, (data, options, points) in MODELS.items():
+        if (FOLDER / "models" / f"{fitter}.json").exists():
+            continue  # what the first version wrote stays as it is
         model = perfcore.fit(data, fitter=fitter, **options)
         model.save(FOLDER / "models" / f"{fitter}.json")
         text = json.dumps(predictions(model, points), indent=1)

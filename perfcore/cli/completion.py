@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import click
-from click.shell_completion import get_completion_class
+from typing import Annotated, Any, Literal
+
+import typer
+from typer.completion import show_callback
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def command(ctx: click.Context, shell: str) -> None:
+def command(
+    ctx: typer.Context,
+    shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+) -> None:
     """Print a completion script for SHELL.
 
     \b
     eval "$(perf completion bash)"
     """
-    root = ctx.find_root()
-    name = root.info_name or "perf"
-    script = get_completion_class(shell)
-    assert script is not None
-    variable = f"_{name.upper().replace('-', '_')}_COMPLETE"
-    click.echo(script(root.command, {}, name, variable).source())
+    parameter: Any = None  # typer's own option would be it; it is not looked at
+    show_callback(ctx, parameter, shell)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
+from typing import Annotated, Any
 
-import click
+import typer
 
 from perfcore.base.errors import PerfError
-from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.cli.output import print_json, print_table, reporting
 from perfcore.hooks.registry import Entry, registry
 
 __all__ = ["command"]
@@ -24,9 +24,9 @@ _EXAMPLES = {
 }
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(as_json: bool) -> None:
+def command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
     """List the formats that can be read, each with an example.
 
     The format of a file is told from its content. Many files are read as one data set: name their folder, or a pattern

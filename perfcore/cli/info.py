@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
+import typer
 
-from perfcore.cli._output import print_json, reporting
-from perfcore.cli._reading import read_with_format, reader_options, reading_flags
+from perfcore.cli.output import print_json, reporting
+from perfcore.cli.reading import HowToRead
 
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
@@ -18,11 +18,11 @@ _ONE_LINE_EACH = ("next", "notes", "points", "rows to know about")
 _LONGEST_NAME = 60  # of a state or category; templates of GPU kernels have thousands of letters
 
 
-@click.command()
-@click.argument("data", type=click.Path(allow_dash=True))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@reader_options
-def command(data: str, as_json: bool, reader: str | None, read_pairs: tuple[str, ...]) -> None:
+def command(
+    data: Annotated[str, typer.Argument(metavar="DATA", show_default=False)],
+    how: HowToRead,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
     """Say what DATA is, how much is in it, and what can be done with it.
 
     DATA is a file, - for standard input, a folder, or a pattern in quotes; many files are one data set.
@@ -35,9 +35,9 @@ def command(data: str, as_json: bool, reader: str | None, read_pairs: tuple[str,
         from perfcore.base.errors import listing
         from perfcore.models.describe import describe
 
-        found = read_with_format(data, reader, read_pairs)
-        named = {"file": click.format_filename(data), "format": _format(found)}
-        facts = named | describe(found.data, click.format_filename(data), reading_flags(reader, read_pairs))
+        found = how.read_with_format(data)
+        named = {"file": typer.format_filename(data), "format": _format(found)}
+        facts = named | describe(found.data, typer.format_filename(data), how.flags)
     if as_json:
         print_json(facts)
         return
@@ -46,7 +46,7 @@ def command(data: str, as_json: bool, reader: str | None, read_pairs: tuple[str,
         text = listing(map(_shortened, value)) if isinstance(value, list) and name not in _ONE_LINE_EACH else value
         lines = text if isinstance(text, list) else [text]
         for label, line in zip([name, *[""] * (len(lines) - 1)], lines, strict=True):
-            click.echo(f"{label.ljust(width)}  {line}")
+            typer.echo(f"{label.ljust(width)}  {line}")
 
 
 def _shortened(name: object) -> str:

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
 
-from perfcore.cli._output import reporting
-from perfcore.cli._reading import read_file, reader_options
+import typer
+
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import reporting
+from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("subject", type=click.Path())
-@click.argument("data", type=click.Path(), required=False)
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(),
-    default="plot.png",
-    show_default=True,
-    help="Picture to write.",
-)
-@reader_options
-def command(subject: str, data: str | None, output: str, reader: str | None, read_pairs: tuple[str, ...]) -> None:
+def command(
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", show_default=False)],
+    how: HowToRead,
+    data: Annotated[str | None, typer.Argument(metavar="DATA", show_default=False)] = None,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Picture to write.")] = "plot.png",
+) -> None:
     """Draw SUBJECT, a model file (.json) or data; DATA are drawn below a model.
 
     \b
@@ -34,12 +30,12 @@ def command(subject: str, data: str | None, output: str, reader: str | None, rea
         from perfcore.views.picture import check_ending
 
         check_ending(output)
-        if subject.lower().endswith(".json") and reader is None:
+        if subject.lower().endswith(".json") and how.reader is None:
             model = perfcore.load(subject)
-            measured = None if data is None else read_file(data, reader, read_pairs)
+            measured = None if data is None else how.read_file(data)
             perfcore.plot(model, measured, output)
         elif data is not None:
-            raise click.UsageError("the first of two files must be a model, made by `perf fit -o model.json`")
+            raise OptionError("the first of two files must be a model, made by `perf fit -o model.json`")
         else:
-            perfcore.plot(None, read_file(subject, reader, read_pairs), output)
-    click.echo(f"picture: {click.format_filename(output)}")
+            perfcore.plot(None, how.read_file(subject), output)
+    typer.echo(f"picture: {typer.format_filename(output)}")

@@ -2,41 +2,64 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
 
-from perfcore.base.errors import PerfError, PluginError, UnknownNameError
-from perfcore.cli._output import print_json, print_table, reporting
+import typer
+
+from perfcore.base.errors import MissingDependencyError, OptionError, PerfError, PluginError, UnknownNameError
+from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.parameters import Json
+from perfcore.hooks.options import describe
 from perfcore.hooks.registry import Entry, registry
 
 __all__ = ["command"]
 
 
-def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    known = ["check", *(name for kind in registry().kinds for name in registry().entries(kind))]
+_CHECK = "check"
+_HIDDEN = ("presenters",)  # they have no names that a user types
+
+
+def _names(incomplete: str) -> list[str]:
+    known = [_CHECK, *(name for kind in registry().kinds for name in registry().entries(kind))]
     return [name for name in known if name.startswith(incomplete)]
 
 
-@click.command()
-@click.argument("name", required=False, shell_complete=_names)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(name: str | None, as_json: bool) -> None:
+def command(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", autocompletion=_names, help="One implementation, or `check`.", show_default=False
+        ),
+    ] = None,
+    checked: Annotated[
+        str | None,
+        typer.Argument(metavar="PLUGIN", help="After `check`: a plugin or distribution.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """List what is installed; with NAME the options of one; with `check` import everything and report.
+
+    `check` with the name of a plugin or of its distribution looks at that alone, and fails also where an optional
+    library is missing; it is meant for the continuous integration of whoever wrote it.
 
     \b
     perf plugins
     perf plugins worley
     perf plugins check
+    perf plugins check my-package
     """
+    if checked is not None and name != _CHECK:
+        raise OptionError(f"{checked!r}: one name is expected, or `check` and the name of a plugin")
     with reporting():
         entries = [entry for kind in registry().kinds for entry in registry().entries(kind).values()]
         if name is None:
-            _list(entries, as_json)
-        elif name == "check":
-            _check(entries)
+            _list([entry for entry in entries if entry.kind not in _HIDDEN], as_json)
+        elif name == _CHECK:
+            _check(entries, checked)
         else:
             matching = [entry for entry in entries if entry.name == name]
             if not matching:
-                raise UnknownNameError("plugin", name, [*(entry.name for entry in entries), "check"])
+                raise UnknownNameError("plugin", name, [*(entry.name for entry in entries), _CHECK])
             for entry in matching:
                 _one(entry, as_json)
 
@@ -49,26 +72,44 @@ def _list(entries: list[Entry], as_json: bool) -> None:
     print_table(["kind", "name", "from", "what it is"], [list(fact.values()) for fact in facts])
 
 
-def _check(entries: list[Entry]) -> None:
-    problems = list(registry().problems)
-    for entry in entries:
+def _check(entries: list[Entry], plugin: str | None) -> None:
+    """Import targets and options of all, or of one plugin; a missing optional library is a problem of that one only."""
+    plugins = [each for each in registry().plugins if plugin in (None, each.name, each.distribution)]
+    if not plugins:
+        known = {name for each in registry().plugins for name in (each.name, each.distribution)}
+        raise UnknownNameError("plugin to check", str(plugin), known)
+    names = {each.name for each in plugins}
+    problems = [
+        f"plugin {each.name} of {each.distribution} is skipped: {each.problem}" for each in plugins if each.problem
+    ]
+    mine = [entry for entry in entries if entry.plugin in names]
+    missing = []
+    for entry in mine:
         try:
             entry.load()
-        except PerfError as error:
-            problems.append(str(error))
+            describe(entry.load_options())
+        except MissingDependencyError as error:
+            missing.append(str(error))
+        except (PerfError, TypeError) as error:
+            problems.append(
+                f"{entry.kind[:-1]} {entry.name!r}: {error}" if isinstance(error, TypeError) else str(error)
+            )
+    if plugin is not None:
+        problems += missing
     if problems:
         raise PluginError("; ".join(problems))
-    click.echo(f"{len(registry().plugins)} plugins, {len(entries)} implementations: all can be imported")
+    for line in missing:
+        typer.echo(f"left out: {line}")
+    usable = "all can be imported" if not missing else "all others can be imported"
+    typer.echo(f"{len(plugins)} plugins, {len(mine)} implementations: {usable}")
 
 
 def _one(entry: Entry, as_json: bool) -> None:
-    from perfcore.hooks.options import describe
-
     if entry.kind == "default_models":
         _models(entry, as_json)
         return
     implementation = entry.load()
-    fields = describe(implementation.Options) if hasattr(implementation, "Options") else ()
+    fields = describe(entry.load_options())
     if as_json:
         print_json(
             {
@@ -81,12 +122,12 @@ def _one(entry: Entry, as_json: bool) -> None:
             }
         )
         return
-    click.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
+    typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
     summary = (implementation.__doc__ or "").strip()
     if summary:
-        click.echo("\n" + summary.split("\n    Examples")[0].replace("\n    ", "\n").rstrip())
+        typer.echo("\n" + summary.split("\n    Examples")[0].replace("\n    ", "\n").rstrip())
     if fields:
-        click.echo()
+        typer.echo()
         print_table(
             ["option", "default", "accepts", "what it does"],
             [
@@ -112,6 +153,6 @@ def _models(entry: Entry, as_json: bool) -> None:
     if as_json:
         print_json({"kind": entry.kind[:-1], "name": entry.name, "from": entry.distribution, "models": rows})
         return
-    click.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
-    click.echo()
+    typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
+    typer.echo()
     print_table(list(rows[0]) if rows else [], [list(row.values()) for row in rows])

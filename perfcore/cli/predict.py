@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+import typer
 
-from perf_structural.cli._evaluation import evaluation_options, given_quantities, report, with_option
+from perfcore.base.errors import InputError, OptionError
 from perfcore.base.ranges import parse_values
-from perfcore.cli._output import print_json, print_plainly, print_table, reporting, table_option
+from perfcore.cli.output import print_findings, print_json, print_plainly, print_table, reporting
+from perfcore.cli.parameters import At, Json, TableFormat
+from perfcore.cli.signature import OptionsOfEach
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
@@ -18,30 +21,20 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("model", type=click.Path())
-@click.option(
-    "--at",
-    "places",
-    multiple=True,
-    metavar="NAME=...",
-    help="Points: t=1,2,3, t=0..100:10 or p=1..1024*2; for codes and systems names. Once for each variable.",
-)
-@click.option("--interval", type=float, help="Coverage of bounds to print, such as 0.95.")
-@with_option
-@evaluation_options
-@click.option("--plot", "picture", type=click.Path(), help="Draw the distribution: .png, .svg, .pdf or .html.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-@table_option()
 def command(
-    model: str,
-    places: Sequence[str],
-    interval: float | None,
-    words: Sequence[str],
-    picture: str | None,
-    as_json: bool,
-    table_format: str | None,
-    **options: str | int | None,
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A file that `perf fit -o` wrote, or a structural model (.toml).")
+    ],
+    at: At = None,
+    interval: Annotated[
+        float | None, typer.Option("--interval", metavar="X", help="Coverage of bounds to print, such as 0.95.")
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw a distribution: .png, .svg, .pdf or .html.")
+    ] = None,
+    as_json: Json = False,
+    table_format: TableFormat = None,
+    **options: Annotated[Any, OptionsOfEach("openers", "predicts")],
 ) -> None:
     """Predict with MODEL: a file that `perf fit -o` wrote, or a structural model (.toml).
 
@@ -54,42 +47,49 @@ def command(
     perf predict sor.toml --with iterations=200 --plot sor.png
     """
     if as_json and table_format is not None:
-        raise click.UsageError("--json and --table do not go together")
-    chosen = {name: value for name, value in options.items() if value is not None}
-    if model.lower().endswith(".toml"):
-        if places or interval is not None:
-            raise click.UsageError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
-        _predict_structural(model, words, chosen, picture, as_json, table_format)
+        raise OptionError("--json and --table do not go together")
+    from perfcore.models.opener import opener_of
+
+    opened = opener_of(model)
+    if opened is not None and opened[1].predicts:
+        if at or interval is not None:
+            raise OptionError(f"--at and --interval are for fitted models; {model} takes --with NAME=QUANTITY")
+        _predict_special(model, *opened, options, picture, as_json, table_format)
         return
-    if words or chosen or picture is not None:
-        used = next(iter(chosen), "plot" if picture is not None else "with")
-        raise click.UsageError(f"--{used} is for structural models (.toml); {model} takes --at and --interval")
-    if not places:
-        raise click.UsageError("Missing option '--at'")
-    _predict_fitted(model, places, interval, as_json, table_format)
+    if options or picture is not None:
+        used = f"--{next(iter(options), 'plot').rstrip('_')}"
+        raise OptionError(f"{used} is for structural models (.toml); {model} takes --at and --interval")
+    if not Path(model).exists():
+        raise InputError(model, "there is no such file")
+    if not at:
+        raise OptionError("Missing option '--at'")
+    _predict_fitted(model, at, interval, as_json, table_format)
 
 
-def _predict_structural(
+def _predict_special(
     path: str,
-    words: Sequence[str],
+    name: str,
+    opener: Any,
     options: dict[str, Any],
     picture: str | None,
     as_json: bool,
     table_format: str | None,
 ) -> None:
     with reporting():
-        from perf_structural import StructuralModel, plot_distributions
-        from perfcore.views.picture import check_ending
+        from perfcore.hooks.options import build
+        from perfcore.views.picture import check_ending, plot
 
         if picture is not None:
             check_ending(picture)
-        prediction = StructuralModel.read(path).with_inputs(given_quantities(words)).predict(**options)
+        prediction = opener.predict(path, build(opener.Options, options, name))
         if picture is not None:
-            plot_distributions(prediction, picture)
+            plot(prediction, None, picture)
     if table_format is not None:
         print_plainly(table_format, prediction.tables())
-        return
-    report(prediction, as_json, picture)
+    elif as_json:
+        print_json(prediction.to_dict())
+    else:
+        print_findings(prediction, picture=picture)
 
 
 def _predict_fitted(
@@ -137,7 +137,7 @@ def _predict_fitted(
 def _named(place: str) -> tuple[str, str]:
     name, equals, text = place.partition("=")
     if not equals or not name.strip():
-        raise click.UsageError(
+        raise OptionError(
             f"--at {place!r}: NAME=VALUE,VALUE,... or NAME=FIRST..LAST:STEP is expected, such as t=0..100:10"
         )
     return name.strip(), text.strip()
@@ -159,14 +159,14 @@ def _grid(model: Model, places: Sequence[tuple[str, str]]) -> dict[str, list[Any
         try:
             wanted.setdefault(symbol, []).extend(parse_values(text))
         except (ValueError, ZeroDivisionError):
-            raise click.UsageError(
+            raise OptionError(
                 f"--at {name}={text!r}: VALUE,VALUE,... or FIRST..LAST:STEP or FIRST..LAST*FACTOR is expected, such as "
                 f"{name}=1..1024*2"
             ) from None
     for name in model.variables:
         if name not in wanted:
             if name not in model.levels:
-                raise click.UsageError(f"the model is one of {', '.join(model.variables)}; give --at {name}=...")
+                raise OptionError(f"the model is one of {', '.join(model.variables)}; give --at {name}=...")
             wanted[name] = list(model.levels[name])
     combinations = list(itertools.product(*(wanted[name] for name in model.variables)))
     return {name: [row[k] for row in combinations] for k, name in enumerate(model.variables)}

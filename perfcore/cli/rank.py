@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-import click
+import typer
 
-from perfcore.cli._dynamic import FitterCommand, fitter_option
-from perfcore.cli._output import print_json, print_table, reporting
-from perfcore.cli._reading import read_file, reader_options
+from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.parameters import Fitter
+from perfcore.cli.reading import HowToRead
+from perfcore.cli.signature import OptionsOfSelected
 
 __all__ = ["command"]
 
 
-@click.command(cls=FitterCommand)
-@click.argument("data", type=click.Path(allow_dash=True))
-@fitter_option("individual")
-@click.option("--above", type=float, metavar="R2", help="Only models whose uncentered R^2 is at least this.")
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the first N models.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-@reader_options
 def command(
-    data: str,
-    fitter: str,
-    above: float | None,
-    top: int | None,
-    as_json: bool,
-    reader: str | None,
-    read_pairs: tuple[str, ...],
-    **options: Any,
+    data: Annotated[str, typer.Argument(metavar="DATA", show_default=False)],
+    how: HowToRead,
+    fitter: Fitter = "individual",
+    above: Annotated[
+        float | None, typer.Option("--above", metavar="R2", help="Only models whose uncentered R^2 is at least this.")
+    ] = None,
+    top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Only the first N models.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> None:
     """Rank the models of DATA, best first: every combination of functions that the fitter can make.
 
@@ -45,15 +40,15 @@ def command(
         given = {name: value for name, value in options.items() if value is not None}
         implementation = registry().load("fitters", fitter)
         resolve(implementation, given, fitter)
-        measured = read_file(data, reader, read_pairs, implementation.takes)
+        measured = how.read_file(data, implementation.takes)
         ranking = perfcore.rank(measured, fitter=fitter, **given).filtered(above, top)
     if as_json:
         print_json([{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])
         return
     for line in ranking.summary:
-        click.echo(line)
-    click.echo()
+        typer.echo(line)
+    typer.echo()
     if ranking.candidates:
         print_table(*ranking.table())
     else:
-        click.echo(f"no model has an uncentered R^2 of {above} or more")
+        typer.echo(f"no model has an uncentered R^2 of {above} or more")

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
 
-from perfcore.cli._output import reporting
-from perfcore.cli._reading import read_file, reader_options
+import typer
+
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import reporting
+from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("data", type=click.Path(allow_dash=True))
-@click.option(
-    "--output",
-    "-o",
-    type=click.Path(),
-    required=True,
-    help="File to write; its ending is the format.",
-)
-@click.option("--curve", is_flag=True, help="Write a trace's utilization curve instead of its intervals.")
-@reader_options
-def command(data: str, output: str, curve: bool, reader: str | None, read_pairs: tuple[str, ...]) -> None:
+def command(
+    data: Annotated[str, typer.Argument(metavar="DATA", show_default=False)],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="File to write; its ending is the format.")
+    ],
+    how: HowToRead,
+    curve: Annotated[
+        bool, typer.Option("--curve", help="Write a trace's utilization curve instead of its intervals.")
+    ] = False,
+) -> None:
     """Read DATA and write it in another format.
 
     \b
@@ -33,10 +34,10 @@ def command(data: str, output: str, curve: bool, reader: str | None, read_pairs:
         from perfcore.reading.recognise import writer
 
         writer(output)  # a wrong ending is said before a long file is read
-        content = read_file(data, reader, read_pairs)
+        content = how.read_file(data)
         if curve:
             if not isinstance(content, perfcore.Trace):
-                raise click.UsageError("--curve belongs to traces; these data have no states")
+                raise OptionError("--curve belongs to traces; these data have no states")
             content = content.utilization()
         perfcore.write(content, output)
-    click.echo(f"{click.format_filename(output)}: {content!r}")
+    typer.echo(f"{typer.format_filename(output)}: {content!r}")

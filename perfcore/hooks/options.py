@@ -34,6 +34,8 @@ def option(
     metavar: str | None = None,
     parse: Callable[[Any], Any] | None = None,
     selects: str | None = None,
+    flag: str | None = None,
+    repeats: bool = False,
 ) -> Any:
     """Declare one field of an options dataclass.
 
@@ -55,6 +57,10 @@ def option(
     selects : str, optional
         Kind of registered thing that the value names (``"segmenters"``); the options of the chosen one are then
         accepted beside these.
+    flag : str, optional
+        Its spelling on the command line where the field's name cannot be it (``--with``).
+    repeats : bool
+        It may be given several times on the command line; the field is then a tuple, whose items hold commas.
     """
     facts = {
         "help": help,
@@ -64,6 +70,8 @@ def option(
         "metavar": metavar,
         "parse": parse,
         "selects": selects,
+        "spelling": flag,
+        "repeats": repeats,
     }
     return dataclasses.field(default=default, metadata={_METADATA: facts})
 
@@ -84,11 +92,13 @@ class OptionField:
     metavar: str | None
     parse: Callable[[Any], Any] | None
     selects: str | None
+    spelling: str | None
+    repeats: bool
 
     @property
     def flag(self) -> str:
         """The command-line spelling, ``--break-tolerance``."""
-        return "--" + self.name.replace("_", "-")
+        return self.spelling or "--" + self.name.replace("_", "-")
 
     @property
     def default_text(self) -> str:
@@ -111,7 +121,9 @@ class OptionField:
             if self.parse is not None:
                 return self.parse(value)
             if self.many:
-                parts = value.split(",") if isinstance(value, str) else list(value)
+                if isinstance(value, str):
+                    value = [value] if self.repeats else value.split(",")
+                parts = list(value)
                 return tuple(self._one(part.strip() if isinstance(part, str) else part) for part in parts)
             return self._one(value)
         except (TypeError, ValueError) as error:

@@ -93,8 +93,8 @@ def test_a_picture(perf):
         (["1/(a-a)", "--with", "a=3"], "a divisor is zero"),
         (["log(a)", "--with", "a=interval:-2,-1"], "eval: equation: "),
         (["a*(1-a)", "--with", "a=normal:1,1", "--method", "exact"], "'a' occurs more than once"),
-        (["a", "--with", "a=1", "--method", "guess"], "Invalid value for '--method'"),
-        (["a", "--with", "a=1", "--bins", "0"], "--bins 0: must be at least 1"),
+        (["a", "--with", "a=1", "--method", "guess"], "--method 'guess': unknown value 'guess': Known: auto"),
+        (["a", "--with", "a=1", "--bins", "0"], "--bins '0': must be at least 1"),
         (["a", "--with", "a=1", "--plot", "x.gif"], "cannot draw 'x.gif'"),
     ],
 )

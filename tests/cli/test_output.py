@@ -8,7 +8,7 @@ import time
 import pytest
 
 from perfcore.base import progress
-from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.cli.output import print_json, print_table, reporting
 
 
 def test_numbers_to_the_right_and_words_to_the_left(capsys):

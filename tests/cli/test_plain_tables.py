@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from perfcore.cli._output import print_plainly
+from perfcore.cli.output import print_plainly
 
 HEADER = ["path", "time", "note"]
 NASTY = 'a,b "c"\nd'

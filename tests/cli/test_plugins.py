@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-import perfcore.cli._output
+import perfcore.cli.output
 import perfcore.cli.plugins
 from perfcore import hookimpl
 from perfcore.__main__ import main
@@ -59,7 +59,7 @@ def with_broken_plugins(monkeypatch):
     found.add_plugin("half", "dist-half", Half)
     found.add_plugin("broken", "dist-broken", broken)
     monkeypatch.setattr(perfcore.cli.plugins, "registry", lambda: found)
-    monkeypatch.setattr(perfcore.cli._output, "registry", lambda: found)
+    monkeypatch.setattr(perfcore.cli.output, "registry", lambda: found)
 
 
 @pytest.mark.usefixtures("with_broken_plugins")

@@ -69,7 +69,7 @@ def test_points_that_are_none(refused, text):
         (["none.json", "--at", "t=1"], "none.json: there is no such file"),
         (["curve.csv", "--at", "t=1"], "curve.csv: not a model file"),
         (["model.json", "--at", "t=1", "--interval", "1"], "interval 1.0: the coverage must be above 0 and below 1"),
-        (["model.json", "--at", "t=1", "--interval", "x"], "'x' is not a valid float"),
+        (["model.json", "--at", "t=1", "--interval", "x"], "Invalid value for '--interval'"),
     ],
 )
 def test_mistakes(refused, words, message):

@@ -34,6 +34,7 @@ __all__ = [
     "needed_replications",
     "next_points",
     "read_design",
+    "register_commands",
     "register_readers",
     "run_design",
     "write_design",
@@ -67,3 +68,23 @@ def register_readers(register: Register) -> None:
         help="stores of runs, made by perf run",
         suffixes=(".db", ".sqlite"),
     )
+
+
+@hookimpl
+def register_commands(register: Register) -> None:
+    """Announce the commands."""
+    register(
+        "design",
+        "perf_experiments.cli.design:command",
+        group="Measure",
+        help="Which points to measure, how often, in which order.",
+    )
+    register(
+        "run",
+        "perf_experiments.cli.run:command",
+        group="Measure",
+        help="Make the runs of a design; each is kept as soon as it ends.",
+    )
+    register("runs", "perf_experiments.cli.runs:command", group="Measure", help="The runs that a store holds.")
+    register("next", "perf_experiments.cli.next:command", group="Measure", help="Which runs to make next.")
+    register("sample", "perf_experiments.cli.sample:command", group="Measure", help="Sample the load of this machine.")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfcore import hookimpl
 from perfcore.base.lazy import lazy_names
+from perfcore.hooks.specs import Register
 
 if TYPE_CHECKING:
     from perf_overheads.attribution import profile_overheads
@@ -27,6 +29,7 @@ __all__ = [
     "phase_edges",
     "profile_overheads",
     "read_categories",
+    "register_commands",
     "stacked",
 ]
 
@@ -48,3 +51,14 @@ __getattr__, __dir__ = lazy_names(
         "stacked": "perf_overheads.stacking",
     },
 )
+
+
+@hookimpl
+def register_commands(register: Register) -> None:
+    """Announce the commands."""
+    register(
+        "overheads",
+        "perf_overheads.cli.overheads:command",
+        group="Model",
+        help="Where the cycles of a trace go, by category.",
+    )

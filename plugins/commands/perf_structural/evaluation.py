@@ -12,9 +12,10 @@ import numpy.typing as npt
 from perf_structural.correlation import Pair
 from perf_structural.exact import arithmetic_value, why_not_exact, without_arithmetic
 from perf_structural.expression import Expression, leaves
+from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import draw_sample
 from perfcore.base.errors import OptionError
-from perfcore.hooks.options import build, option
+from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue
 
@@ -23,21 +24,6 @@ __all__ = ["QUANTILES", "Evaluation", "EvaluationOptions", "evaluate"]
 Floats = npt.NDArray[np.float64]
 
 QUANTILES = {"p05": 0.05, "p50": 0.5, "p95": 0.95}
-
-
-@dataclass(frozen=True)
-class EvaluationOptions:
-    """How an equation is evaluated."""
-
-    method: str = option(
-        "auto",
-        "exact arithmetic (each uncertain quantity once, independent), sampling, or whichever is right",
-        choices=("auto", "exact", "sample"),
-    )
-    # At 100 bins one operation errs by some 0.001 in the cumulative distribution and takes a millisecond.
-    bins: int = option(100, "bins of the histograms that operations and sampling give", minimum=1)
-    samples: int = option(100_000, "points of a sample; it may be rounded up by an eighth", minimum=64)
-    seed: int = option(0, "seed of the sample", minimum=0)
 
 
 @dataclass(frozen=True)

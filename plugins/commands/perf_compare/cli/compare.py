@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+import typer
 
+from perfcore.base.errors import OptionError
 from perfcore.base.ranges import parse_values
-from perfcore.cli._dynamic import FitterCommand, fitter_option
-from perfcore.cli._output import print_findings, print_json, reporting
-from perfcore.cli._reading import read_file, reader_options
+from perfcore.cli.output import print_findings, print_json, reporting
+from perfcore.cli.parameters import Fitter
+from perfcore.cli.reading import HowToRead
+from perfcore.cli.signature import OptionsOfSelected
 
 if TYPE_CHECKING:
     from perf_compare.comparison.comparison import Comparison
@@ -25,40 +27,33 @@ __all__ = ["command"]
 FAILED, UNKNOWN = 1, 3  # exit statuses; 2 is for mistakes, as everywhere
 
 
-class _CompareCommand(FitterCommand):
-    """A fitter's own ``--at``, the scale that its tables look at, is the point of the comparison here."""
-
-    def _groups(self) -> list[tuple[str, list[click.Option]]]:
-        return [(name, [one for one in options if "--at" not in one.opts]) for name, options in super()._groups()]
-
-
-@click.command(cls=_CompareCommand)
-@click.argument("first", type=click.Path())
-@click.argument("second", type=click.Path())
-@click.option(
-    "--at", "places", multiple=True, metavar="NAME=...",
-    help="Points: P=16..4096*2, D=1,2,4; for codes and systems names. Once for each variable.",
-)  # fmt: skip
-@click.option(
-    "--fail-if", "conditions", multiple=True, metavar="GATE",
-    help="Exit with status 1 if the data say so: 'slower than 1.1x at p=1024', 'any of 1% slower than 1.2x at p=1024', "
-    "'NAME slower than 1.1x at p=1024 with confidence 0.9', 'any law worse'. May be repeated.",
-)  # fmt: skip
-@fitter_option("modgen")
-@click.option("--plot", "picture", type=click.Path(), help="Draw both models: .png, .svg, .pdf or .html.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-@reader_options
 def command(
-    first: str,
-    second: str,
-    places: Sequence[str],
-    conditions: Sequence[str],
-    fitter: str,
-    picture: str | None,
-    as_json: bool,
-    reader: str | None,
-    read_pairs: tuple[str, ...],
-    **options: Any,
+    first: Annotated[str, typer.Argument(metavar="FIRST", show_default=False)],
+    second: Annotated[str, typer.Argument(metavar="SECOND", show_default=False)],
+    how: HowToRead,
+    places: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at",
+            metavar="NAME=...",
+            help="Points: P=16..4096*2, D=1,2,4; for codes and systems names. Once for each variable.",
+        ),
+    ] = None,
+    conditions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="GATE",
+            help="Exit with status 1 if the data say so: 'slower than 1.1x at p=1024', 'any of 1% slower than 1.2x at "
+            "p=1024', 'NAME slower than 1.1x at p=1024 with confidence 0.9', 'any law worse'. May be repeated.",
+        ),
+    ] = None,
+    fitter: Fitter = "modgen",
+    picture: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw both models: .png, .svg, .pdf or .html.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> int:
     """Compare FIRST and SECOND: models that `perf fit -o` wrote (.json), or data that are fitted with --fitter.
 
@@ -73,6 +68,8 @@ def command(
     perf compare old.csv new.csv --fitter modgen --parameter P,D --at P=16..1024*2 --at D=256
     perf compare old.jsonl new.jsonl --fitter scaling --fail-if "slower than 1.1x at p=1024"
     """
+    places = places or []
+    conditions = conditions or []
     with reporting():
         from perf_compare.comparison.comparison import compare
         from perf_compare.gate.conditions import parse_gate
@@ -83,8 +80,7 @@ def command(
         gates = [parse_gate(condition) for condition in conditions]
         if picture is not None:
             check_ending(picture)
-        given = {name: value for name, value in options.items() if value is not None}
-        one, other = (_model(path, fitter, given, reader, read_pairs) for path in (first, second))
+        one, other = (_model(path, fitter, options, how) for path in (first, second))
         names = (Path(first).stem, Path(second).stem)
         points, of_gate = _points(one, places, gates)
         found = compare(one, other, points, names if names[0] != names[1] else (first, second))
@@ -96,7 +92,7 @@ def command(
     else:
         print_findings(found, picture=picture)
         for number, verdict in enumerate(verdicts):
-            click.echo(f"{'' if number else chr(10)}gate {verdict.text}")
+            typer.echo(f"{'' if number else chr(10)}gate {verdict.text}")
     return _status(found, verdicts)
 
 
@@ -107,15 +103,15 @@ def _status(found: Comparison, verdicts: Sequence[Verdict]) -> int:
     return UNKNOWN if "open" in outcomes or any(found.left_out) else 0
 
 
-def _model(path: str, fitter: str, options: dict[str, Any], reader: str | None, pairs: Sequence[str]) -> Model:
+def _model(path: str, fitter: str, options: dict[str, Any], how: HowToRead) -> Model:
     """A model file, or data fitted."""
     import perfcore
     from perfcore.hooks.registry import registry
 
-    if reader is None and _is_model(path):
+    if how.reader is None and _is_model(path):
         return perfcore.load(path)
     implementation = registry().load("fitters", fitter)
-    return perfcore.fit(read_file(path, reader, pairs, implementation.takes), fitter=fitter, **options)
+    return perfcore.fit(how.read_file(path, implementation.takes), fitter=fitter, **options)
 
 
 def _is_model(path: str) -> bool:
@@ -144,20 +140,20 @@ def _points(model: Model, places: Sequence[str], gates: Sequence[Gate]) -> tuple
     placed = any(gate.at for gate in gates)
     if missing and not placed:
         if not places:
-            raise click.UsageError(f"Missing option '--at': where to compare, such as --at {missing[0]}=1024")
-        raise click.UsageError(f"the models are of {', '.join(model.variables)}; give --at {missing[0]}=...")
+            raise OptionError(f"Missing option '--at': where to compare, such as --at {missing[0]}=1024")
+        raise OptionError(f"the models are of {', '.join(model.variables)}; give --at {missing[0]}=...")
     rows = [] if missing else [dict(zip(asked, row, strict=True)) for row in itertools.product(*asked.values())]
     of_gates = [_point_of(gate, model, asked) if gate.at else None for gate in gates]
     added = [row for row in of_gates if row is not None and row not in rows]
     rows += [row for number, row in enumerate(added) if row not in added[:number]]
     if any(row.keys() != rows[0].keys() for row in rows):
-        raise click.UsageError("the points of --at and of --fail-if are of different variables; give each the same")
+        raise OptionError("the points of --at and of --fail-if are of different variables; give each the same")
     if added:  # what tables look at is the last point, which should be the largest scale
         rows = sorted(rows, key=lambda row: tuple(row.values()))
     found = []
     for gate, row in zip(gates, of_gates, strict=True):
         if row is None and gate.word and len(rows) > 1:
-            raise click.UsageError(f"--fail-if {gate.text!r}: there are {len(rows)} points; say 'at NAME=LEVEL,...'")
+            raise OptionError(f"--fail-if {gate.text!r}: there are {len(rows)} points; say 'at NAME=LEVEL,...'")
         found.append(len(rows) - 1 if row is None else rows.index(row))
     return {name: [row[name] for row in rows] for name in rows[0]}, found
 
@@ -192,7 +188,7 @@ def _asked(model: Model, places: Sequence[str]) -> dict[str, list[Any]]:
     for place in places:
         name, equals, text = place.partition("=")
         if not equals or not name.strip():
-            raise click.UsageError(f"--at {place!r}: NAME=VALUE,... or NAME=FIRST..LAST*FACTOR is expected")
+            raise OptionError(f"--at {place!r}: NAME=VALUE,... or NAME=FIRST..LAST*FACTOR is expected")
         symbol = _symbol(model, name.strip())
         if symbol in model.levels:
             wanted.setdefault(symbol, []).extend([text] if text in model.levels[symbol] else text.split(","))
@@ -200,7 +196,7 @@ def _asked(model: Model, places: Sequence[str]) -> dict[str, list[Any]]:
         try:
             wanted.setdefault(symbol, []).extend(parse_values(text))
         except (ValueError, ZeroDivisionError):
-            raise click.UsageError(
+            raise OptionError(
                 f"--at {place!r}: VALUE,... or FIRST..LAST:STEP or FIRST..LAST*FACTOR is expected"
             ) from None
     return {name: wanted[name] for name in model.variables if name in wanted}

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
 
-from perfcore.cli._output import print_findings, print_json, reporting
-from perfcore.cli._reading import read_file, reader_options
+import typer
+
+from perfcore.cli.output import print_findings, print_json, reporting
+from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("model", type=click.Path())
-@click.argument("data", type=click.Path(allow_dash=True))
-@click.option("--interval", type=float, default=0.95, show_default=True, help="Coverage of the bounds to check.")
-@click.option("--where", metavar="COND,...", help="Only rows that meet all conditions (default: those of the fit).")
-@click.option("--plot", "picture", type=click.Path(), help="Draw predicted over measured: .png, .svg, .pdf or .html.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-@reader_options
 def command(
-    model: str,
-    data: str,
-    interval: float,
-    where: str | None,
-    picture: str | None,
-    as_json: bool,
-    reader: str | None,
-    read_pairs: tuple[str, ...],
+    model: Annotated[str, typer.Argument(metavar="MODEL", show_default=False)],
+    data: Annotated[str, typer.Argument(metavar="DATA", show_default=False)],
+    how: HowToRead,
+    interval: Annotated[float, typer.Option("--interval", help="Coverage of the bounds to check.")] = 0.95,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where", metavar="COND,...", help="Only rows that meet all conditions (default: those of the fit)."
+        ),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw predicted over measured: .png, .svg, .pdf or .html."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Verify MODEL, a file that `perf fit -o` wrote, with DATA: errors at points that it was not fitted to.
 
@@ -45,7 +46,7 @@ def command(
         if picture is not None:
             check_ending(picture)
         loaded = perfcore.load(model)
-        found = verify(loaded, read_file(data, reader, read_pairs, (Measurements,)), interval, where)
+        found = verify(loaded, how.read_file(data, (Measurements,)), interval, where)
         if picture is not None:
             plot(found, None, picture)
     if as_json:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+import typer
 
-from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import print_json, print_table, reporting
 
 if TYPE_CHECKING:
     from perf_experiments import Design
@@ -18,26 +20,53 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("source", type=click.Path())
-@click.option(
-    "--target", "-t", "targets", multiple=True, metavar="NAME=LEVEL",
-    help="Where the model's prediction matters: p=1024. Once for each variable.",
-)  # fmt: skip
-@click.option(
-    "--candidates", "-c", multiple=True, metavar="NAME=...|DESIGN",
-    help="Points that can be measured: levels as for `perf design`, once for each variable, or a design (.toml). "
-    "Default: all combinations of the measured levels.",
-)  # fmt: skip
-@click.option("--constraint", "constraints", multiple=True, metavar="FORMULA", help="What every candidate meets.")
-@click.option("--points", "count", type=click.IntRange(1), help="How many to choose, each after those before [4].")
-@click.option("--per-second", is_flag=True, help="Choose by gain for a second of runs.")
-@click.option("--precision", metavar="SHARE", help="For a store: what is asked of each point's mean [2%].")
-@click.option("--most", type=click.IntRange(1), help="For a store: runs of one point at most [30].")
-@click.option("--value", metavar="NAME", help="For a store: what is to be precise (default: the first reported).")
-@click.option("--output", "-o", type=click.Path(), help="Design to write (.toml), which `perf run` takes.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(source: str, output: str | None, as_json: bool, **options: Any) -> None:
+def command(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False)],
+    targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="NAME=LEVEL",
+            help="Where the model's prediction matters: p=1024. Once for each variable.",
+        ),
+    ] = None,
+    candidates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--candidates",
+            "-c",
+            metavar="NAME=...|DESIGN",
+            help="Points that can be measured: levels as for `perf design`, once for each variable, or a design "
+            "(.toml). Default: all combinations of the measured levels.",
+        ),
+    ] = None,
+    constraints: Annotated[
+        list[str] | None, typer.Option("--constraint", metavar="FORMULA", help="What every candidate meets.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--points", min=1, help="How many to choose, each after those before [4].")
+    ] = None,
+    per_second: Annotated[bool, typer.Option("--per-second", help="Choose by gain for a second of runs.")] = False,
+    precision: Annotated[
+        str | None,
+        typer.Option("--precision", metavar="SHARE", help="For a store: what is asked of each point's mean [2%]."),
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--most", min=1, help="For a store: runs of one point at most [30].")
+    ] = None,
+    value: Annotated[
+        str | None,
+        typer.Option(
+            "--value", metavar="NAME", help="For a store: what is to be precise (default: the first reported)."
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Design to write (.toml), which `perf run` takes."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
     """Say which runs to make next, from a MODEL that `perf fit -o` wrote, or a STORE of `perf run`.
 
     From a model: the points that lower the variance of its prediction at the target most, with what they cost. From a
@@ -48,10 +77,23 @@ def command(source: str, output: str | None, as_json: bool, **options: Any) -> N
     perf next design.db --precision 2% -o more.toml
     perf run more.toml --store design.db
     """
+    targets = targets or []
+    candidates = candidates or []
+    constraints = constraints or []
+    options: dict[str, Any] = {
+        "targets": targets,
+        "candidates": candidates,
+        "constraints": constraints,
+        "count": count,
+        "per_second": per_second,
+        "precision": precision,
+        "most": most,
+        "value": value,
+    }
     with reporting():
         from perf_experiments.runs.store import is_store
 
-        given = {name for name, value in options.items() if value not in (None, (), False)}
+        given = {name for name, value in options.items() if value not in (None, [], False)}
         if is_store(_head(source)):
             _refuse(given & {"targets", "candidates", "constraints", "count", "per_second"}, "a model")
             design = _from_store(source, options, output, as_json)
@@ -63,13 +105,13 @@ def command(source: str, output: str | None, as_json: bool, **options: Any) -> N
 
             write_design(design, output)
             if not as_json:
-                click.echo(f"{click.format_filename(output)}: {len(design.chosen())} points; `perf run` takes it")
+                typer.echo(f"{typer.format_filename(output)}: {len(design.chosen())} points; `perf run` takes it")
 
 
 def _head(path: str) -> bytes:
     """The first bytes of a file; none where it cannot be read, which is said by whoever reads it."""
     try:
-        with click.open_file(path, "rb") as stream:
+        with Path(path).open("rb") as stream:
             return bytes(stream.read(100))
     except OSError:
         return b""
@@ -79,7 +121,7 @@ def _refuse(names: set[str], belongs_to: str) -> None:
     shown = {"targets": "target", "constraints": "constraint", "count": "points", "per_second": "per-second"}
     if names:
         name = min(names)
-        raise click.UsageError(f"--{shown.get(name, name)} is for {belongs_to}")
+        raise OptionError(f"--{shown.get(name, name)} is for {belongs_to}")
 
 
 def _from_model(source: str, options: dict[str, Any], as_json: bool) -> Design:
@@ -87,7 +129,7 @@ def _from_model(source: str, options: dict[str, Any], as_json: bool) -> Design:
     from perf_experiments.advice.next_points import next_points
 
     if not options["targets"]:
-        raise click.UsageError("Missing option '--target': where the prediction matters, such as --target p=1024")
+        raise OptionError("Missing option '--target': where the prediction matters, such as --target p=1024")
     model = perfcore.load(source)
     advice = next_points(
         model,
@@ -127,13 +169,13 @@ def _candidates(texts: Sequence[str], constraints: Sequence[str]) -> list[Point]
 
     files = [text for text in texts if text.lower().endswith(".toml")]
     if files and len(texts) > 1:
-        raise click.UsageError("--candidates: one design, or levels of each variable, are expected")
+        raise OptionError("--candidates: one design, or levels of each variable, are expected")
     if files:
         return meeting(read_design(files[0]).chosen(), constraints)[0]
     if texts:
         return make_design(dict(map(parse_factor, texts)), constraints=constraints).chosen()
     if constraints:
-        raise click.UsageError("--constraint needs --candidates")
+        raise OptionError("--constraint needs --candidates")
     return None
 
 
@@ -142,7 +184,7 @@ def _print_advice(advice: Advice) -> None:
     from perf_experiments.design.factors import level_text, point_text
 
     unit = f" {advice.unit}" if advice.unit else ""
-    click.echo(
+    typer.echo(
         f"{point_text(advice.target)}: {advice.value:.4g}{unit} predicted, standard error {advice.error:.3g}; a "
         f"measurement there varies by {advice.noise:.3g}"
     )
@@ -157,11 +199,11 @@ def _print_advice(advice: Advice) -> None:
         )
     print_table(["", *names, "runs", "error after", "variance falls by", "cost", "per s"], rows)
     if not advice.rivals:
-        click.echo("if the model is right; no other that fits about as well is known, to compare with")
+        typer.echo("if the model is right; no other that fits about as well is known, to compare with")
         return
-    click.echo("if the model is right; others fit about as well and say at the target")
+    typer.echo("if the model is right; others fit about as well and say at the target")
     for rival in advice.rivals:
-        click.echo(
+        typer.echo(
             f"  {rival.value:.4g}{unit}: {rival.name} ({rival.figure}); farthest apart at {point_text(rival.point)}, "
             f"{rival.distance:.2g} standard deviations of a measurement"
         )
@@ -190,7 +232,7 @@ def _from_store(source: str, options: dict[str, Any], output: str | None, as_jso
         _print_needed(points, wanting, precision)
     if not wanting:
         if output is not None and not as_json:
-            click.echo(f"no design is written: all {len(points)} points are precise enough")
+            typer.echo(f"no design is written: all {len(points)} points are precise enough")
         return None
     return _design([(point.point, point.replications + point.more) for point in wanting])
 
@@ -211,7 +253,7 @@ def _print_needed(points: Sequence[Needed], wanting: Sequence[Needed], precision
     more = sum(each.more for each in wanting)
     seconds = sum(each.more * each.seconds for each in wanting)
     about = f", about {duration_text(seconds)}" if more else ""
-    click.echo(f"{more} more runs of {len(wanting)} points for {100.0 * precision:.3g} % of each mean (95 %){about}")
+    typer.echo(f"{more} more runs of {len(wanting)} points for {100.0 * precision:.3g} % of each mean (95 %){about}")
 
 
 def _design(wanted: Sequence[tuple[Point, int]]) -> Design:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import click
+import typer
 
-from perfcore.cli._output import reporting
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import reporting
 
 if TYPE_CHECKING:
     from perf_experiments import Summary
@@ -21,50 +21,74 @@ _SOME_FAILED = 1
 _SOME_WAITING = 3  # 2 is for mistakes
 
 
-@click.command()
-@click.argument("design", type=click.Path())
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
-@click.option("--store", type=click.Path(), help="Where runs are kept (default: the design's name with .db).")
-@click.option(
-    "--launcher", default="local", show_default=True, metavar="NAME|WORDS",
-    help="local, mpirun (mpirun -np {p}), srun (srun -n {p}), or words to put before the command.",
-)  # fmt: skip
-@click.option(
-    "--value", "-v", "values", multiple=True, metavar="NAME=REGEX",
-    help="Value in the output, such as 'time=Time in seconds = *([0-9.]+)'. May be repeated; the first is what is "
-    "modelled, without any the wall time.",
-)  # fmt: skip
-@click.option(
-    "--results", metavar="FILE", help="File that a run writes: .json of numbers, or text that --value searches."
-)
-@click.option("--limit", metavar="DURATION", help="Stop a run that takes longer; it counts as failed.")
-@click.option("--warmup", type=click.IntRange(0), default=0, show_default=True, help="Runs before each, not kept.")
-@click.option(
-    "--until", metavar="SHARE", help="Repeat until the median is known to this, such as 2% (95 % confidence)."
-)
-@click.option("--most", type=click.IntRange(1), default=30, show_default=True, help="Runs of a point with --until.")
-@click.option(
-    "--max-load", default=0.2, show_default=True, metavar="SHARE",
-    help="Busy share of the processors before a run above which it waits; 1: do not look.",
-)  # fmt: skip
-@click.option("--wait", default="10s", show_default=True, metavar="DURATION", help="How long; then it is marked noisy.")
-@click.option("--retry-failed", is_flag=True, help="Make runs again that failed; the failures are kept too.")
-@click.option("--keep", "keep_bytes", type=click.IntRange(0), default=1 << 20, show_default=True, metavar="BYTES",
-              help="Of the output of a run to keep.")  # fmt: skip
-@click.option("--scheduler", type=click.Choice(["slurm"]), help="Hand the runs over instead; call again to collect.")
-@click.option("--sbatch", metavar="OPTIONS", help="For sbatch, such as '--ntasks={p} --exclusive --time=10'.")
-@click.option("--collect", is_flag=True, help="Only collect what the scheduler's jobs have made.")
 def command(
-    design: str,
-    words: Sequence[str],
-    store: str | None,
-    limit: str | None,
-    until: str | None,
-    wait: str,
-    scheduler: str | None,
-    sbatch: str | None,
-    collect: bool,
-    **options: Any,
+    design: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],
+    words: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND...]")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="FILE", help="Where runs are kept (default: the design's name with .db)."),
+    ] = None,
+    launcher: Annotated[
+        str,
+        typer.Option(
+            "--launcher",
+            metavar="NAME|WORDS",
+            help="local, mpirun (mpirun -np {p}), srun (srun -n {p}), or words to put before the command.",
+        ),
+    ] = "local",
+    values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--value",
+            "-v",
+            metavar="NAME=REGEX",
+            help="Value in the output, such as 'time=Time in seconds = *([0-9.]+)'. May be repeated; the first is what "
+            "is modelled, without any the wall time.",
+        ),
+    ] = None,
+    results: Annotated[
+        str | None,
+        typer.Option(
+            "--results", metavar="FILE", help="File that a run writes: .json of numbers, or text that --value searches."
+        ),
+    ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option("--limit", metavar="DURATION", help="Stop a run that takes longer; it counts as failed."),
+    ] = None,
+    warmup: Annotated[int, typer.Option("--warmup", min=0, help="Runs before each, not kept.")] = 0,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until", metavar="SHARE", help="Repeat until the median is known to this, such as 2% (95 % confidence)."
+        ),
+    ] = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="Runs of a point with --until.")] = 30,
+    max_load: Annotated[
+        float,
+        typer.Option(
+            "--max-load",
+            metavar="SHARE",
+            help="Busy share of the processors before a run above which it waits; 1: do not look.",
+        ),
+    ] = 0.2,
+    wait: Annotated[str, typer.Option("--wait", metavar="DURATION", help="How long; then it is marked noisy.")] = "10s",
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Make runs again that failed; the failures are kept too.")
+    ] = False,
+    keep_bytes: Annotated[
+        int, typer.Option("--keep", min=0, metavar="BYTES", help="Of the output of a run to keep.")
+    ] = 1 << 20,
+    scheduler: Annotated[
+        Literal["slurm"] | None, typer.Option("--scheduler", help="Hand the runs over instead; call again to collect.")
+    ] = None,
+    sbatch: Annotated[
+        str | None,
+        typer.Option("--sbatch", metavar="OPTIONS", help="For sbatch, such as '--ntasks={p} --exclusive --time=10'."),
+    ] = None,
+    collect: Annotated[
+        bool, typer.Option("--collect", help="Only collect what the scheduler's jobs have made.")
+    ] = False,
 ) -> int:
     """Make the runs of DESIGN that its store does not have yet, with {FACTOR} in COMMAND replaced.
 
@@ -82,8 +106,20 @@ def command(
     perf runs design.db
     perf fit design.db
     """
+    words = words or []
+    values = values or []
+    options: dict[str, Any] = {
+        "launcher": launcher,
+        "values": tuple(values),
+        "results": results,
+        "warmup": warmup,
+        "most": most,
+        "max_load": max_load,
+        "retry_failed": retry_failed,
+        "keep_bytes": keep_bytes,
+    }
     if scheduler is None and (sbatch is not None or collect):
-        raise click.UsageError(f"{'--collect' if collect else '--sbatch'} belongs to --scheduler slurm")
+        raise OptionError(f"{'--collect' if collect else '--sbatch'} belongs to --scheduler slurm")
     path = store or str(Path(design).with_suffix(".db"))
     with reporting():
         from perf_experiments import RunOptions, hand_over, read_design, run_design
@@ -106,7 +142,7 @@ def command(
         except KeyboardInterrupt:
             more = ("" if store is None else f" --store {store}") + ("" if scheduler is None else " --scheduler slurm")
             again = f"`perf run {design}{more}`"
-            click.echo(f"perf: all runs that ended are kept in {path}; {again} goes on", err=True)
+            typer.echo(f"perf: all runs that ended are kept in {path}; {again} goes on", err=True)
             raise
         finally:
             signal.signal(signal.SIGTERM, before)
@@ -127,20 +163,20 @@ def share(text: str, option: str) -> float:
     except ValueError:
         found = 0.0
     if not 0.0 < found < 1.0:
-        raise click.UsageError(f"{option} {text!r}: a share between 0 and 1 is expected, such as 2% or 0.02")
+        raise OptionError(f"{option} {text!r}: a share between 0 and 1 is expected, such as 2% or 0.02")
     return found
 
 
 def _report(path: str, summary: Summary, done: str) -> None:
-    name = click.format_filename(path)
+    name = typer.format_filename(path)
     noisy = f", {summary.noisy} of them noisy" if summary.noisy else ""
-    click.echo(f"{name}: {summary.made} runs {done}; {summary.succeeded} measurements in all{noisy}")
+    typer.echo(f"{name}: {summary.made} runs {done}; {summary.succeeded} measurements in all{noisy}")
     if summary.waiting:
-        click.echo(
+        typer.echo(
             f"{summary.handed_over} runs handed to Slurm; {summary.waiting} waiting or running; call again to collect"
         )
     if summary.wide:
         shown = ", ".join(summary.wide[:5]) + (", ..." if len(summary.wide) > 5 else "")
-        click.echo(f"not yet as narrow as --until asks: {len(summary.wide)} points ({shown})")
+        typer.echo(f"not yet as narrow as --until asks: {len(summary.wide)} points ({shown})")
     if summary.failed:
-        click.echo(f"{summary.failed} failed; `perf runs {name} --failed` lists them, --retry-failed makes them again")
+        typer.echo(f"{summary.failed} failed; `perf runs {name} --failed` lists them, --retry-failed makes them again")

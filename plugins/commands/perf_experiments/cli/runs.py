@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+import typer
 
-from perfcore.cli._output import print_json, print_table, reporting
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import print_json, print_table, reporting
 
 if TYPE_CHECKING:
     from perf_experiments.runs.records import Run
@@ -18,12 +19,14 @@ __all__ = ["command"]
 _MOST_CHARACTERS = 60  # of a problem in the table; --show has all
 
 
-@click.command()
-@click.argument("store", type=click.Path())
-@click.option("--failed", is_flag=True, help="Only runs that failed.")
-@click.option("--show", "number", type=click.IntRange(1), metavar="RUN", help="All about one run, with its output.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(store: str, failed: bool, number: int | None, as_json: bool) -> None:
+def command(
+    store: Annotated[str, typer.Argument(metavar="STORE", show_default=False)],
+    failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
+    number: Annotated[
+        int | None, typer.Option("--show", min=1, metavar="RUN", help="All about one run, with its output.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
     """List the runs in STORE, which `perf run` made; also while it runs.
 
     \b
@@ -40,7 +43,7 @@ def command(store: str, failed: bool, number: int | None, as_json: bool) -> None
             waiting = len(opened.jobs())
     if number is not None:
         if not runs:
-            raise click.UsageError(f"--show {number}: {store} has no run of this number")
+            raise OptionError(f"--show {number}: {store} has no run of this number")
         _show(runs[0], as_json)
         return
     listed = [run for run in runs if not (failed and run.succeeded)]
@@ -51,9 +54,9 @@ def command(store: str, failed: bool, number: int | None, as_json: bool) -> None
         _table(listed)
     well = sum(run.succeeded for run in runs)
     noisy = sum(run.noisy for run in runs if run.succeeded)
-    click.echo(f"{click.format_filename(store)}: {well} succeeded, {noisy} of them noisy; {len(runs) - well} failed")
+    typer.echo(f"{typer.format_filename(store)}: {well} succeeded, {noisy} of them noisy; {len(runs) - well} failed")
     if waiting:
-        click.echo(f"{waiting} runs are with Slurm; `perf run DESIGN --scheduler slurm --collect` collects them")
+        typer.echo(f"{waiting} runs are with Slurm; `perf run DESIGN --scheduler slurm --collect` collects them")
 
 
 def _table(runs: Sequence[Run]) -> None:
@@ -93,8 +96,8 @@ def _show(run: Run, as_json: bool) -> None:
     facts = {**_facts(run), "command": shlex.join(run.command)}
     for name, value in {**facts, **run.environment}.items():
         shown = " ".join(f"{key}={one}" for key, one in value.items()) if isinstance(value, dict) else value
-        click.echo(f"{name}: {'-' if shown in (None, '') else shown}")
+        typer.echo(f"{name}: {'-' if shown in (None, '') else shown}")
     for name, text in texts.items():
         if text:
-            click.echo(f"--- {name}")
-            click.echo(text.rstrip("\n"))
+            typer.echo(f"--- {name}")
+            typer.echo(text.rstrip("\n"))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated, Literal
 
-from perfcore.cli._output import reporting
+import typer
+
+from perfcore.cli.output import reporting
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("what", type=click.Choice(["cpu", "network"]))
-@click.option("--for", "duration", default="5min", show_default=True, metavar="DURATION", help="For how long.")
-@click.option("--every", "interval", default="1s", show_default=True, metavar="DURATION", help="How often.")
-@click.option("--output", "-o", type=click.Path(), required=True, help="File to write; its ending is the format.")
-def command(what: str, duration: str, interval: str, output: str) -> None:
+def command(
+    what: Annotated[Literal["cpu", "network"], typer.Argument(metavar="WHAT", show_default=False)],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="File to write; its ending is the format.")
+    ],
+    duration: Annotated[str, typer.Option("--for", metavar="DURATION", help="For how long.")] = "5min",
+    interval: Annotated[str, typer.Option("--every", metavar="DURATION", help="How often.")] = "1s",
+) -> None:
     """Sample WHAT of this machine: cpu (shares of busy time) or network (bytes per second).
 
     Ctrl-C ends it early; what was measured until then is written. It needs psutil: pip install 'perfcore[sample]'.
@@ -33,5 +37,5 @@ def command(what: str, duration: str, interval: str, output: str) -> None:
         series = sample_system(what, parse_duration(duration), parse_duration(interval))
         perfcore.write(series, output)
     for note in series.notes:
-        click.echo(f"perf: {note}", err=True)
-    click.echo(f"{click.format_filename(output)}: {len(series.times)} samples of {', '.join(series.columns)}")
+        typer.echo(f"perf: {note}", err=True)
+    typer.echo(f"{typer.format_filename(output)}: {len(series.times)} samples of {', '.join(series.columns)}")

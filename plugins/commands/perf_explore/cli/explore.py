@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
 
-from perfcore.cli._output import reporting
-from perfcore.cli._reading import read_file, reader_options
+import typer
+
+from perfcore.cli.output import reporting
+from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path())
-@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default: a free one).")
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
-@click.option("--column", metavar="NAME", help="Predictions: column of the table after them with what happened.")
-@click.option("--at", metavar="NAME", help="Predictions: column of that table with times or run numbers.")
-@reader_options
 def command(
-    files: tuple[str, ...],
-    port: int | None,
-    no_browser: bool,
-    column: str | None,
-    at: str | None,
-    reader: str | None,
-    read_pairs: tuple[str, ...],
+    files: Annotated[list[str], typer.Argument(metavar="FILES...")],
+    how: HowToRead,
+    port: Annotated[int | None, typer.Option("--port", min=1, help="Port to listen on (default: a free one).")] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            "--column", metavar="NAME", help="Predictions: column of the table after them with what happened."
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="NAME", help="Predictions: column of that table with times or run numbers."),
+    ] = None,
 ) -> None:
     """Show data or models as a page in the browser, until Ctrl-C.
 
@@ -46,13 +48,13 @@ def command(
 
         require_libraries()
         with listen(port or 0) as listener:
-            how = Opening(lambda path, wanted: read_file(path, reader, read_pairs, wanted), column, at)
+            opening = Opening(how.read_file, column, at)
             journal = Journal(state_folder(), files)
             journal.mend()  # before the files are read
-            session = Session(open_subjects(files, how), journal, lambda: open_subjects(files, how))
+            session = Session(open_subjects(files, opening), journal, lambda: open_subjects(files, opening))
             page = Page(session, listener.getsockname()[1])
             try:
-                click.echo(f"open {page.address} (Ctrl-C ends it)")
+                typer.echo(f"open {page.address} (Ctrl-C ends it)")
                 if not no_browser:
                     import webbrowser
 
@@ -60,6 +62,6 @@ def command(
                     webbrowser.open(page.address)
                 serve(page, listener)
             except KeyboardInterrupt:
-                click.echo("stopped; everything that was kept is in its files")
+                typer.echo("stopped; everything that was kept is in its files")
                 if session.unsaved:
-                    click.echo(f"not saved: {'; '.join(session.unsaved)}")
+                    typer.echo(f"not saved: {'; '.join(session.unsaved)}")

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
 
-from perfcore.cli._output import reporting
-from perfcore.cli._reading import read_file, reader_options
+import typer
+
+from perfcore.cli.output import reporting
+from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path())
-@click.option("--output", "-o", type=click.Path(), default="report.html", show_default=True, help="File to write.")
-@click.option("--views", type=click.IntRange(min=1), metavar="N", help="At most N views (default: 60).")
-@click.option("--column", metavar="NAME", help="Predictions: column of the table after them with what happened.")
-@click.option("--at", metavar="NAME", help="Predictions: column of that table with times or run numbers.")
-@reader_options
 def command(
-    files: tuple[str, ...],
-    output: str,
-    views: int | None,
-    column: str | None,
-    at: str | None,
-    reader: str | None,
-    read_pairs: tuple[str, ...],
+    files: Annotated[list[str], typer.Argument(metavar="FILES...")],
+    how: HowToRead,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = "report.html",
+    views: Annotated[
+        int | None, typer.Option("--views", min=1, metavar="N", help="At most N views (default: 60).")
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            "--column", metavar="NAME", help="Predictions: column of the table after them with what happened."
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="NAME", help="Predictions: column of that table with times or run numbers."),
+    ] = None,
 ) -> None:
     """Write a report of data or models: one HTML file that opens anywhere, without network and without scripts.
 
@@ -42,8 +46,8 @@ def command(
 
         if not output.lower().endswith((".html", ".htm")):
             raise OptionError(f"cannot write {output!r}: the ending must be .html; `perf plot` makes single pictures")
-        how = Opening(lambda path, wanted: read_file(path, reader, read_pairs, wanted), column, at)
-        subject = open_subjects(files, how)
+        opening = Opening(how.read_file, column, at)
+        subject = open_subjects(files, opening)
         written = report(subject, views or MOST_VIEWS).encode()
         write_bytes(output, written)
-    click.echo(f"report: {click.format_filename(output)} ({len(written) / 1e6:.2g} MB)")
+    typer.echo(f"report: {typer.format_filename(output)} ({len(written) / 1e6:.2g} MB)")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import click
+import typer
 
-from perfcore.cli._output import print_json, print_table, reporting
-from perfcore.cli._reading import read_file, reader_options
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.reading import HowToRead
 
 if TYPE_CHECKING:
     from perf_overheads import OverheadProfile
@@ -18,51 +19,70 @@ __all__ = ["command"]
 _SCHEMA = "perfcore.overheads/1"
 
 
-def _print_categories(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
+def _print_categories(asked: bool) -> None:
+    if asked:
         from perf_overheads.category_set import STANDARD
 
-        click.echo(STANDARD.read_text(encoding="utf-8"), nl=False)
-        ctx.exit()
+        typer.echo(STANDARD.read_text(encoding="utf-8"), nl=False)
+        raise typer.Exit
 
 
-@click.command()
-@click.argument("traces", nargs=-1, required=True, type=click.Path(allow_dash=True))
-@click.option("--phases", metavar="N|A..B|auto", help="Also for each of N phases, found as `perf fit` finds them.")
-@click.option("--degree", default="mixed", show_default=True, help="Of the polynomials that model a phase.")
-@click.option(
-    "--by",
-    type=click.Choice(["category", "location", "phase"]),
-    help="Table to print beside the categories; several traces are compared without it.",
-)
-@click.option("--categories", type=click.Path(), metavar="FILE.toml", help="Own categories and predicates.")
-@click.option("--class", "class_pairs", metavar="CLASS=STATE,...", multiple=True,
-              help="States of a class, such as --class waiting='Wait*,Lock'; goes before the file.")  # fmt: skip
-@click.option("--ready", metavar="SERIES", type=click.Path(), help="File with the amount of ready work over time.")
-@click.option("--ready-column", metavar="NAME", help="Its column, where it has several.")
-@click.option("--output", "-o", type=click.Path(), help="Write times by category to this .csv, one row for each.")
-@click.option("--set", "set_pairs", metavar="KEY=VALUE,...", multiple=True,
-              help="Column of the output, one value or one for each trace (default: p, the locations).")  # fmt: skip
-@click.option("--plot", "picture", type=click.Path(), help="Draw a single trace: .png, .svg, .pdf or .html.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-@click.option("--print-categories", is_flag=True, is_eager=True, expose_value=False, callback=_print_categories,
-              help="Print the standard categories, to start an own file from.")  # fmt: skip
-@reader_options
 def command(
-    traces: tuple[str, ...],
-    phases: str | None,
-    degree: str,
-    by: str | None,
-    categories: str | None,
-    class_pairs: tuple[str, ...],
-    ready: str | None,
-    ready_column: str | None,
-    output: str | None,
-    set_pairs: tuple[str, ...],
-    picture: str | None,
-    as_json: bool,
-    reader: str | None,
-    read_pairs: tuple[str, ...],
+    traces: Annotated[list[str], typer.Argument(metavar="TRACES")],
+    how: HowToRead,
+    phases: Annotated[
+        str | None,
+        typer.Option(
+            "--phases", metavar="N|A..B|auto", help="Also for each of N phases, found as `perf fit` finds them."
+        ),
+    ] = None,
+    degree: Annotated[str, typer.Option("--degree", help="Of the polynomials that model a phase.")] = "mixed",
+    by: Annotated[
+        Literal["category", "location", "phase"] | None,
+        typer.Option("--by", help="Table to print beside the categories; several traces are compared without it."),
+    ] = None,
+    categories: Annotated[
+        str | None, typer.Option("--categories", metavar="FILE.toml", help="Own categories and predicates.")
+    ] = None,
+    class_pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--class",
+            metavar="CLASS=STATE,...",
+            help="States of a class, such as --class waiting='Wait*,Lock'; goes before the file.",
+        ),
+    ] = None,
+    ready: Annotated[
+        str | None, typer.Option("--ready", metavar="SERIES", help="File with the amount of ready work over time.")
+    ] = None,
+    ready_column: Annotated[
+        str | None, typer.Option("--ready-column", metavar="NAME", help="Its column, where it has several.")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write times by category to this .csv, one row for each."),
+    ] = None,
+    set_pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE,...",
+            help="Column of the output, one value or one for each trace (default: p, the locations).",
+        ),
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw a single trace: .png, .svg, .pdf or .html.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    print_categories: Annotated[
+        bool,
+        typer.Option(
+            "--print-categories",
+            is_eager=True,
+            callback=_print_categories,
+            help="Print the standard categories, to start an own file from.",
+        ),
+    ] = False,
 ) -> None:
     """Say where the cycles of TRACES go: computation, load imbalance, and kinds of loss.
 
@@ -77,6 +97,8 @@ def command(
     perf overheads p4.prv p8.prv --phases 3 -o phases.csv
     perf fit phases.csv --fitter modgen --where phase=2
     """
+    class_pairs = class_pairs or []
+    set_pairs = set_pairs or []
     with reporting():
         from perf_overheads import profile_overheads, read_categories, stacked
         from perfcore.views.picture import check_ending, plot
@@ -84,24 +106,24 @@ def command(
         if picture is not None:
             check_ending(picture)
             if len(traces) > 1:
-                raise click.UsageError("--plot draws one trace; give one, or leave it out")
+                raise OptionError("--plot draws one trace; give one, or leave it out")
         if by == "phase" and phases is None:
-            raise click.UsageError("--by phase needs --phases N")
+            raise OptionError("--by phase needs --phases N")
         if ready is not None and len(traces) > 1:
-            raise click.UsageError("--ready belongs to one trace; profile the others each with its own")
+            raise OptionError("--ready belongs to one trace; profile the others each with its own")
         if ready is None and ready_column is not None:
-            raise click.UsageError("--ready-column belongs to --ready SERIES")
+            raise OptionError("--ready-column belongs to --ready SERIES")
         if output is None and set_pairs:
-            raise click.UsageError("--set belongs to --output FILE.csv")
+            raise OptionError("--set belongs to --output FILE.csv")
         if output is not None and not output.lower().endswith(".csv"):
-            raise click.UsageError(f"--output {output}: the ending must be .csv")
+            raise OptionError(f"--output {output}: the ending must be .csv")
         settings = {name: _numbers(name, words) for name, words in _lists(set_pairs, "--set").items()}
         rules = read_categories(categories)
         classes = _lists(class_pairs, "--class")
         amount = None if ready is None else _read_ready(ready)
         profiles = []
         for path in traces:
-            trace = _read_trace(path, reader, read_pairs)
+            trace = _read_trace(path, how)
             edges = None if phases is None else _edges(trace, phases, degree, rules, classes)
             profiles.append(
                 profile_overheads(
@@ -121,10 +143,10 @@ def command(
         _show(profiles, by or ("category" if phases is None else "phase"))
     for what, written in (("table", output), ("picture", picture)):
         if written is not None:
-            click.echo(f"{what}: {click.format_filename(written)}")
+            typer.echo(f"{what}: {typer.format_filename(written)}")
     if output is not None and phases is not None:
-        click.echo(
-            f"next: one phase at a time, perf fit {click.format_filename(output)} --fitter modgen --where phase=1"
+        typer.echo(
+            f"next: one phase at a time, perf fit {typer.format_filename(output)} --fitter modgen --where phase=1"
         )
 
 
@@ -133,10 +155,10 @@ def _show_comparison(profiles: Sequence[OverheadProfile]) -> None:
     from perf_overheads import common_notes, comparison
 
     title, header, rows = comparison(profiles)
-    click.echo(title)
+    typer.echo(title)
     print_table(header, rows)
     for note in common_notes(profiles):
-        click.echo(note)
+        typer.echo(note)
 
 
 def _show(profiles: Sequence[OverheadProfile], by: str) -> None:
@@ -144,22 +166,22 @@ def _show(profiles: Sequence[OverheadProfile], by: str) -> None:
 
     for at, profile in enumerate(profiles):
         if at:
-            click.echo()
+            typer.echo()
         for line in profile.summary():
-            click.echo(line)
+            typer.echo(line)
         for title, header, rows in profile.tables(by):
-            click.echo(f"\n{title}")
+            typer.echo(f"\n{title}")
             print_table(header, rows)
-    click.echo()
+    typer.echo()
     for line in DEFINITIONS:
-        click.echo(line)
+        typer.echo(line)
 
 
-def _read_trace(path: str, reader: str | None, pairs: Sequence[str]) -> Any:
+def _read_trace(path: str, how: HowToRead) -> Any:
     from perfcore.base.errors import DataError
     from perfcore.data.trace import Trace
 
-    trace = read_file(path, reader, pairs, (Trace,))
+    trace = how.read_file(path, (Trace,))
     if not isinstance(trace, Trace):
         raise DataError(f"{path} holds {type(trace).__name__}; the states of each location are needed: give a trace")
     return trace
@@ -170,7 +192,7 @@ def _read_ready(path: str) -> Any:
     from perfcore.data.curve import UtilizationCurve
     from perfcore.data.series import Series
 
-    data = read_file(path, None, (), (Series,))
+    data = HowToRead().read_file(path, (Series,))
     if not isinstance(data, (Series, UtilizationCurve)):
         raise DataError(f"{path} was read as {type(data).__name__}; for a series call its columns time_us and ready")
     return data
@@ -195,7 +217,7 @@ def _lists(pairs: Sequence[str], what: str) -> dict[str, list[str]]:
         key, equals, values = pair.partition("=")
         words = [word.strip() for word in values.split(",") if word.strip()]
         if not equals or not key or not words:
-            raise click.UsageError(f"{what} {pair!r}: NAME=VALUE,... is expected")
+            raise OptionError(f"{what} {pair!r}: NAME=VALUE,... is expected")
         found.setdefault(key, []).extend(words)
     return found
 
@@ -204,7 +226,7 @@ def _numbers(name: str, words: Sequence[str]) -> list[float]:
     try:
         return [int(word) if word.lstrip("-").isdecimal() else float(word) for word in words]
     except ValueError:
-        raise click.UsageError(f"--set {name}={','.join(words)}: numbers are expected") from None
+        raise OptionError(f"--set {name}={','.join(words)}: numbers are expected") from None
 
 
 def _write(table: Any, path: str) -> None:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated, Any
 
-from perf_structural.cli._evaluation import evaluation_options, given_quantities, report, with_option
-from perfcore.cli._output import reporting
+import typer
+
+from perf_structural.cli._evaluation import With, report
+from perfcore.cli.output import reporting
+from perfcore.cli.signature import OptionsOf
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("formula")
-@with_option
-@evaluation_options
-@click.option("--plot", "picture", type=click.Path(), help="Draw the distribution: .png, .svg, .pdf or .html.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, which --with can read as a file.")
 def command(
-    formula: str, words: tuple[str, ...], picture: str | None, as_json: bool, **options: str | int | None
+    formula: Annotated[str, typer.Argument(metavar="FORMULA", show_default=False)],
+    words: With = None,
+    picture: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the distribution: .png, .svg, .pdf or .html.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, which --with can read as a file.")] = False,
+    **options: Annotated[Any, OptionsOf("perf_structural.options:EvaluationOptions", "evaluation")],
 ) -> None:
     """Evaluate FORMULA over quantities that are numbers, intervals, normals or histograms.
 
@@ -29,11 +32,12 @@ def command(
     """
     with reporting():
         from perf_structural import StructuralModel, plot_distributions
+        from perf_structural.quantities import given_quantities
         from perfcore.views.picture import check_ending
 
         if picture is not None:
             check_ending(picture)
-        model = StructuralModel(formula, inputs=given_quantities(words), source="eval")
+        model = StructuralModel(formula, inputs=given_quantities(words or []), source="eval")
         prediction = model.predict(**{name: value for name, value in options.items() if value is not None})
         if picture is not None:
             plot_distributions(prediction, picture)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import click
+from typing import Annotated
 
-from perfcore.cli._output import print_findings, print_json, reporting
+import typer
+
+from perfcore.cli.output import print_findings, print_json, reporting
 
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("predictions", type=click.Path())
-@click.argument("actual", type=click.Path())
-@click.option("--column", metavar="NAME", help="Column of ACTUAL that holds the measured values.")
-@click.option("--at", metavar="NAME", help="Column of ACTUAL with start times or run numbers, for the picture.")
-@click.option("--plot", "picture", type=click.Path(), help="Draw bounds and actual values: .png, .svg, .pdf or .html.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def command(
-    predictions: str, actual: str, column: str | None, at: str | None, picture: str | None, as_json: bool
+    predictions: Annotated[str, typer.Argument(metavar="PREDICTIONS", show_default=False)],
+    actual: Annotated[str, typer.Argument(metavar="ACTUAL", show_default=False)],
+    column: Annotated[
+        str | None, typer.Option("--column", metavar="NAME", help="Column of ACTUAL that holds the measured values.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="NAME", help="Column of ACTUAL with start times or run numbers, for the picture."),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw bounds and actual values: .png, .svg, .pdf or .html."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Judge PREDICTIONS by the ACTUAL values: shares in each bin and interval, and scores.
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+import typer
 
-from perf_structural.cli._evaluation import evaluation_options, report
-from perfcore.cli._output import reporting
+from perf_structural.cli._evaluation import report
+from perfcore.base.errors import OptionError
+from perfcore.cli.output import reporting
+from perfcore.cli.signature import OptionsOf
 
 if TYPE_CHECKING:
     from perf_structural import Decomposition, Statistic, StructuralModel
@@ -15,28 +18,31 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
-@click.command()
-@click.argument("model", type=click.Path())
-@click.argument("candidates", nargs=-1, type=click.Path())
-@click.option("--by", default="mean", show_default=True, help="What is to be small: mean, upper or quantile:Q.")
-@click.option("--tuning", type=float, metavar="TF", help="Add TF standard deviations to the mean.")
-@click.option("--divide", "total", type=click.IntRange(min=0), metavar="UNITS", help="Divide this much work instead.")
-@click.option("--unit-time", metavar="NAME", help="Replicated component: each machine's time for one unit of work.")
-@click.option("--fixed-time", metavar="NAME", help="Replicated component: each machine's time besides.")
-@evaluation_options
-@click.option("--plot", "picture", type=click.Path(), help="Draw the distributions: .png, .svg, .pdf or .html.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
-    model: str,
-    candidates: tuple[str, ...],
-    by: str,
-    tuning: float | None,
-    total: int | None,
-    unit_time: str | None,
-    fixed_time: str | None,
-    picture: str | None,
-    as_json: bool,
-    **options: str | int | None,
+    model: Annotated[str, typer.Argument(metavar="MODEL", show_default=False)],
+    candidates: Annotated[list[str] | None, typer.Argument(metavar="CANDIDATES")] = None,
+    by: Annotated[str, typer.Option("--by", help="What is to be small: mean, upper or quantile:Q.")] = "mean",
+    tuning: Annotated[
+        float | None, typer.Option("--tuning", metavar="TF", help="Add TF standard deviations to the mean.")
+    ] = None,
+    total: Annotated[
+        int | None, typer.Option("--divide", min=0, metavar="UNITS", help="Divide this much work instead.")
+    ] = None,
+    unit_time: Annotated[
+        str | None,
+        typer.Option(
+            "--unit-time", metavar="NAME", help="Replicated component: each machine's time for one unit of work."
+        ),
+    ] = None,
+    fixed_time: Annotated[
+        str | None,
+        typer.Option("--fixed-time", metavar="NAME", help="Replicated component: each machine's time besides."),
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw the distributions: .png, .svg, .pdf or .html.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    **options: Annotated[Any, OptionsOf("perf_structural.options:EvaluationOptions", "evaluation")],
 ) -> None:
     """Choose among allocations by MODEL, a TOML file of a structural model.
 
@@ -47,6 +53,7 @@ def command(
     perf schedule sor.toml two.toml four.toml --tuning 1.5 --plot candidates.png
     perf schedule sor.toml --divide 1000 --unit-time row --fixed-time exchange
     """
+    candidates = candidates or []
     with reporting():
         from perf_structural import (
             StructuralModel,
@@ -61,7 +68,7 @@ def command(
         if picture is not None:
             check_ending(picture)
         if total is None and (unit_time is not None or fixed_time is not None):
-            raise click.UsageError("--unit-time and --fixed-time belong to --divide UNITS")
+            raise OptionError("--unit-time and --fixed-time belong to --divide UNITS")
         loaded = StructuralModel.read(model)
         given = {name: value for name, value in options.items() if value is not None}
         subject = (
@@ -74,14 +81,14 @@ def command(
     report(subject, as_json, picture)
 
 
-def _all_candidates(model: StructuralModel, paths: tuple[str, ...]) -> dict[str, Any]:
+def _all_candidates(model: StructuralModel, paths: Sequence[str]) -> dict[str, Any]:
     from perf_structural import read_candidates
 
     found = dict(model.candidates)
     for path in paths:
         for name, inputs in read_candidates(path).items():
             if name in found:
-                raise click.UsageError(f"{path}: there is a candidate {name!r} already")
+                raise OptionError(f"{path}: there is a candidate {name!r} already")
             found[name] = inputs
     return found
 
@@ -97,11 +104,11 @@ def _divided(
     from perf_structural import balance
 
     if unit_time is None:
-        raise click.UsageError("--divide needs --unit-time NAME, the component with each machine's time for one unit")
+        raise OptionError("--divide needs --unit-time NAME, the component with each machine's time for one unit")
     times = model.predict_each(unit_time, **options)
     fixed = None if fixed_time is None else model.predict_each(fixed_time, **options)
     if fixed is not None and fixed[0].unit != times[0].unit:
-        raise click.UsageError(
+        raise OptionError(
             f"--unit-time is in {times[0].unit or 'no unit'} and --fixed-time in {fixed[0].unit or 'no unit'}"
         )
     return balance(

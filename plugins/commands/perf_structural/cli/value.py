@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-import click
+import typer
 
-from perfcore.cli._dynamic import RepresentationCommand, representation_option
-from perfcore.cli._output import print_findings, print_json, reporting
-from perfcore.cli._reading import read_file, reader_options
+from perfcore.cli.output import print_findings, print_json, reporting
+from perfcore.cli.parameters import names_of
+from perfcore.cli.reading import HowToRead
+from perfcore.cli.signature import OptionsOfSelected
 
 __all__ = ["command"]
 
 
-@click.command(cls=RepresentationCommand)
-@click.argument("series", type=click.Path(allow_dash=True))
-@representation_option("histogram")
-@click.option("--column", metavar="NAME", help="Series of several columns: the one to represent.")
-@click.option(
-    "--window", default="5min", show_default=True, metavar="DURATION|all", help="How much counts, from the end."
-)
-@click.option("--until", type=float, metavar="TIME", help="Last time that counts (default: the last sample's).")
-@click.option(
-    "--scale", type=float, default=1.0, show_default=True, help="Full range of the quantity, for its variation class."
-)
-@click.option("--output", "-o", type=click.Path(), help="Write the value to this JSON file.")
-@click.option("--plot", "picture", type=click.Path(), help="Draw density and distribution: .png, .svg, .pdf or .html.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-@reader_options
 def command(
-    series: str,
-    representation: str,
-    column: str | None,
-    window: str,
-    until: float | None,
-    scale: float,
-    output: str | None,
-    picture: str | None,
-    as_json: bool,
-    reader: str | None,
-    read_pairs: tuple[str, ...],
-    **options: Any,
+    series: Annotated[str, typer.Argument(metavar="SERIES", show_default=False)],
+    how: HowToRead,
+    representation: Annotated[
+        str,
+        typer.Option(
+            "--as", metavar="NAME", help="What the samples become.", autocompletion=names_of("representations")
+        ),
+    ] = "histogram",
+    column: Annotated[
+        str | None, typer.Option("--column", metavar="NAME", help="Series of several columns: the one to represent.")
+    ] = None,
+    window: Annotated[
+        str, typer.Option("--window", metavar="DURATION|all", help="How much counts, from the end.")
+    ] = "5min",
+    until: Annotated[
+        float | None,
+        typer.Option("--until", metavar="TIME", help="Last time that counts (default: the last sample's)."),
+    ] = None,
+    scale: Annotated[float, typer.Option("--scale", help="Full range of the quantity, for its variation class.")] = 1.0,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the value to this JSON file.")
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw density and distribution: .png, .svg, .pdf or .html."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    **options: Annotated[Any, OptionsOfSelected("representations", "as")],
 ) -> None:
     """Represent the last samples of SERIES, a file or - for standard input, by a point, interval, normal or histogram.
 
@@ -66,7 +68,7 @@ def command(
         check_length(window)
         if picture is not None:
             check_ending(picture)
-        samples = take_window(read_file(series, reader, read_pairs, (Series, UtilizationCurve)), window, column, until)
+        samples = take_window(how.read_file(series, (Series, UtilizationCurve)), window, column, until)
         found = represent(samples, representation, scale, **given)
         if output is not None:
             text = msgspec.json.format(msgspec.json.encode(found.value.to_dict()), indent=1)

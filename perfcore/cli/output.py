@@ -8,15 +8,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-import click
+import typer
 
 from perfcore.base import progress
 from perfcore.hooks.registry import registry
 
-__all__ = ["print_findings", "print_json", "print_plainly", "print_table", "reporting", "table_option"]
+__all__ = ["print_findings", "print_json", "print_plainly", "print_table", "reporting"]
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title or none, header, rows
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 # Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
 _NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
@@ -32,7 +31,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
-        click.echo("  ".join(cells).rstrip())
+        typer.echo("  ".join(cells).rstrip())
 
 
 def _is_numeric(column: Sequence[str]) -> bool:
@@ -40,24 +39,14 @@ def _is_numeric(column: Sequence[str]) -> bool:
     return all(_AMOUNTS.fullmatch(cell) for cell in column if cell) and any(column)
 
 
-def table_option() -> Decorator:
-    """The option ``--table``, which prints tables and nothing else for another program."""
-    return click.option(
-        "--table",
-        "table_format",
-        type=click.Choice(("csv", "latex")),
-        help="Print the tables only: CSV, with all rows, or LaTeX with the rules of booktabs.",
-    )
-
-
 def print_plainly(table_format: str, tables: Sequence[Table]) -> None:
     """Tables as CSV or LaTeX; several are parted by a blank line, and a title is a comment or the caption."""
     for number, (title, header, rows) in enumerate(tables):
         if number:
-            click.echo()
+            typer.echo()
         lines = _csv_lines if table_format == "csv" else _latex_lines
         for line in lines(title, header, rows):
-            click.echo(line)
+            typer.echo(line)
 
 
 def _csv_lines(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -119,22 +108,22 @@ def print_findings(found: Findings, **files: str | None) -> None:
     """Summary and tables, and by what they are the files that were written."""
     summary, tables = found.summary(), found.tables()  # what is wrong is said before anything is printed
     for line in summary:
-        click.echo(line)
+        typer.echo(line)
     for title, header, rows in tables:
-        click.echo()
+        typer.echo()
         if title:
-            click.echo(title)
+            typer.echo(title)
         print_table(header, rows)
     for what, path in files.items():
         if path is not None:
-            click.echo(f"{what}: {click.format_filename(path)}")
+            typer.echo(f"{what}: {typer.format_filename(path)}")
 
 
 def print_json(content: Any) -> None:
     """One JSON document; NaN and infinity become null."""
     import msgspec
 
-    click.echo(msgspec.json.format(msgspec.json.encode(content), indent=1))
+    typer.echo(msgspec.json.format(msgspec.json.encode(content), indent=1))
 
 
 class _Stderr(progress.Sink):
@@ -151,13 +140,13 @@ class _Stderr(progress.Sink):
             yield lambda amount: (shown.update(amount), None)[1]
 
     def note(self, text: str) -> None:
-        click.echo(f"perf: {text}", err=True)
+        typer.echo(f"perf: {text}", err=True)
 
 
 @contextlib.contextmanager
 def reporting() -> Iterator[None]:
     """Show progress, and name plugins that were skipped."""
     for problem in registry().problems:
-        click.echo(f"perf: warning: {problem}", err=True)
+        typer.echo(f"perf: warning: {problem}", err=True)
     with progress.show_with(_Stderr()):
         yield

@@ -1,0 +1,106 @@
+"""One command as typer runs it, made of a registered function when the line is known."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+import typer.core
+import typer.main
+
+from perfcore.base.errors import OptionError
+from perfcore.cli.signature import OptionsOfSelected, options_source, selected_name, with_signature
+from perfcore.hooks.registry import Entry, registry
+
+__all__ = ["CONTEXT_SETTINGS", "build_command", "markup_mode", "plain"]
+
+_PANEL = "Options of "  # how `perfcore.cli.signature` begins the headings of plugins'
+CONTEXT_SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+
+def markup_mode() -> Any:
+    """How help is drawn: in frames where a person looks, plain where it is piped or kept."""
+    return "rich" if sys.stdout.isatty() else None
+
+
+def plain(text: str) -> str:
+    """A text that shows itself, also where brackets would be markup."""
+    return text.replace("[", r"\[") if markup_mode() else text
+
+
+def build_command(entry: Entry, words: Sequence[str]) -> typer.core.TyperCommand:
+    """The command of an entry for the words that follow its name.
+
+    Raises
+    ------
+    PluginError
+        Its function cannot be imported.
+    """
+    function: Callable[..., Any] = entry.load()
+    source = options_source(function)
+    choices: list[tuple[str, str]] = []
+    heading = ""
+    if isinstance(source, OptionsOfSelected) and selected_name(function, source, words) is None:
+        choices = [(each.name, each.help) for each in registry().entries(source.kind).values()]
+        heading = f"{source.kind.capitalize()}, for --{source.flag}; each has options of its own"
+    typed = with_signature(function, words)
+    typed.__doc__ = plain(typed.__doc__ or entry.help)
+    epilog = "\n\n".join([f"{heading}:", *(f"{name}: {plain(text)}" for name, text in choices)]) if choices else None
+    app = typer.Typer(add_completion=False, rich_markup_mode=markup_mode())
+    app.command(entry.name, cls=_Command, context_settings=CONTEXT_SETTINGS, epilog=epilog if markup_mode() else None)(
+        typed
+    )
+    command = typer.main.get_command(app)
+    assert isinstance(command, _Command)
+    command.heading, command.choices = heading, choices
+    return command
+
+
+def _of_plugin(parameter: Any) -> bool:
+    return str(getattr(parameter, "rich_help_panel", "")).startswith(_PANEL)
+
+
+class _Command(typer.core.TyperCommand):
+    """Options in sections, those of plugins under their names, and the nearest option where one is unknown."""
+
+    heading = ""
+    choices: Sequence[tuple[str, str]] = ()  # what can be selected, where the line does not say
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help; options of what could be selected are accepted, and shown once it is."""
+        if self.choices:
+            self.params = [parameter for parameter in self.params if not _of_plugin(parameter)]
+        super().format_help(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections of a plain help."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                panel = getattr(parameter, "rich_help_panel", None) or usual
+                sections.setdefault(panel, []).append(record)
+        if self.choices:
+            sections[self.heading] = list(self.choices)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the line; what is unknown is refused with what is known, options of plugins first."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            unknown = getattr(error, "option_name", None)
+            if unknown is None or not hasattr(error, "possibilities"):
+                raise
+            flags: dict[bool, list[str]] = {True: [], False: []}
+            for parameter in self.get_params(ctx):
+                flags[_of_plugin(parameter)] += [flag[2:] for flag in parameter.opts if flag.startswith("--")]
+            word = unknown.lstrip("-")
+            near = [name for known in flags.values() for name in difflib.get_close_matches(word, known, 1)]
+            hint = f": did you mean '--{near[0]}'?" if near else ""
+            raise OptionError(f"No such option {unknown!r}{hint} (see `{ctx.command_path} --help`)") from None

@@ -1,0 +1,44 @@
+"""Parameters that commands share, as typer reads them: ``as_json: Json = False``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import typer
+
+from perfcore.hooks.registry import registry
+
+__all__ = ["At", "Data", "Fitter", "Json", "Output", "Picture", "TableFormat", "names_of"]
+
+
+def names_of(kind: str) -> Callable[[str], list[str]]:
+    """What completes the name of something registered."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in registry().entries(kind) if name.startswith(incomplete)]
+
+    return complete
+
+
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
+]
+Fitter = Annotated[str, typer.Option("--fitter", metavar="NAME", help="What fits.", autocompletion=names_of("fitters"))]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
+Picture = Annotated[
+    str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: .png, .svg, .pdf or .html.")
+]
+TableFormat = Annotated[
+    Literal["csv", "latex"] | None,
+    typer.Option("--table", help="Print the tables only: CSV, with all rows, or LaTeX with the rules of booktabs."),
+]
+At = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--at",
+        metavar="NAME=...",
+        help="Points: t=1,2,3, t=0..100:10 or p=1..1024*2; for codes and systems names. Once for each variable.",
+    ),
+]

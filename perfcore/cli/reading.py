@@ -1,0 +1,98 @@
+"""The options by which commands read a file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perfcore.base.errors import OptionError
+from perfcore.cli.parameters import names_of
+from perfcore.cli.signature import ParameterGroup
+
+if TYPE_CHECKING:
+    from perfcore.reading.recognise import Reading
+
+__all__ = ["HowToRead", "key_values"]
+
+
+@dataclass(frozen=True)
+class HowToRead(ParameterGroup):
+    """``--reader``, ``--read`` and ``--from-name`` of a command that reads data."""
+
+    reader: Annotated[
+        str | None,
+        typer.Option(
+            "--reader",
+            metavar="NAME",
+            autocompletion=names_of("readers"),
+            help="Format of the file (default: told from it).",
+        ),
+    ] = None
+    read_pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--read",
+            "-r",
+            metavar="KEY=VALUE",
+            help="Option of the reader, such as -r time=t_us; `perf plugins NAME` lists them.",
+        ),
+    ] = None
+    from_name: Annotated[
+        str | None,
+        typer.Option(
+            "--from-name",
+            metavar="PATTERN",
+            help="What the names of the files say, such as 'run_p{p:int}_n{n}.out'.",
+        ),
+    ] = None
+
+    def read_file(self, path: str, wanted: Sequence[type] = ()) -> Any:
+        """Read what the command line names."""
+        return self.read_with_format(path, wanted).data
+
+    def read_with_format(self, path: str, wanted: Sequence[type] = ()) -> Reading:
+        """The same, with the name of the format."""
+        from perfcore.reading.recognise import read_named
+
+        options = dict(key_values(self.read_pairs or (), "--read"))
+        if self.from_name is not None:
+            if "from_name" in options:
+                raise OptionError("--from-name and -r from_name= are the same; give one of them")
+            options["from_name"] = self.from_name
+        return read_named(path, reader=self.reader, wanted=wanted, **options)
+
+    @property
+    def flags(self) -> str:
+        """The options that were given, to be repeated in a command that reads the file again."""
+        words = [] if self.reader is None else ["--reader", self.reader]
+        for pair in self.read_pairs or ():
+            words += ["-r", pair]
+        if self.from_name is not None:
+            words += ["--from-name", self.from_name]
+        return "".join(f" {shlex.quote(word)}" for word in words)
+
+
+def key_values(pairs: Sequence[str], what: str) -> Mapping[str, str]:
+    """``KEY=VALUE`` words as a mapping.
+
+    Raises
+    ------
+    OptionError
+        A word has no ``=`` or no key.
+
+    Examples
+    --------
+    >>> key_values(["time=t_us"], "--read")
+    {'time': 't_us'}
+    """
+    values = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise OptionError(f"{what} {pair!r}: KEY=VALUE is expected")
+        values[key.replace("-", "_")] = value
+    return values

@@ -1,0 +1,37 @@
+"""Options of structural models: how an equation is evaluated, and what its inputs are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfcore.hooks.options import option
+
+__all__ = ["EvaluationOptions", "PredictionOptions"]
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """How an equation is evaluated."""
+
+    method: str = option(
+        "auto",
+        "exact arithmetic (each uncertain quantity once, independent), sampling, or whichever is right",
+        choices=("auto", "exact", "sample"),
+    )
+    # At 100 bins one operation errs by some 0.001 in the cumulative distribution and takes a millisecond.
+    bins: int = option(100, "bins of the histograms that operations and sampling give", minimum=1)
+    samples: int = option(100_000, "points of a sample; it may be rounded up by an eighth", minimum=64)
+    seed: int = option(0, "seed of the sample", minimum=0)
+
+
+@dataclass(frozen=True)
+class PredictionOptions(EvaluationOptions):
+    """The same for ``perf predict MODEL.toml``, with quantities given on the command line."""
+
+    with_: tuple[str, ...] = option(
+        (),
+        "an input: a number, normal:MEAN,STD, interval:LOW,HIGH, or a JSON file of a value; once for each",
+        flag="--with",
+        metavar="NAME=QUANTITY",
+        repeats=True,
+    )
