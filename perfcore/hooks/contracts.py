@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from perf_lost_cycles.default_models.sets import DefaultModel
 from perfcore.base.errors import OptionError
 from perfcore.formulas.formula import Formula
 from perfcore.hooks.options import NoOptions
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Basis",
-    "DefaultModels",
     "Fitter",
     "Function",
     "NoOptions",
@@ -191,10 +189,6 @@ class Function:
 
 
 _parsed = functools.lru_cache(Formula)
-
-
-# What a set of default models is registered as: the models, or the path of a TOML file that ships with the plugin.
-DefaultModels = Sequence[DefaultModel] | str
 
 
 class Fitter(ABC):
