@@ -10,8 +10,8 @@ import numpy.typing as npt
 import perfcore
 from perf_least_squares.goodness import r_squared
 from perf_lost_cycles.categories.data import category_table, root_weights
+from perf_lost_cycles.categories.options import CRITERIA
 from perf_lost_cycles.default_models.sets import find_models
-from perf_lost_cycles.lca.candidates import CRITERIA
 from perf_lost_cycles.lca.categories import FittedCategories, fit_categories
 from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
 from perf_lost_cycles.lca.model import LcaModel

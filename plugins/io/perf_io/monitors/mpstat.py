@@ -6,7 +6,8 @@ import re
 
 import msgspec
 
-from perf_io.monitors.cpu_shares import CpuLoad, CpuOptions, CpuShares
+from perf_io.monitors.cpu_shares import CpuLoad, CpuShares
+from perf_io.monitors.options import CpuOptions
 from perf_io.shared.json_document import decode_document
 from perfcore.base.errors import InputError
 from perfcore.data.series import Series

@@ -13,7 +13,8 @@ from typing import Any
 from caliperreader import CaliperReader as Library
 from caliperreader.readererror import ReaderError
 
-from perf_io.results.call_paths import ARROW, ProfileOptions, exclusive_of, profile_rows
+from perf_io.results.call_paths import ARROW, exclusive_of, profile_rows
+from perf_io.results.options import ProfileOptions
 from perf_io.results.result_table import Row, number_or_text, one_line, results
 from perf_io.shared.caliper_records import CaliperRecords
 from perfcore.base.errors import InputError, UnknownNameError

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from perf_io.results.message_tables import MessageOptions, named, without_empty_messages
+from perf_io.results.message_tables import named, without_empty_messages
+from perf_io.results.options import MessageOptions
 from perf_io.results.result_table import Row, number_or_text, results
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base import progress
