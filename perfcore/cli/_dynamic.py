@@ -66,13 +66,12 @@ class ImplementationCommand(click.Command):
         return super().get_params(ctx) + [option for _, options in self._groups() for option in options]
 
     def _groups(self) -> list[tuple[str, list[click.Option]]]:
-        from perfcore.models.fitting import option_fields
+        from perfcore.hooks.chosen_options import option_fields
 
         given = getattr(self, "_given", {})
         name = given.get(self.flag) or str(next(p.default for p in self.params if f"--{self.flag}" in p.opts))
         try:
-            implementation = registry().load(self.kind, name)
-            groups = option_fields(implementation, given)
+            groups = option_fields(registry().entry(self.kind, name), given)
         except PerfError:  # an unknown name is reported when the implementation is asked for
             return []
         return [(part or name, [_as_click(field) for field in fields]) for part, fields in groups.items() if fields]

@@ -59,11 +59,11 @@ def command(
 
         given = {name: value for name, value in options.items() if value is not None}
         # What is wrong with the options is said before a long file is read.
-        implementation = registry().load("fitters", fitter)
-        resolve(implementation, given, fitter)
+        entry = registry().entry("fitters", fitter)
+        resolve(entry, given)
         if picture is not None:
             check_ending(picture)
-        measured = read_file(data, reader, read_pairs, implementation.takes)
+        measured = read_file(data, reader, read_pairs, entry.load().takes)
         model = perfcore.fit(measured, fitter=fitter, **given)
         if output is not None:
             model.save(output)

@@ -69,8 +69,7 @@ def _one(entry: Entry, as_json: bool) -> None:
     if rows is not None:
         _rows(entry, rows(entry), as_json)
         return
-    implementation = entry.load()
-    fields = describe(implementation.Options) if hasattr(implementation, "Options") else ()
+    fields = describe(entry.load_options())
     if as_json:
         print_json(
             {
@@ -84,7 +83,7 @@ def _one(entry: Entry, as_json: bool) -> None:
         )
         return
     click.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
-    summary = (implementation.__doc__ or "").strip()
+    summary = (entry.load().__doc__ or "").strip()
     if summary:
         click.echo("\n" + summary.split("\n    Examples")[0].replace("\n    ", "\n").rstrip())
     if fields:
