@@ -12,8 +12,8 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.hooks.chosen_options import build_options
-from perfcore.hooks.contracts import Fitter
 from perfcore.hooks.registry import Entry, registry
+from perfcore.models.fitter import Fitter
 from perfcore.reading.recognise import read
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from perf_worley.segmenters.minimax import Minimax
 from perf_worley.segmenters.options import MinimaxOptions
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
-from perfcore.hooks.contracts import Basis
+from perfcore.contracts import Basis
 
 
 def tolerance(curve, n_phases, degree):

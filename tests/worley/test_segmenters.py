@@ -13,7 +13,7 @@ from perf_worley.segmenters.minimax import Minimax
 from perf_worley.segmenters.options import HillClimbOptions
 from perf_worley.trees.moment_tree import BLOCK, MomentTree
 from perfcore import UtilizationCurve
-from perfcore.hooks.contracts import Basis
+from perfcore.contracts import Basis
 
 
 def sum_of_squares(tree, breaks, degree):

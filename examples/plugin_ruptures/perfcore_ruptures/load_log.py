@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import InputError
-from perfcore.hooks.contracts import Reader
+from perfcore.contracts import Reader
 from perfcore.reading.source import Source
 from perfcore_ruptures.options import LoadLogOptions
 

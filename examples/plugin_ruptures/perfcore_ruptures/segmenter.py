@@ -14,7 +14,7 @@ import ruptures
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.hooks.contracts import Basis, Segmentation, Segmenter
+from perfcore.contracts import Basis, Segmentation, Segmenter
 from perfcore_ruptures.options import RupturesOptions
 
 __all__ = ["RupturesSegmenter", "resample"]

@@ -9,7 +9,7 @@ from perfcore_ruptures.segmenter import RupturesSegmenter, resample
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.hooks.contracts import Basis
+from perfcore.contracts import Basis
 from perfcore.testing import SegmenterSuite
 
 

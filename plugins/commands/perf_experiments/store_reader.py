@@ -10,8 +10,8 @@ from perf_experiments.reader_options import ExperimentStoreOptions
 from perf_experiments.runs.records import Run
 from perf_experiments.runs.store import Store, is_store
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ExperimentStoreReader"]

@@ -13,7 +13,7 @@ from perf_worley.phase_model import PhaseModel, function_of_time
 from perf_worley.sensitivity import RULES
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
-from perfcore.hooks.contracts import Basis, Fitter, Segmenter
+from perfcore.contracts import Basis, Fitter, Segmenter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 

@@ -17,9 +17,9 @@ from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.lca.options import LcaOptions
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.contracts import Fitter
 from perfcore.data.categories.table import CategoryTable
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking

@@ -13,9 +13,9 @@ from perf_lost_cycles.modgen.generation import generate_model
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.options import ModgenOptions
 from perfcore.base.errors import DataError, listing
+from perfcore.contracts import Fitter
 from perfcore.data.categories.table import CategoryTable
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Fitter
 
 __all__ = ["ModgenFitter"]
 

@@ -13,7 +13,7 @@ from perf_worley.segmenters.bracketing import close_in
 from perf_worley.segmenters.options import MinimaxOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
-from perfcore.hooks.contracts import Basis, Segmentation, SequenceSegmenter
+from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 __all__ = ["Minimax", "least_tolerance"]
 

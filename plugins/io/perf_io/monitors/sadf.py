@@ -13,8 +13,8 @@ from perf_io.monitors.options import CpuOptions
 from perf_io.shared.json_document import decode_document
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.series import Series
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["SadfReader"]

@@ -25,8 +25,8 @@ from perf_io.results.call_paths import ARROW, profile_rows
 from perf_io.results.options import ProfileOptions
 from perf_io.results.result_table import Row, number_or_text, one_line, results
 from perfcore.base.errors import InputError, UnknownNameError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["CubeReader"]

@@ -21,8 +21,8 @@ from perf_io.tables.table import Table
 from perf_io.tables.table_write import write_table
 from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["CsvReader"]

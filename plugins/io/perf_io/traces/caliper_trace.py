@@ -22,8 +22,8 @@ from perf_io.traces.options import CaliperTraceOptions
 from perf_io.traces.regions import busy_regions
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["CaliperTraceReader"]

@@ -13,9 +13,9 @@ from perf_io.traces.options import PajeOptions
 from perf_io.traces.paje_events import paje_events
 from perf_io.traces.paje_model import PajeModel
 from perfcore.base import progress
+from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["PajeReader"]

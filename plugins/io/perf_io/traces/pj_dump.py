@@ -21,8 +21,8 @@ from perf_io.traces.innermost import CrossingError, innermost
 from perf_io.traces.options import PjDumpOptions
 from perf_io.traces.state_types import choose_state_type
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["PjDumpReader", "looks_like_pj_dump"]
