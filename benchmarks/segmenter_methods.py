@@ -84,7 +84,7 @@ def _perfcore(name: str) -> Method:
     segmenter = registry().load("segmenters", name)
 
     def find(case: Case) -> npt.ArrayLike:
-        from perfcore.hooks.contracts import Basis
+        from perfcore.contracts import Basis
 
         found = segmenter().segment(case.curve, case.n_phases, Basis(degree=case.degree))
         inner: Floats = found.breaks[1:-1]

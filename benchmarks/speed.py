@@ -24,7 +24,7 @@ from perf_worley.segmenters.algorithm_k import Mixed, PhaseRule, Uniform
 from perf_worley.segmenters.minimax import Minimax, MinimaxOptions, least_tolerance
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
-from perfcore.hooks.contracts import Basis, Segmentation
+from perfcore.contracts import Basis, Segmentation
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "cholesky" / "cholesky_trace.csv.gz"

@@ -16,8 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from perfcore.base.errors import DataError
-from perfcore.hooks.contracts import NoOptions
-from perfcore.hooks.options import build
+from perfcore.hooks.options import NoOptions, build
 from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:

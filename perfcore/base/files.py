@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all; and how those of models are told."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 
 from perfcore.base.errors import InputError
 
-__all__ = ["atomic_path", "write_bytes"]
+__all__ = ["MODEL_SCHEMA", "atomic_path", "write_bytes"]
+
+MODEL_SCHEMA = "perfcore-model/1"  # how a model file says what it is, by which it is told from a file of data
 
 
 @contextlib.contextmanager

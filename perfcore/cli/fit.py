@@ -46,11 +46,11 @@ def command(
         from perfcore.views.picture import check_ending
 
         # What is wrong with the options is said before a long file is read.
-        implementation = registry().load("fitters", fitter)
-        resolve(implementation, options, fitter)
+        entry = registry().entry("fitters", fitter)
+        resolve(entry, options)
         if picture is not None:
             check_ending(picture)
-        measured = how.read_file(data, implementation.takes)
+        measured = how.read_file(data, entry.load().takes)
         model = perfcore.fit(measured, fitter=fitter, **options)
         if output is not None:
             model.save(output)

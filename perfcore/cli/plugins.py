@@ -105,10 +105,11 @@ def _check(entries: list[Entry], plugin: str | None) -> None:
 
 
 def _one(entry: Entry, as_json: bool) -> None:
-    if entry.kind == "default_models":
-        _models(entry, as_json)
+    kind = registry().entries("kinds").get(entry.kind)
+    rows = getattr(kind.load(), "rows", None) if kind is not None else None
+    if rows is not None:
+        _rows(entry, rows(entry), as_json)
         return
-    implementation = entry.load()
     fields = describe(entry.load_options())
     if as_json:
         print_json(
@@ -123,7 +124,7 @@ def _one(entry: Entry, as_json: bool) -> None:
         )
         return
     typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
-    summary = (implementation.__doc__ or "").strip()
+    summary = (entry.load().__doc__ or "").strip()
     if summary:
         typer.echo("\n" + summary.split("\n    Examples")[0].replace("\n    ", "\n").rstrip())
     if fields:
@@ -142,16 +143,11 @@ def _one(entry: Entry, as_json: bool) -> None:
         )
 
 
-def _models(entry: Entry, as_json: bool) -> None:
-    """The formulas of a set of default models."""
-    from perf_lost_cycles.default_models.sets import read_models
-
-    rows = [
-        {"category": each.category, "factor": each.factor, "formula": each.formula, "origin": each.origin}
-        for each in read_models(entry.name)
-    ]
+def _rows(entry: Entry, rows: list[dict[str, str]], as_json: bool) -> None:
+    """What one thing of a plugin's own kind holds; JSON names the rows by the last word of the kind."""
     if as_json:
-        print_json({"kind": entry.kind[:-1], "name": entry.name, "from": entry.distribution, "models": rows})
+        what = entry.kind.rpartition("_")[2]
+        print_json({"kind": entry.kind[:-1], "name": entry.name, "from": entry.distribution, what: rows})
         return
     typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
     typer.echo()

@@ -38,9 +38,9 @@ def command(
         from perfcore.models.fitting import resolve
 
         given = {name: value for name, value in options.items() if value is not None}
-        implementation = registry().load("fitters", fitter)
-        resolve(implementation, given, fitter)
-        measured = how.read_file(data, implementation.takes)
+        entry = registry().entry("fitters", fitter)
+        resolve(entry, given)
+        measured = how.read_file(data, entry.load().takes)
         ranking = perfcore.rank(measured, fitter=fitter, **given).filtered(above, top)
     if as_json:
         print_json([{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])

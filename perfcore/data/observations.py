@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import DataError, UnknownNameError, listing
+from perfcore.data.selection import AGGREGATES, DUPLICATES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
 __all__ = [
-    "AGGREGATES",
-    "DUPLICATES",
     "Observations",
     "labels_of",
     "numbers_of",
@@ -30,8 +29,6 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-AGGREGATES = ("median", "mean", "minimum")
-DUPLICATES = ("refuse", "keep", "drop")
 _ALL = "all"  # the one code, or system, of a table that names none
 
 

@@ -1,21 +1,24 @@
-"""Rows of a table by simple conditions: ``class=D,nodes>4,benchmark=ssd|resnet``."""
+"""Which rows of a table count: by simple conditions, ``class=D,nodes>4,benchmark=ssd|resnet``, and of several alike."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import OptionError, UnknownNameError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
-__all__ = ["Condition", "parse_conditions", "rows_that_meet"]
+__all__ = ["ABSENT", "AGGREGATES", "DUPLICATES", "Condition", "parse_conditions", "parse_where", "rows_that_meet"]
+
+AGGREGATES = ("median", "mean", "minimum")  # what stands for repeated runs
+DUPLICATES = ("refuse", "keep", "drop")  # what to do with rows that agree in every column
+ABSENT = ("unknown", "zero")  # the time of a category that a run does not list
 
 _CONDITION = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<relation><=|>=|!=|<|>|==?)\s*(?P<value>[^<>=!]*?)\s*")
 
@@ -63,6 +66,24 @@ def parse_conditions(given: str | Iterable[str]) -> tuple[Condition, ...]:
     return tuple(found)
 
 
+def parse_where(given: Any) -> tuple[str, ...]:
+    """Conditions as an option takes them: a text or several, as words that are checked.
+
+    Raises
+    ------
+    ValueError
+        As of `parse_conditions`.
+
+    Examples
+    --------
+    >>> parse_where("class=C|D,procs>=4")
+    ('class=C|D', 'procs>=4')
+    """
+    words = [w for w in (given.split(",") if isinstance(given, str) else map(str, given)) if w.strip()]
+    parse_conditions(words)
+    return tuple(words)
+
+
 def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.NDArray[np.bool_]:
     """Which rows meet all conditions (n_rows,).
 
@@ -75,6 +96,7 @@ def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.
     OptionError
         An order was asked of a column that does not hold numbers, or a value occurs nowhere in its column.
     """
+    import numpy as np
     import pandas as pd
 
     kept = np.ones(len(table), dtype=np.bool_)
@@ -104,6 +126,8 @@ def rows_that_meet(table: pd.DataFrame, conditions: Iterable[Condition]) -> npt.
 
 
 def _equal(column: pd.Series, value: str) -> npt.NDArray[np.bool_]:
+    import numpy as np
+
     if column.dtype.kind in "iufb" and _is_number(value):
         return (column == float(value)).to_numpy(dtype=np.bool_, na_value=False)
     same = (column.astype(str).str.strip() == value) & column.notna()

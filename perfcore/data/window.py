@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +10,13 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.durations import parse_duration
 from perfcore.data.series import Series
-from perfcore.data.units import NANOSECONDS, nanoseconds_per, readable
+from perfcore.data.units import nanoseconds_per, readable
 
 __all__ = [
     "DEFAULT_WINDOW",
     "Window",
-    "check_length",
-    "parse_duration",
     "select_column",
     "take_window",
     "variation_class",
@@ -28,13 +26,6 @@ Floats = npt.NDArray[np.float64]
 
 DEFAULT_WINDOW = "5min"  # Schopf, section 3.2: "no worse than using larger or smaller windows of data"
 _LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
-_DURATION_NS = {
-    **NANOSECONDS,
-    "min": 60 * NANOSECONDS["s"],
-    "h": 3600 * NANOSECONDS["s"],
-    "d": 86400 * NANOSECONDS["s"],
-}
-_DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*")
 
 
 @dataclass(frozen=True)
@@ -74,42 +65,6 @@ class Window:
         gaps = f", {self.missing} missing" if self.missing else ""
         count = len(self.values)
         return f"{count} sample{'s' if count > 1 else ''}{gaps} of {self.column!r} over {span}, from {self.source}"
-
-
-def parse_duration(text: str) -> int:
-    """A duration with its unit as whole nanoseconds; a bare number is seconds.
-
-    Raises
-    ------
-    OptionError
-        It is no positive duration.
-
-    Examples
-    --------
-    >>> parse_duration("5min"), parse_duration("0.5s"), parse_duration("2")
-    (300000000000, 500000000, 2000000000)
-    """
-    found = _DURATION.fullmatch(text)
-    factor = None if found is None else _DURATION_NS.get(found[2] or "s")
-    length = 0 if found is None or factor is None else round(float(found[1]) * factor)
-    if length < 1:
-        raise OptionError(
-            f"duration {text!r}: a positive number with one of {', '.join(_DURATION_NS)} is expected, 5min"
-        )
-    return length
-
-
-def check_length(length: str) -> str:
-    """The length of a window, a duration or ``"all"``, as it was given.
-
-    Raises
-    ------
-    OptionError
-        It is neither.
-    """
-    if length != "all":
-        parse_duration(length)
-    return length
 
 
 def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArray[Any], Floats, str]:

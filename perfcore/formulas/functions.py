@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError, listing
 from perfcore.formulas.formula import Formula, FormulaError
-from perfcore.hooks.contracts import Function
+from perfcore.formulas.function import Function
 from perfcore.hooks.registry import registry
 
 __all__ = ["find_function", "functions_of"]

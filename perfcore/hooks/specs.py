@@ -77,7 +77,11 @@ class Register(Protocol):
 
 @hookspec
 def register_kinds(register: Register) -> None:
-    """Announce kinds of things of a plugin's own; the target is the class or protocol that they must be."""
+    """Announce kinds of things of a plugin's own; the target is the class or protocol that they must be.
+
+    Where ``perf plugins NAME`` shall list what one of them holds, the class has a class method ``rows(entry)`` that
+    gives a mapping of column to text for each row.
+    """
 
 
 @hookspec

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from perfcore.base.errors import PerfError, listing
+from perfcore.data.categories.table import by_category
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
@@ -139,8 +140,6 @@ def _more_files(data: Measurements, name: str) -> str | None:
 
 def _categories(data: Measurements, name: str) -> dict[str, Any]:
     """Facts about times by category, of the code and the system that most rows are of."""
-    from perf_lost_cycles.categories.table import by_category
-
     conditions = [
         f"{column}={data.table[column].mode().iloc[0]}"
         for column in (*data.roles.code, *data.roles.system)

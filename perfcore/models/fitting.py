@@ -6,21 +6,21 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
+from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.hooks import options as option_tools
-from perfcore.hooks.contracts import Fitter
-from perfcore.hooks.registry import registry
+from perfcore.hooks.chosen_options import build_options
+from perfcore.hooks.registry import Entry, registry
+from perfcore.models.fitter import Fitter
 from perfcore.reading.recognise import read
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
 
-__all__ = ["fit", "option_fields", "rank", "resolve"]
+__all__ = ["fit", "rank", "resolve"]
 
 
 def fit(data: Any, fitter: str = "worley", **options: Any) -> Model:
@@ -84,8 +84,9 @@ def rank(data: Any, fitter: str = "individual", **options: Any) -> Ranking:
 
 def _prepared(data: Any, name: str, options: Mapping[str, Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
     """An instance of the fitter, the data, read where they are a path, its options and the parts that they select."""
-    implementation = registry().load("fitters", name)
-    chosen, parts = resolve(implementation, options, name)
+    entry = registry().entry("fitters", name)
+    chosen, parts = resolve(entry, options)
+    implementation = entry.load()
     if isinstance(data, (str, os.PathLike)):
         data = read(data, wanted=implementation.takes)
     _check_type(data, name, implementation)
@@ -115,35 +116,13 @@ def _check_type(data: Any, name: str, implementation: Any) -> None:
     raise DataError(f"{data.source} holds {type(data).__name__}, which {name} does not fit{hint}")
 
 
-def option_fields(implementation: Any, given: Mapping[str, Any]) -> dict[str, list[option_tools.OptionField]]:
-    """Options by who takes them: the fitter under ``""``, then each selected part under its name."""
-    own = option_tools.describe(implementation.Options)
-    groups = {"": list(own)}
-    for field in own:
-        name = given.get(field.name, field.default)
-        if field.selects is not None and name in registry().entries(field.selects):
-            part = registry().load(field.selects, name)
-            groups[name] = list(option_tools.describe(part.Options))
-    return groups
+def resolve(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The fitter's options, and the parts that they select, each constructed with its own options.
 
-
-def resolve(implementation: Any, given: Mapping[str, Any], owner: str) -> tuple[Any, dict[str, Any]]:
-    """The fitter's options, and the parts that they select, each constructed with its own options."""
-    own = {field.name: field for field in option_tools.describe(implementation.Options)}
-    chosen = option_tools.build(
-        implementation.Options, {name: value for name, value in given.items() if name in own}, owner
-    )
-    rest = {name: value for name, value in given.items() if name not in own}
-    parts, known = {}, set(own)
-    for field in own.values():
-        if field.selects is None:
-            continue
-        name = getattr(chosen, field.name)
-        part = registry().load(field.selects, name)
-        names = {f.name for f in option_tools.describe(part.Options)}
-        known |= names
-        mine = {key: rest.pop(key) for key in list(rest) if key in names}
-        parts[field.name] = part(option_tools.build(part.Options, mine, name))
-    for name in rest:
-        raise UnknownNameError(f"option of {owner}", name, known)
-    return chosen, parts
+    Raises
+    ------
+    UnknownNameError, OptionError, MissingDependencyError, PluginError
+        As of `perfcore.hooks.chosen_options.build_options`.
+    """
+    chosen, parts = build_options(entry, given)
+    return chosen, {name: part.load()(options) for name, (part, options) in parts.items()}

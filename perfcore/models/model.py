@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import ModelFileError, OptionError, UnknownNameError
-from perfcore.base.files import write_bytes
+from perfcore.base.files import MODEL_SCHEMA, write_bytes
 from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from perfcore.models.part_draws import GrowthDraws, PartDraws
     from perfcore.views.contents import Viewable
 
-__all__ = ["SCHEMA", "Model", "Origin", "Parameter", "Points", "load"]
+__all__ = ["Model", "Origin", "Parameter", "Points", "load"]
 
 Points = npt.ArrayLike | Mapping[str, Any]
-
-SCHEMA = "perfcore-model/1"
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -192,7 +190,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The model file's content as JSON-ready values."""
         content = msgspec.to_builtins(self)
         origin = content.pop("origin")
-        return {"schema": SCHEMA, "kind": self.kind, **origin, "model": content}
+        return {"schema": MODEL_SCHEMA, "kind": self.kind, **origin, "model": content}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
@@ -240,9 +238,10 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{name}: not a model file: {error}") from None
     if not isinstance(content, dict) or "schema" not in content or not isinstance(content.get("model"), dict):
         raise ModelFileError(f"{name}: not a model file; `perf fit DATA -o {name}` makes one")
-    if content["schema"] != SCHEMA:
+    if content["schema"] != MODEL_SCHEMA:
         raise ModelFileError(
-            f"{name}: schema {content['schema']!r} is not known here ({SCHEMA!r} is); use the version that wrote it"
+            f"{name}: schema {content['schema']!r} is not known here ({MODEL_SCHEMA!r} is); "
+            "use the version that wrote it"
         )
     try:
         fitter = registry().load("fitters", str(content.get("fitter")))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_lost_cycles.default_models.sets import plain_name
 from perfcore.base.errors import PerfError
+from perfcore.base.plain_name import plain_name
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model

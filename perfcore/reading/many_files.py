@@ -17,8 +17,8 @@ from perfcore.hooks.registry import registry
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perfcore.hooks.contracts import Reader
     from perfcore.hooks.registry import Entry
+    from perfcore.reading.reader import Reader
 
 __all__ = ["NamePattern", "join", "named_files", "varied_columns"]
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
-from perfcore.base.files import atomic_path
+from perfcore.base.files import MODEL_SCHEMA, atomic_path
 from perfcore.hooks import options as option_tools
 from perfcore.hooks.registry import registry
-from perfcore.models.model import SCHEMA
 from perfcore.reading.source import Source
 
 if TYPE_CHECKING:
-    from perfcore.hooks.contracts import Reader
     from perfcore.hooks.registry import Entry
+    from perfcore.reading.reader import Reader
 
 __all__ = ["Reading", "read", "read_named", "recognise", "write", "writer"]
 
@@ -68,7 +67,7 @@ def recognise(source: Source) -> tuple[str, Reader]:
         if sureness > 0 and (best is None or sureness > best[0]):
             best = (sureness, name, reader)
     if best is None:
-        if f'"{SCHEMA}"'.encode() in source.head[:_MODEL_BEGINS]:
+        if f'"{MODEL_SCHEMA}"'.encode() in source.head[:_MODEL_BEGINS]:
             raise InputError(
                 source.name, "is a model, no data; `perf predict`, `perf compare` and `perf report` read it"
             )

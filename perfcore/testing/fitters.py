@@ -15,8 +15,9 @@ import pytest
 
 import perfcore
 from perfcore.base.errors import PerfError, UnknownNameError
+from perfcore.base.files import MODEL_SCHEMA
 from perfcore.hooks.registry import registry
-from perfcore.models.model import SCHEMA, Model, Parameter, Points
+from perfcore.models.model import Model, Parameter, Points
 from perfcore.testing._options import check_options
 
 __all__ = ["FitterSuite"]
@@ -176,7 +177,7 @@ class FitterSuite:
         model = self.fit()
         text = json.dumps(model.to_dict(), allow_nan=False)
         content = json.loads(text)
-        assert content["schema"] == SCHEMA
+        assert content["schema"] == MODEL_SCHEMA
         assert content["kind"] == model.kind
         assert set(content) == {
             *("schema", "kind", "model", "fitter", "options"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.hooks.contracts import Function
+from perfcore.contracts import Function
 
 __all__ = ["FunctionSuite"]
 
@@ -15,7 +15,7 @@ class FunctionSuite:
 
     Attributes
     ----------
-    function : type of `perfcore.hooks.contracts.Function`
+    function : type of `perfcore.contracts.Function`
     """
 
     function: type[Function]

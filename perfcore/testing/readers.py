@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from perfcore.base.errors import PerfError
+from perfcore.contracts import Reader
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
 from perfcore.hooks.options import build
 from perfcore.reading.source import Source
 from perfcore.testing._options import check_options
@@ -44,7 +44,7 @@ class ReaderSuite:
 
     Attributes
     ----------
-    reader : type of `perfcore.hooks.contracts.Reader`
+    reader : type of `perfcore.contracts.Reader`
     samples : sequence of (str, str or bytes)
         Small files of the format, one of each kind of content that it has: file name, whose ending matters, and
         content.

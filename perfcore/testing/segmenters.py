@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from perfcore.contracts import Basis, Segmentation, Segmenter
 from perfcore.data.curve import UtilizationCurve
-from perfcore.hooks.contracts import Basis, Segmentation, Segmenter
 from perfcore.testing._options import check_options
 
 __all__ = ["SegmenterSuite"]
@@ -22,7 +22,7 @@ class SegmenterSuite:
 
     Attributes
     ----------
-    segmenter : type of `perfcore.hooks.contracts.Segmenter`
+    segmenter : type of `perfcore.contracts.Segmenter`
     options : object, optional
         Instance of its `Options`; the defaults when left out.
     degrees : sequence of int

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from perfcore.base.errors import MissingDependencyError
+from perfcore.contracts import Function
 from perfcore.formulas.formula import Formula
-from perfcore.hooks.contracts import Function
 from perfcore.hooks.registry import registry
 from perfcore.testing import FunctionSuite
 

@@ -5,7 +5,7 @@ import pytest
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.hooks.contracts import Basis, Fitter, Function, NoOptions, Reader, Segmentation, Segmenter
+from perfcore.contracts import Basis, Fitter, Function, NoOptions, Reader, Segmentation, Segmenter
 
 
 class Halves(Segmenter):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from perfcore.base.errors import OptionError, PerfError
+from perfcore.contracts import Function
 from perfcore.formulas.functions import find_function, functions_of
-from perfcore.hooks.contracts import Function
 from perfcore.hooks.registry import registry
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.

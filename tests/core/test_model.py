@@ -8,7 +8,7 @@ import pytest
 import perfcore
 from perfcore import UtilizationCurve
 from perfcore.base.errors import ModelFileError
-from perfcore.models.model import SCHEMA
+from perfcore.base.files import MODEL_SCHEMA
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_round_trip(model, tmp_path):
 def test_the_file_can_be_read_by_a_person(model, tmp_path):
     model.save(tmp_path / "model.json")
     lines = (tmp_path / "model.json").read_text().splitlines()
-    assert lines[1].strip() == f'"schema": "{SCHEMA}",'
+    assert lines[1].strip() == f'"schema": "{MODEL_SCHEMA}",'
     assert len(lines) > 20
 
 
@@ -81,7 +81,7 @@ def test_what_is_not_json(refused, damaged):
     assert refused(damaged).startswith("not a model file")
 
 
-@pytest.mark.parametrize("other", [[], {}, 3, None, {"schema": SCHEMA}, {"schema": SCHEMA, "model": 1}])
+@pytest.mark.parametrize("other", [[], {}, 3, None, {"schema": MODEL_SCHEMA}, {"schema": MODEL_SCHEMA, "model": 1}])
 def test_other_json_says_how_models_are_made(refused, other):
     assert "`perf fit DATA -o" in refused(other)
 
@@ -96,7 +96,7 @@ def test_a_file_that_is_cut_short(model, tmp_path, refused):
 @pytest.mark.parametrize("schema", ["perfcore-model/99", 1, None])
 def test_another_version(refused, content, schema):
     message = refused(content | {"schema": schema})
-    assert message == f"schema {schema!r} is not known here ({SCHEMA!r} is); use the version that wrote it"
+    assert message == f"schema {schema!r} is not known here ({MODEL_SCHEMA!r} is); use the version that wrote it"
 
 
 @pytest.mark.parametrize(

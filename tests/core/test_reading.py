@@ -9,7 +9,7 @@ import pytest
 import perfcore.reading.recognise
 from perfcore import UtilizationCurve, hookimpl, read, write
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
-from perfcore.hooks.contracts import Reader
+from perfcore.contracts import Reader
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import Registry
 from perfcore.reading.recognise import recognise

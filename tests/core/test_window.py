@@ -5,7 +5,8 @@ import pytest
 
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.data.window import parse_duration, take_window, variation_class
+from perfcore.data.durations import parse_duration
+from perfcore.data.window import take_window, variation_class
 
 
 def every_second(n, unit="s", factor=1):

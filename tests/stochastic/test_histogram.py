@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from perf_stochastic.histogram.histogram import Histogram, HistogramOptions
+from perf_stochastic.histogram.histogram import Histogram
 from perf_stochastic.normal.normal import Normal
+from perf_stochastic.options import HistogramOptions
 from perf_stochastic.point import Point
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import add, exp, log, maximum, minimum, multiply, sqrt

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
-from perf_timing.quantities import parse_quantities, quantities_of
+from perf_timing.options import parse_quantities
+from perf_timing.quantities import quantities_of
 from perfcore import Measurements
 from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError
 

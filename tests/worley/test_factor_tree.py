@@ -11,7 +11,7 @@ from perf_worley.trees.factor_tree import FactorTree
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.hooks.contracts import Basis
+from perfcore.contracts import Basis
 
 
 def powers_basis(duration):

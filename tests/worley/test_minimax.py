@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_worley.segmenters.algorithm_k import Mixed, Uniform, partition
-from perf_worley.segmenters.minimax import Minimax, MinimaxOptions
+from perf_worley.segmenters.minimax import Minimax
+from perf_worley.segmenters.options import MinimaxOptions
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
-from perfcore.hooks.contracts import Basis
+from perfcore.contracts import Basis
 
 
 def tolerance(curve, n_phases, degree):

@@ -7,12 +7,13 @@ import pytest
 
 from perf_worley.segmenters.best_split import best_split
 from perf_worley.segmenters.greedy import Greedy
-from perf_worley.segmenters.hill_climb import HillClimb, HillClimbOptions, climb
+from perf_worley.segmenters.hill_climb import HillClimb, climb
 from perf_worley.segmenters.least_squares import LeastSquares
 from perf_worley.segmenters.minimax import Minimax
+from perf_worley.segmenters.options import HillClimbOptions
 from perf_worley.trees.moment_tree import BLOCK, MomentTree
 from perfcore import UtilizationCurve
-from perfcore.hooks.contracts import Basis
+from perfcore.contracts import Basis
 
 
 def sum_of_squares(tree, breaks, degree):

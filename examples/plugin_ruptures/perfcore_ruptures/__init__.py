@@ -12,6 +12,7 @@ def register_readers(register: Register) -> None:
     register(
         "loadlog",
         "perfcore_ruptures.load_log:LoadLogReader",
+        options="perfcore_ruptures.options:LoadLogOptions",
         help="load logs: one line of `epoch_seconds load` for each sample",
         suffixes=(".load",),
     )
@@ -23,6 +24,7 @@ def register_segmenters(register: Register) -> None:
     register(
         "ruptures",
         "perfcore_ruptures.segmenter:RupturesSegmenter",
+        options="perfcore_ruptures.options:RupturesOptions",
         help="bottom-up and exact segmentation by the ruptures library",
         extra="perfcore-ruptures",
     )

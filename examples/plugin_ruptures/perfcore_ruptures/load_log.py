@@ -13,27 +13,17 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import InputError
-from perfcore.hooks.contracts import Reader
-from perfcore.hooks.options import option
+from perfcore.contracts import Reader
 from perfcore.reading.source import Source
+from perfcore_ruptures.options import LoadLogOptions
 
-__all__ = ["LoadLogOptions", "LoadLogReader"]
+__all__ = ["LoadLogReader"]
 
 _MAGIC = b"# loadlog "
 _VERSION = b"1"
-
-
-@dataclass(frozen=True)
-class LoadLogOptions:
-    """Options of the reader."""
-
-    last_s: float | None = option(
-        None, "seconds that the last sample lasts; by default as long as the median one", above=0
-    )
 
 
 class LoadLogReader(Reader):

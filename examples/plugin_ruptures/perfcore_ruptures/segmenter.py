@@ -8,33 +8,18 @@ since a phase can change only where the curve does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import ruptures
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.hooks.contracts import Basis, Segmentation, Segmenter
-from perfcore.hooks.options import option
+from perfcore.contracts import Basis, Segmentation, Segmenter
+from perfcore_ruptures.options import RupturesOptions
 
-__all__ = ["RupturesOptions", "RupturesSegmenter", "resample"]
+__all__ = ["RupturesSegmenter", "resample"]
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class RupturesOptions:
-    """Options of the segmenter."""
-
-    method: str = option(
-        "bottom-up",
-        "bottom-up: joins neighbours greedily, any degree; kernel: exact, degree 0 only",
-        choices=("bottom-up", "kernel"),
-    )
-    max_samples: int = option(2000, "equally wide samples that ruptures is given", minimum=2)
-    min_size: int = option(1, "samples of the shortest phase", minimum=1)
 
 
 class RupturesSegmenter(Segmenter):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from perfcore_ruptures.load_log import LoadLogOptions, LoadLogReader
+from perfcore_ruptures.load_log import LoadLogReader
+from perfcore_ruptures.options import LoadLogOptions
 
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source

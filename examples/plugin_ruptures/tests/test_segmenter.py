@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from perfcore_ruptures.segmenter import RupturesOptions, RupturesSegmenter, resample
+from perfcore_ruptures.options import RupturesOptions
+from perfcore_ruptures.segmenter import RupturesSegmenter, resample
 
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.hooks.contracts import Basis
+from perfcore.contracts import Basis
 from perfcore.testing import SegmenterSuite
 
 

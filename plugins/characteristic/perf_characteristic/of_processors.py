@@ -6,7 +6,7 @@ at p = 1.
 
 from __future__ import annotations
 
-from perfcore.hooks.contracts import Function
+from perfcore.contracts import Function
 
 __all__ = [
     "Inverse",

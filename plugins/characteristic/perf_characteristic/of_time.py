@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfcore.hooks.contracts import Function
+from perfcore.contracts import Function
 
 __all__ = ["Exp", "Log", "Reciprocal"]
 

@@ -65,6 +65,7 @@ def register_readers(register: Register) -> None:
     register(
         "experiments",
         "perf_experiments.store_reader:ExperimentStoreReader",
+        options="perf_experiments.reader_options:ExperimentStoreOptions",
         help="stores of runs, made by perf run",
         suffixes=(".db", ".sqlite"),
     )

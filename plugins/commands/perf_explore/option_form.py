@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import OptionField
 from perfcore.hooks.registry import registry
-from perfcore.models.fitting import option_fields
 from perfcore.views.contents import Field, Form, Query, ViewPath
 
 __all__ = ["as_query", "given_options", "option_form", "shown_options"]
@@ -49,7 +49,7 @@ def shown_options(fitter: str, given: Mapping[str, str], state: Query) -> dict[s
     >>> shown_options("worley", {"degree": "0"}, {"phases": "3", "from": "10"})
     {'degree': '0', 'phases': '3'}
     """
-    groups = option_fields(registry().load("fitters", fitter), given)
+    groups = option_fields(registry().entry("fitters", fitter), given)
     names = {item.name for options in groups.values() for item in options}
     return {**given, **{name: text for name, text in state.items() if name in names and text}}
 
@@ -67,7 +67,7 @@ def option_form(fitter: str, given: Mapping[str, str], path: ViewPath, is_folded
     is_folded : bool
         Whether it waits to be opened.
     """
-    groups = option_fields(registry().load("fitters", fitter), given)
+    groups = option_fields(registry().entry("fitters", fitter), given)
     fields = tuple(_field(item, given.get(item.name, "")) for options in groups.values() for item in options)
     return Form(fields, path, "Fit", f"Fit {fitter} with other options", is_folded)
 

@@ -11,4 +11,9 @@ __all__ = ["register_fitters"]
 @hookimpl
 def register_fitters(register: Register) -> None:
     """Announce the fitter of series."""
-    register("forecast", "perf_forecast.fitter:ForecastFitter", help="the next values of a series")
+    register(
+        "forecast",
+        "perf_forecast.fitter:ForecastFitter",
+        options="perf_forecast.options:ForecastOptions",
+        help="the next values of a series",
+    )

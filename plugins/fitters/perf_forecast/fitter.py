@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
@@ -13,36 +12,19 @@ import numpy.typing as npt
 
 import perfcore
 from perf_forecast.model import COVERAGE, ForecastModel, PredictorError
+from perf_forecast.options import ForecastOptions
 from perfcore import Series, UtilizationCurve
 from perfcore.base.errors import DataError
-from perfcore.data.window import Window, check_length, take_window
-from perfcore.hooks.contracts import Fitter
-from perfcore.hooks.options import option, to_dict
+from perfcore.contracts import Fitter
+from perfcore.data.window import Window, take_window
+from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-__all__ = ["ForecastFitter", "ForecastOptions"]
+__all__ = ["ForecastFitter"]
 
 Floats = npt.NDArray[np.float64]
 
 _FEWEST = 3  # samples: two errors, the least that have a spread
-
-
-@dataclass(frozen=True)
-class ForecastOptions:
-    """Options of the fitter `forecast`."""
-
-    column: str | None = option(None, "series of several columns: the one to forecast", metavar="NAME")
-    criterion: str = option(
-        "mse", "the past error that chooses the predictor: mean squared (mse) or mean absolute (mae)",
-        choices=("mse", "mae"),
-    )  # fmt: skip
-    window: str = option(
-        "all",
-        "how much of the series counts, from its end, such as 2h, or all",
-        parse=check_length,
-        metavar="DURATION|all",
-    )
-    horizon: int = option(30, "steps ahead for which the spread is measured", minimum=1)
 
 
 class ForecastFitter(Fitter):

@@ -14,5 +14,6 @@ def register_fitters(register: Register) -> None:
     register(
         "scaling",
         "perf_laws.fitter:LawFitter",
+        options="perf_laws.options:LawOptions",
         help="a scaling law n^i log2(n)^j for each call path, with bounds that hold which law it is",
     )

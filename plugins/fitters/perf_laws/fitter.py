@@ -23,8 +23,8 @@ from perf_laws.model import LawModel
 from perf_laws.options import LawOptions
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.base.ranges import parse_values
+from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 

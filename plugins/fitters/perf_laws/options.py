@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from perf_laws.evidence.path_data import MOST_EXPONENT, MOST_LOGARITHM
-from perf_laws.evidence.terms import DEFAULT_EXPONENTS, DEFAULT_LOGARITHMS
-from perf_timing.options import parse_where
+from perf_laws.evidence.terms import DEFAULT_EXPONENTS, DEFAULT_LOGARITHMS, MOST_EXPONENT, MOST_LOGARITHM
 from perfcore.base.ranges import parse_values
-from perfcore.data.observations import DUPLICATES
+from perfcore.data.selection import DUPLICATES, parse_where
 from perfcore.hooks.options import option
 
 __all__ = ["LawOptions", "parse_target"]

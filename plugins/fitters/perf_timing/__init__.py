@@ -14,10 +14,12 @@ def register_fitters(register: Register) -> None:
     register(
         "individual",
         "perf_timing.individual.fitter:IndividualFitter",
+        options="perf_timing.individual.options:IndividualOptions",
         help="timing models of every code on every system, each by itself",
     )
     register(
         "strohmaier",
         "perf_timing.joint.fitter:JointFitter",
+        options="perf_timing.joint.options:JointOptions",
         help="one timing model of all codes on all systems, with standard errors",
     )

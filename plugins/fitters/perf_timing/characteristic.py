@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import OptionError
+from perfcore.contracts import Function
 from perfcore.data.observations import Observations
 from perfcore.formulas.functions import find_function
-from perfcore.hooks.contracts import Function
 
 __all__ = ["Characteristic", "by_growth", "characteristics", "design", "measured_design"]
 
@@ -28,7 +28,7 @@ class Characteristic:
     ----------
     name : str
         As the user spells it.
-    function : perfcore.hooks.contracts.Function
+    function : perfcore.contracts.Function
     scale : float
         Value at 1, by which it is divided; 1 where that is 0 or not finite.
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from perf_timing.quantities import parse_quantities
 from perfcore.base.errors import OptionError
-from perfcore.data.observations import AGGREGATES, DUPLICATES
-from perfcore.data.selection import parse_conditions
+from perfcore.data.selection import AGGREGATES, DUPLICATES, parse_where
 from perfcore.formulas.formula import Formula, split_formulas
 from perfcore.formulas.functions import functions_of
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 
-__all__ = ["WEIGHTS", "ScalingOptions", "number_of_terms", "parse_functions", "parse_terms"]
+__all__ = ["WEIGHTS", "ScalingOptions", "number_of_terms", "parse_functions", "parse_quantities", "parse_terms"]
 
 WEIGHTS = ("equal", "relative", "repetitions", "spread")
 _PREPARATIONS = ("auto", "none", "parameter", "operations", "peak")
@@ -65,13 +64,6 @@ def number_of_terms(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def parse_where(given: Any) -> tuple[str, ...]:
-    """Conditions as words, checked."""
-    words = [w for w in (given.split(",") if isinstance(given, str) else map(str, given)) if w.strip()]
-    parse_conditions(words)
-    return tuple(words)
-
-
 def parse_prepare(given: Any) -> tuple[str, ...]:
     """Steps of the preparation by name, or ``auto`` or ``none`` alone."""
     words: Iterable[str] = given.split(",") if isinstance(given, str) else map(str, given)
@@ -82,6 +74,24 @@ def parse_prepare(given: Any) -> tuple[str, ...]:
     if len(steps) != len(set(steps)) or (len(steps) > 1 and {"auto", "none"} & set(steps)):
         raise ValueError("each step may be given once; auto and none stand alone")
     return steps
+
+
+def parse_quantities(given: Any) -> tuple[str, ...]:
+    """Quantities as an option takes them: a mapping becomes ``("SP=85.01", ...)``, a text stays one word.
+
+    Examples
+    --------
+    >>> parse_quantities({"SP": 85.01}), parse_quantities("counts.csv:gflop"), parse_quantities("SP=85,BT=168")
+    (('SP=85.01',), ('counts.csv:gflop',), ('SP=85', 'BT=168'))
+    """
+    if isinstance(given, Mapping):
+        return tuple(f"{name}={float(value)!r}" for name, value in given.items())
+    if isinstance(given, (list, tuple)):
+        return tuple(map(str, given))
+    text = os.fspath(given).strip() if isinstance(given, (str, os.PathLike)) else ""
+    if not text:
+        raise ValueError("a column, a formula over columns, FILE, FILE:COLUMN or NAME=VALUE,... is expected")
+    return tuple(text.split(",")) if "=" in text else (text,)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,29 +14,11 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of
 from perfcore.formulas.formula import Formula, FormulaError
 
-__all__ = ["parse_quantities", "quantities_of"]
+__all__ = ["quantities_of"]
 
 # NPB prints a rate with two decimals, so that rate times time gives the operation count to some 1e-4 only; what
 # differs by more within one code is not a quantity of the code.
 _SPREAD = 0.01
-
-
-def parse_quantities(given: Any) -> tuple[str, ...]:
-    """Quantities as an option takes them: a mapping becomes ``("SP=85.01", ...)``, a text stays one word.
-
-    Examples
-    --------
-    >>> parse_quantities({"SP": 85.01}), parse_quantities("counts.csv:gflop"), parse_quantities("SP=85,BT=168")
-    (('SP=85.01',), ('counts.csv:gflop',), ('SP=85', 'BT=168'))
-    """
-    if isinstance(given, Mapping):
-        return tuple(f"{name}={float(value)!r}" for name, value in given.items())
-    if isinstance(given, (list, tuple)):
-        return tuple(map(str, given))
-    text = os.fspath(given).strip() if isinstance(given, (str, os.PathLike)) else ""
-    if not text:
-        raise ValueError("a column, a formula over columns, FILE, FILE:COLUMN or NAME=VALUE,... is expected")
-    return tuple(text.split(",")) if "=" in text else (text,)
 
 
 def quantities_of(given: Sequence[str], data: Measurements, what: str, option: str) -> tuple[str, dict[str, float]]:
@@ -46,8 +27,9 @@ def quantities_of(given: Sequence[str], data: Measurements, what: str, option: s
     Parameters
     ----------
     given : sequence of str
-        As `parse_quantities` gives it: ``NAME=VALUE`` words; or one word, which is a column of the measurements, a
-        formula over its columns, or a small table ``FILE`` or ``FILE:COLUMN`` with the columns that name the role.
+        As `perf_timing.options.parse_quantities` gives it: ``NAME=VALUE`` words; or one word, which is a column of the
+        measurements, a formula over its columns, or a small table ``FILE`` or ``FILE:COLUMN`` with the columns that
+        name the role.
     data : Measurements
     what : {"code", "system"}
     option : str

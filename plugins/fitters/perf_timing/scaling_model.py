@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -18,25 +18,10 @@ from perfcore.hooks.options import build
 from perfcore.models.model import Model, Points
 from perfcore.models.points import Places, places
 
-__all__ = ["Observed", "ScalingModel", "sum_of_terms"]
+__all__ = ["Observed", "ScalingModel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-def sum_of_terms(coefficients: Sequence[float], functions: Sequence[str]) -> str:
-    """A linear combination as a person reads it.
-
-    Examples
-    --------
-    >>> sum_of_terms([2.0, -0.5], ["1/p", "1"])
-    '2 1/p - 0.5'
-    """
-    text = ""
-    for coefficient, function in zip(coefficients, functions, strict=True):
-        sign = ("-" if coefficient < 0 else "") if not text else (" - " if coefficient < 0 else " + ")
-        text += f"{sign}{abs(coefficient):.6g}" + ("" if function == "1" else f" {function}")
-    return text or "0"
 
 
 class Observed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,21 +12,25 @@ def register_segmenters(register: Register) -> None:
     register(
         "minimax",
         "perf_worley.segmenters.minimax:Minimax",
+        options="perf_worley.segmenters.options:MinimaxOptions",
         help="Worley's algorithms K and M: least largest local error",
     )
     register(
         "least-squares",
         "perf_worley.segmenters.least_squares:LeastSquares",
+        options="perfcore.hooks.options:NoOptions",
         help="Hawkins' exact dynamic programme",
     )
     register(
         "greedy",
         "perf_worley.segmenters.greedy:Greedy",
+        options="perfcore.hooks.options:NoOptions",
         help="Friedman and Silverman: one breakpoint at a time",
     )
     register(
         "hill-climb",
         "perf_worley.segmenters.hill_climb:HillClimb",
+        options="perf_worley.segmenters.options:HillClimbOptions",
         help="moves breakpoints to the least sum of squares",
     )
 
@@ -34,4 +38,9 @@ def register_segmenters(register: Register) -> None:
 @hookimpl
 def register_fitters(register: Register) -> None:
     """Announce the fitter."""
-    register("worley", "perf_worley.fitter:WorleyFitter", help="phases of a processor-utilization curve")
+    register(
+        "worley",
+        "perf_worley.fitter:WorleyFitter",
+        options="perf_worley.options:WorleyOptions",
+        help="phases of a processor-utilization curve",
+    )

@@ -14,7 +14,7 @@ from perf_worley.trees.error_trees import factor_tree, moment_tree
 from perf_worley.trees.moment_tree import MomentTree, Summary
 from perfcore import UtilizationCurve
 from perfcore.base import progress
-from perfcore.hooks.contracts import Basis, Segmentation
+from perfcore.contracts import Basis, Segmentation
 
 __all__ = ["PhaseMaker", "powers", "sequence_entries"]
 

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from perf_worley.tables import phase_table, sequence_table
 from perfcore.base.errors import OptionError
+from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS, readable, shown_origin
 from perfcore.formulas.formula import Formula
 from perfcore.formulas.functions import functions_of
-from perfcore.hooks.contracts import Function
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Parameter
 

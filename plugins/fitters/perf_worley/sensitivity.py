@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 __all__ = ["RULES", "knee", "penalty", "persistence"]
 
 # Two breakpoints are the same feature when they are this close, as a share of the run.
@@ -33,6 +31,8 @@ def persistence(models: Sequence[Sequence[float]], duration: float) -> list[list
     >>> persistence([[50.0], [30.0, 50.2], [30.0, 70.0]], 100.0)
     [[1], [1, 0], [0, 0]]
     """
+    import numpy as np
+
     near = NEAR * duration
     counts = []
     for number, breaks in enumerate(models):
@@ -66,6 +66,8 @@ def knee(counts: Sequence[int], errors: Sequence[float], n_steps: int) -> int:
     >>> knee([1, 2, 3, 4, 5], [100.0, 60.0, 5.0, 4.0, 3.0], 50)
     3
     """
+    import numpy as np
+
     x, y = np.asarray(counts, float), np.asarray(errors, float)
     if len(x) < 3 or not y.max() > y.min():
         return int(counts[0] if not y.max() > y.min() else counts[int(np.argmin(y))])
@@ -98,7 +100,7 @@ def penalty(counts: Sequence[int], errors: Sequence[float], n_steps: int) -> int
         n_steps * math.log(max(error, 1e-300) / n_steps) + 2.0 * n * math.log(n_steps)
         for n, error in zip(counts, errors, strict=True)
     ]
-    return int(counts[int(np.argmin(scores))])
+    return int(counts[scores.index(min(scores))])
 
 
 RULES: dict[str, Callable[[Sequence[int], Sequence[float], int], int]] = {

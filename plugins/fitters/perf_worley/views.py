@@ -13,7 +13,8 @@ import perfcore
 from perf_overheads.views.profile import overhead_view
 from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
-from perf_worley.fitter import WorleyOptions, as_curve
+from perf_worley.fitter import as_curve
+from perf_worley.options import WorleyOptions
 from perf_worley.picture import draw_sequence
 from perfcore import Trace
 from perfcore.base.errors import OptionError

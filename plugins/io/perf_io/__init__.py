@@ -14,22 +14,31 @@ def register_readers(register: Register) -> None:
     register(
         "csv",
         "perf_io.tables.csv:CsvReader",
+        options="perf_io.tables.options:TableOptions",
         help="tables of text: curves, traces, time series",
         suffixes=(".csv", ".tsv", ".txt"),
     )
     register(
         "parquet",
         "perf_io.tables.parquet:ParquetReader",
+        options="perf_io.tables.options:TableOptions",
         help="Parquet: curves, traces, time series",
         suffixes=(".parquet", ".pq"),
     )
     register(
         "pj_dump",
         "perf_io.traces.pj_dump:PjDumpReader",
+        options="perf_io.traces.options:PjDumpOptions",
         help="states printed by pj_dump or StarVZ",
         suffixes=(".csv",),
     )
-    register("paje", "perf_io.traces.paje:PajeReader", help="Pajé traces", suffixes=(".trace", ".paje"))
+    register(
+        "paje",
+        "perf_io.traces.paje:PajeReader",
+        options="perf_io.traces.options:PajeOptions",
+        help="Pajé traces",
+        suffixes=(".trace", ".paje"),
+    )
     register(
         "paraver",
         "perf_io.traces.paraver:ParaverReader",
@@ -43,17 +52,23 @@ def register_readers(register: Register) -> None:
         suffixes=(".trf", ".picl"),
     )
     register(
-        "mpstat", "perf_io.monitors.mpstat:MpstatReader", help="processors, by mpstat -o JSON", suffixes=(".json",)
+        "mpstat",
+        "perf_io.monitors.mpstat:MpstatReader",
+        options="perf_io.monitors.options:CpuOptions",
+        help="processors, by mpstat -o JSON",
+        suffixes=(".json",),
     )
     register(
         "sadf",
         "perf_io.monitors.sadf:SadfReader",
+        options="perf_io.monitors.options:CpuOptions",
         help="processors, by sadf -j or sadf -d of sysstat",
         suffixes=(".json", ".txt", ".csv"),
     )
     register(
         "dstat",
         "perf_io.monitors.dstat:DstatReader",
+        options="perf_io.monitors.options:CpuOptions",
         help="dstat, dool and pcp-dstat, --output",
         suffixes=(".csv",),
     )

@@ -7,17 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CRITERIA", "information", "r_squared", "relative_errors"]
+__all__ = ["information", "r_squared", "relative_errors"]
 
 Floats = npt.NDArray[np.float64]
-
-# What models can be compared by: smaller is better.
-CRITERIA = {
-    "loo": "leave-one-out error: how well each point is predicted from the others",
-    "aicc": "Akaike's information criterion, corrected for few points",
-    "bic": "Bayes' information criterion",
-    "sse": "sum of squared errors: rewards every further function",
-}
 
 
 def r_squared(sum_of_squares: Any, total: Any) -> Any:

@@ -11,13 +11,22 @@ __all__ = ["register_representations"]
 @hookimpl
 def register_representations(register: Register) -> None:
     """Announce the bundled representations."""
-    register("point", "perf_stochastic.point:Point", help="one number")
-    register("normal", "perf_stochastic.normal.normal:Normal", help="mean and standard deviation")
+    register("point", "perf_stochastic.point:Point", options="perfcore.hooks.options:NoOptions", help="one number")
+    register(
+        "normal",
+        "perf_stochastic.normal.normal:Normal",
+        options="perfcore.hooks.options:NoOptions",
+        help="mean and standard deviation",
+    )
     register(
         "histogram",
         "perf_stochastic.histogram.histogram:Histogram",
+        options="perf_stochastic.options:HistogramOptions",
         help="bins with probabilities, and exact arithmetic",
     )
     register(
-        "interval", "perf_stochastic.interval.interval:Interval", help="bounds, and nothing about what lies between"
+        "interval",
+        "perf_stochastic.interval.interval:Interval",
+        options="perf_stochastic.options:IntervalOptions",
+        help="bounds, and nothing about what lies between",
     )

@@ -100,7 +100,7 @@ def command(
     with reporting():
         from perf_experiments import make_design, write_design
         from perf_experiments.advice.costs import within_budget
-        from perfcore.data.window import parse_duration
+        from perfcore.data.durations import parse_duration
 
         budget_s = None if budget is None else parse_duration(budget) / 1e9
         options["part"] = options["part"] or 2

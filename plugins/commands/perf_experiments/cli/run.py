@@ -123,7 +123,7 @@ def command(
     path = store or str(Path(design).with_suffix(".db"))
     with reporting():
         from perf_experiments import RunOptions, hand_over, read_design, run_design
-        from perfcore.data.window import parse_duration
+        from perfcore.data.durations import parse_duration
 
         chosen = RunOptions(
             command=tuple(words),

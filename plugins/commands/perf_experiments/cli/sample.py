@@ -30,7 +30,7 @@ def command(
     with reporting():
         import perfcore
         from perf_experiments.sampling import sample_system
-        from perfcore.data.window import parse_duration
+        from perfcore.data.durations import parse_duration
         from perfcore.reading.recognise import writer
 
         writer(output)  # a wrong ending is said before, not after, an hour of sampling

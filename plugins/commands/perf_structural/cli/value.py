@@ -56,15 +56,16 @@ def command(
         from perf_structural.measured_value import represent
         from perfcore.base.files import write_bytes
         from perfcore.data.curve import UtilizationCurve
+        from perfcore.data.durations import check_length
         from perfcore.data.series import Series
-        from perfcore.data.window import check_length, take_window
+        from perfcore.data.window import take_window
         from perfcore.hooks.options import build
         from perfcore.hooks.registry import registry
         from perfcore.views.picture import check_ending, plot
 
         given = {name: value for name, value in options.items() if value is not None}
         # What is wrong with the options is said before a long file is read.
-        build(registry().load("representations", representation).Options, given, representation)
+        build(registry().entry("representations", representation).load_options(), given, representation)
         check_length(window)
         if picture is not None:
             check_ending(picture)

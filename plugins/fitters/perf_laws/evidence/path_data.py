@@ -8,10 +8,9 @@ from fractions import Fraction
 
 import msgspec
 
-__all__ = ["MOST_EXPONENT", "MOST_LOGARITHM", "Factor", "LawsBefore", "PathData", "WeighedLaws"]
+from perf_laws.evidence.terms import MOST_EXPONENT, MOST_LOGARITHM
 
-# Beyond these powers nothing can be told from anything.
-MOST_EXPONENT, MOST_LOGARITHM = 6, 3
+__all__ = ["Factor", "LawsBefore", "PathData", "WeighedLaws"]
 
 _ROUNDING = 1e-6  # of probabilities that add up to 1
 _LARGEST = 1e150  # squares of larger means overflow

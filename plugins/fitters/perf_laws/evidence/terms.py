@@ -7,13 +7,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-__all__ = ["COMMON", "DEFAULT_EXPONENTS", "DEFAULT_LOGARITHMS", "Term", "generic_terms"]
+__all__ = [
+    "COMMON",
+    "DEFAULT_EXPONENTS",
+    "DEFAULT_LOGARITHMS",
+    "MOST_EXPONENT",
+    "MOST_LOGARITHM",
+    "Term",
+    "generic_terms",
+]
 
-Floats = npt.NDArray[np.float64]
+# Beyond these powers nothing can be told from anything.
+MOST_EXPONENT, MOST_LOGARITHM = 6, 3
 
 
 @dataclass(frozen=True)
@@ -50,8 +61,10 @@ class Term:
             return f"{power}*{logarithm}" if logarithm else power
         return f"{logarithm or 1}/{power}"
 
-    def values(self, n: npt.ArrayLike) -> Floats:
+    def values(self, n: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """At positive levels of a parameter."""
+        import numpy as np
+
         levels = np.asarray(n, dtype=np.float64)
         return np.asarray(levels ** float(self.exponent) * np.log2(levels) ** self.logarithm)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perf_lost_cycles.lca.candidates import CRITERIA
-from perf_timing.options import parse_where
-from perfcore.data.observations import AGGREGATES, DUPLICATES
+from perfcore.data.selection import AGGREGATES, DUPLICATES, parse_where
 from perfcore.hooks.options import option
 
-__all__ = ["WEIGHTS", "CategoryOptions"]
+__all__ = ["CRITERIA", "WEIGHTS", "CategoryOptions"]
+
+CRITERIA = {
+    "loo": "error of predicting each point from the others",
+    "adjusted": "adjusted R^2",
+    "r2": "R^2, as in the paper, which rewards every further term",
+}
 
 WEIGHTS = {
     "relative": "1/total^2 of its point, for errors that are proportional to the run time",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,9 +18,10 @@ import msgspec
 from perf_lost_cycles.default_models.linear_terms import linear_terms
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
 from perfcore.base.files import write_bytes
-from perfcore.hooks.registry import registry
+from perfcore.base.plain_name import plain_name
+from perfcore.hooks.registry import Entry, registry
 
-__all__ = ["ANY", "DefaultModel", "find_models", "models_for", "plain_name", "read_models", "write_models"]
+__all__ = ["ANY", "DefaultModel", "find_models", "models_for", "read_models", "write_models"]
 
 ANY = "*"  # stands for every category, or for every factor
 VARIABLE = "x"  # the factor in `DefaultModel.terms`
@@ -74,6 +74,14 @@ class DefaultModel:
         found = linear_terms(self.formula, [*_words(self.factor), VARIABLE], VARIABLE)
         object.__setattr__(self, "coefficients", tuple(found))
         object.__setattr__(self, "terms", tuple(found.values()))
+
+    @classmethod
+    def rows(cls, entry: Entry) -> list[dict[str, str]]:
+        """The models of a registered set, as ``perf plugins NAME`` lists them."""
+        return [
+            {"category": each.category, "factor": each.factor, "formula": each.formula, "origin": each.origin}
+            for each in read_models(entry.name)
+        ]
 
 
 class _ModelTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -178,18 +186,6 @@ def write_models(models: Iterable[DefaultModel], path: str | os.PathLike[str]) -
         lines = [f"{key} = {_quoted(value)}" for key, value in values.items() if value or key != "origin"]
         tables.append("\n".join(["[[model]]", *lines]))
     write_bytes(path, ("\n\n".join(tables) + "\n" if tables else "model = []\n").encode())
-
-
-@functools.lru_cache(maxsize=1 << 14)  # thousands of call paths are compared with every model
-def plain_name(name: str) -> str:
-    """A name as it is compared: in lower case, with single blanks for ``_`` and ``-``.
-
-    Examples
-    --------
-    >>> plain_name("Load_Imbalance ")
-    'load imbalance'
-    """
-    return " ".join(re.sub(r"[_\-\s]+", " ", name).casefold().split())
 
 
 def _read_file(name: str) -> tuple[DefaultModel, ...]:

@@ -22,17 +22,11 @@ from perf_least_squares.goodness import r_squared
 from perf_lost_cycles.default_models.sets import VARIABLE
 from perfcore.formulas.formula import Formula
 
-__all__ = ["CRITERIA", "DefaultFits", "best", "fit_default_models", "ranked", "term_values"]
+__all__ = ["DefaultFits", "best", "fit_default_models", "ranked", "term_values"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
-
-CRITERIA = {
-    "loo": "error of predicting each point from the others",
-    "adjusted": "adjusted R^2",
-    "r2": "R^2, as in the paper, which rewards every further term",
-}
 
 # Share of the sum of squares that rounding leaves of an exact fit: ten digits of the values.
 _EXACT = 1e-20

@@ -10,16 +10,16 @@ import numpy.typing as npt
 import perfcore
 from perf_least_squares.goodness import r_squared
 from perf_lost_cycles.categories.data import category_table, root_weights
-from perf_lost_cycles.categories.table import CategoryTable
+from perf_lost_cycles.categories.options import CRITERIA
 from perf_lost_cycles.default_models.sets import find_models
-from perf_lost_cycles.lca.candidates import CRITERIA
 from perf_lost_cycles.lca.categories import FittedCategories, fit_categories
 from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.lca.options import LcaOptions
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.contracts import Fitter
+from perfcore.data.categories.table import CategoryTable
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Candidate, Ranking

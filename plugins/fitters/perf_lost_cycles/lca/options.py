@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from perf_lost_cycles.categories.options import CategoryOptions
-from perf_lost_cycles.categories.table import ABSENT
+from perfcore.data.selection import ABSENT
 from perfcore.hooks.options import option
 
 __all__ = ["LcaOptions"]

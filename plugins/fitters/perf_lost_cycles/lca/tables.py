@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perf_lost_cycles.lca.candidates import CRITERIA
+from perf_lost_cycles.categories.options import CRITERIA
 
 if TYPE_CHECKING:
     from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit

@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_lost_cycles.categories.data import category_table, root_weights
-from perf_lost_cycles.categories.table import CategoryTable
 from perf_lost_cycles.default_models.sets import find_models
 from perf_lost_cycles.modgen.generation import generate_model
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.options import ModgenOptions
 from perfcore.base.errors import DataError, listing
+from perfcore.contracts import Fitter
+from perfcore.data.categories.table import CategoryTable
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Fitter
 
 __all__ = ["ModgenFitter"]
 

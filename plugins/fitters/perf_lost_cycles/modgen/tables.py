@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perf_lost_cycles.lca.candidates import CRITERIA
+from perf_lost_cycles.categories.options import CRITERIA
 from perf_lost_cycles.modgen.history import mean_r2
-from perf_timing.scaling_model import sum_of_terms
 from perfcore.formulas.formula import Formula
+from perfcore.formulas.sums import sum_of_terms
 
 if TYPE_CHECKING:
     from perf_lost_cycles.modgen.model import ModgenModel

@@ -16,10 +16,10 @@ from perf_lost_cycles.default_models.sets import (
     DefaultModel,
     find_models,
     models_for,
-    plain_name,
     read_models,
 )
 from perfcore.base.errors import DataError, PerfError
+from perfcore.base.plain_name import plain_name
 from perfcore.formulas.formula import Formula
 
 __all__ = ["check_formulas", "edited_models", "formula_mistakes", "models_file"]

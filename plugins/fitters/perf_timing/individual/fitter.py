@@ -10,8 +10,8 @@ from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.options import IndividualOptions
 from perf_timing.prepared import prepare
 from perf_timing.scaling_model import Observed
+from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Ranking

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from perf_least_squares.goodness import information, r_squared
 from perf_least_squares.outliers import Outliers, find_outliers
-from perf_timing.scaling_model import ScalingModel, sum_of_terms
+from perf_timing.scaling_model import ScalingModel
+from perfcore.formulas.sums import sum_of_terms
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
 from perfcore.models.points import Places, check_coverage

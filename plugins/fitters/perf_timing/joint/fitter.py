@@ -21,8 +21,8 @@ from perf_timing.scaling_model import Observed
 from perf_timing.single_thread import single_thread
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
+from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 from perfcore.models.ranking import Ranking

@@ -12,7 +12,7 @@ from perf_worley.trees.error_trees import moment_tree
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.base import progress
-from perfcore.hooks.contracts import Basis, Segmentation, SequenceSegmenter
+from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 __all__ = ["Greedy"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,30 +12,20 @@ import numpy.typing as npt
 from perf_worley.segmenters.best_split import best_split
 from perf_worley.segmenters.greedy import Greedy
 from perf_worley.segmenters.minimax import Minimax
+from perf_worley.segmenters.options import HillClimbOptions
 from perf_worley.trees.error_trees import moment_tree
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.base import progress
-from perfcore.hooks.contracts import Basis, Segmentation, SequenceSegmenter
-from perfcore.hooks.options import option
+from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-__all__ = ["HillClimb", "HillClimbOptions", "climb"]
+__all__ = ["HillClimb", "climb"]
 
 _MOST_ROUNDS = 1000
 _MOST_RELOCATIONS = 1000
 
 # Phase by edges and degree: best split, its error, and the bound below which it was sought.
 _Splits = dict[tuple[int, int, int], tuple[int, float, float]]
-
-
-@dataclass(frozen=True)
-class HillClimbOptions:
-    """Options of `HillClimb`."""
-
-    start: str = option(
-        "minimax", "partition to start from: Worley's, inserted one by one, or equal widths",
-        choices=("minimax", "greedy", "equal"),
-    )  # fmt: skip
 
 
 class HillClimb(SequenceSegmenter):

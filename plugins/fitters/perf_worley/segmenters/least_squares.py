@@ -11,7 +11,7 @@ from perf_worley.trees.moment_tree import EMPTY, join, squared_error
 from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation, kernel
-from perfcore.hooks.contracts import Basis, Segmentation, SequenceSegmenter
+from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
 __all__ = ["LeastSquares"]
 

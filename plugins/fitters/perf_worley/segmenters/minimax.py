@@ -5,41 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from perf_worley.segmenters.algorithm_k import ErrorTree, Mixed, Partition, PhaseRule, Uniform, partition
 from perf_worley.segmenters.bracketing import close_in
+from perf_worley.segmenters.options import MinimaxOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
-from perfcore.hooks.contracts import Basis, Segmentation, SequenceSegmenter
-from perfcore.hooks.options import option
+from perfcore.contracts import Basis, Segmentation, SequenceSegmenter
 
-__all__ = ["Minimax", "MinimaxOptions", "least_tolerance"]
+__all__ = ["Minimax", "least_tolerance"]
 
 # Relative width at which the search for the tolerance ends when the user sets none.
 _RELATIVE = 1e-12
 _SMALLEST = 1e-300  # no tolerance is sought below this
-
-
-@dataclass(frozen=True)
-class MinimaxOptions:
-    """Options of `Minimax`."""
-
-    epsilon_tolerance: float | None = option(
-        None,
-        "absolute error allowed in epsilon, Worley's xi_1 (default: relative 1e-12)",
-        above=0.0,
-    )
-    break_tolerance: float | None = option(
-        None, "absolute error allowed in a breakpoint, Worley's xi_2 (default: rounding)", above=0.0
-    )
-    update: str = option(
-        "tree",
-        "how local errors are computed: tree, or givens for Worley's linear update",
-        choices=("tree", "givens"),
-    )
 
 
 class Minimax(SequenceSegmenter):

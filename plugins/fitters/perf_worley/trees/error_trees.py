@@ -10,7 +10,7 @@ from perf_worley.trees.givens import GivensUpdate
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.hooks.contracts import Basis
+from perfcore.contracts import Basis
 
 __all__ = ["error_tree", "factor_tree", "moment_tree"]
 

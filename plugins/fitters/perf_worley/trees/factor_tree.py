@@ -22,7 +22,7 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
 from perfcore.base.kernels import announce_compilation, kernel
-from perfcore.hooks.contracts import Basis
+from perfcore.contracts import Basis
 
 __all__ = ["FactorTree"]
 

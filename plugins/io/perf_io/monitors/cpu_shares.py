@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -11,26 +10,10 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.series import Series
-from perfcore.hooks.options import option
 
-__all__ = ["CpuLoad", "CpuOptions", "CpuShares", "shares_of"]
+__all__ = ["CpuLoad", "CpuShares", "shares_of"]
 
 Floats = npt.NDArray[np.float64]
-
-_MEASURES = ("busy", "available", "iowait", "steal")
-
-
-@dataclass(frozen=True)
-class CpuOptions:
-    """Which shares become columns."""
-
-    measures: tuple[str, ...] = option(
-        ("busy",),
-        "shares of each processor's time, with commas: busy (neither idle nor waiting for I/O), available (1 - busy), "
-        "iowait, steal",
-        choices=_MEASURES,
-        metavar="NAME,...",
-    )
 
 
 def shares_of(idle: Floats, iowait: Floats, steal: Floats) -> dict[str, Floats]:

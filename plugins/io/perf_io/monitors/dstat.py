@@ -17,12 +17,13 @@ from datetime import UTC, datetime
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.monitors.cpu_shares import CpuOptions, shares_of
+from perf_io.monitors.cpu_shares import shares_of
 from perf_io.monitors.dstat_recording import Recordings
+from perf_io.monitors.options import CpuOptions
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import DataError, InputError
+from perfcore.contracts import Reader
 from perfcore.data.series import Series
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["DstatReader"]

@@ -6,11 +6,12 @@ import re
 
 import msgspec
 
-from perf_io.monitors.cpu_shares import CpuLoad, CpuOptions, CpuShares
+from perf_io.monitors.cpu_shares import CpuLoad, CpuShares
+from perf_io.monitors.options import CpuOptions
 from perf_io.shared.json_document import decode_document
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.series import Series
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["MpstatReader"]

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from perf_io.shared.json_document import decode_document
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.series import Series
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["PrometheusReader"]

@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from perf_io.monitors.cpu_shares import CpuLoad, CpuOptions, CpuShares
+from perf_io.monitors.cpu_shares import CpuLoad, CpuShares
+from perf_io.monitors.options import CpuOptions
 from perf_io.shared.json_document import decode_document
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.series import Series
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["SadfReader"]

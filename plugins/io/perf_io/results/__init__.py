@@ -44,12 +44,25 @@ def register_results(register: Register) -> None:
     register(
         "sacct",
         "perf_io.results.sacct:SacctReader",
+        options="perf_io.results.options:SacctOptions",
         help="jobs of Slurm, by sacct --parsable2 or --json",
         suffixes=(".json", ".log", ".txt", ".csv"),
     )
     register("npb", "perf_io.results.npb:NpbReader", help="NAS Parallel Benchmarks", suffixes=(".out", ".log", ".txt"))
-    register("imb", "perf_io.results.imb:ImbReader", help="Intel MPI Benchmarks", suffixes=(".out", ".log", ".txt"))
-    register("osu", "perf_io.results.osu:OsuReader", help="OSU Micro-Benchmarks", suffixes=(".out", ".log", ".txt"))
+    register(
+        "imb",
+        "perf_io.results.imb:ImbReader",
+        options="perf_io.results.options:MessageOptions",
+        help="Intel MPI Benchmarks",
+        suffixes=(".out", ".log", ".txt"),
+    )
+    register(
+        "osu",
+        "perf_io.results.osu:OsuReader",
+        options="perf_io.results.options:MessageOptions",
+        help="OSU Micro-Benchmarks",
+        suffixes=(".out", ".log", ".txt"),
+    )
     register(
         "ior",
         "perf_io.results.ior:IorReader",
@@ -67,6 +80,7 @@ def register_results(register: Register) -> None:
     register(
         "caliper",
         "perf_io.results.caliper:CaliperProfileReader",
+        options="perf_io.results.options:ProfileOptions",
         help="profiles of Caliper",
         extra=_FORMATS,
         suffixes=(".cali",),
@@ -74,6 +88,7 @@ def register_results(register: Register) -> None:
     register(
         "cube",
         "perf_io.results.cube:CubeReader",
+        options="perf_io.results.options:ProfileOptions",
         help="Cube profiles of Score-P, one or a series",
         extra=_FORMATS,
         suffixes=(".cubex",),

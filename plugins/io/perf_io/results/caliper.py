@@ -13,12 +13,13 @@ from typing import Any
 from caliperreader import CaliperReader as Library
 from caliperreader.readererror import ReaderError
 
-from perf_io.results.call_paths import ARROW, ProfileOptions, exclusive_of, profile_rows
+from perf_io.results.call_paths import ARROW, exclusive_of, profile_rows
+from perf_io.results.options import ProfileOptions
 from perf_io.results.result_table import Row, number_or_text, one_line, results
 from perf_io.shared.caliper_records import CaliperRecords
 from perfcore.base.errors import InputError, UnknownNameError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["CaliperProfileReader"]

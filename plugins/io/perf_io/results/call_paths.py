@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from perf_io.results.result_table import Row
-from perfcore.hooks.options import option
 
-__all__ = ["ARROW", "ProfileOptions", "exclusive_of", "profile_rows"]
+__all__ = ["ARROW", "exclusive_of", "profile_rows"]
 
 ARROW = "->"  # between the regions of a call path, as in Extra-P
-
-
-@dataclass(frozen=True)
-class ProfileOptions:
-    """Which metric of a profile is read."""
-
-    metric: str | None = option(None, "metric to read (default: the time)", metavar="NAME")
 
 
 def profile_rows(run: Row, exclusive: Mapping[str, float], inclusive: Mapping[str, float], value: str) -> list[Row]:

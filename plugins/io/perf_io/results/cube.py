@@ -21,11 +21,12 @@ from typing import IO
 from pycubexr import CubexParser
 from pycubexr.utils.custom_tarinfo import TarInfoWithoutCheck
 
-from perf_io.results.call_paths import ARROW, ProfileOptions, profile_rows
+from perf_io.results.call_paths import ARROW, profile_rows
+from perf_io.results.options import ProfileOptions
 from perf_io.results.result_table import Row, number_or_text, one_line, results
 from perfcore.base.errors import InputError, UnknownNameError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["CubeReader"]

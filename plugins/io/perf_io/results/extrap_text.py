@@ -19,8 +19,8 @@ from perf_io.results.extrap_experiment import (
     columns_as_measurements,
 )
 from perfcore.base.errors import DataError, InputError
+from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ExtrapTextReader"]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 
-from perf_io.results.message_tables import MessageOptions, named, without_empty_messages
+from perf_io.results.message_tables import named, without_empty_messages
+from perf_io.results.options import MessageOptions
 from perf_io.results.result_table import Row, number_or_text, results
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ImbReader"]

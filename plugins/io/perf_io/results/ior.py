@@ -15,8 +15,8 @@ from perf_io.results.ior_text import text_results
 from perf_io.results.result_table import Row, number_or_text, results
 from perf_io.shared.json_document import decode_document
 from perfcore.base.errors import InputError
+from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["IorReader"]

@@ -11,8 +11,8 @@ import re
 from perf_io.results.result_table import Row, number_or_text, one_line
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import InputError
+from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["JubeReader"]

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from perf_io.results.options import MessageOptions
 from perf_io.results.result_table import Row
 from perfcore.base import progress
-from perfcore.hooks.options import option
 
-__all__ = ["MessageOptions", "named", "without_empty_messages"]
+__all__ = ["named", "without_empty_messages"]
 
 _UNITS = {"usec": "us", "msec": "ms", "sec": "s"}
-
-
-@dataclass(frozen=True)
-class MessageOptions:
-    """Which messages count."""
-
-    empty: bool = option(False, "keep messages of 0 bytes, of which no power or logarithm can be taken")
 
 
 def named(heading: str) -> tuple[str, str]:

@@ -11,8 +11,8 @@ from perf_io.results.result_table import Row, number_or_text, results
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["NpbReader"]

@@ -12,8 +12,8 @@ import msgspec
 
 from perf_io.results.result_table import joined, one_line, results
 from perf_io.shared.json_document import decode_document
+from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["PytestBenchmarkReader"]

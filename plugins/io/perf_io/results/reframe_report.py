@@ -16,8 +16,8 @@ from perf_io.results.result_table import Row, joined, results
 from perf_io.shared.json_document import decode_document
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import NoOptions, Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ReframeReportReader"]

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from perf_io.results.options import SacctOptions
 from perf_io.results.result_table import Row, results
 from perf_io.shared.json_document import decode_document
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Reader
-from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
-__all__ = ["SacctOptions", "SacctReader"]
+__all__ = ["SacctReader"]
 
 _HEADER = re.compile(rb"\A(?=[^\n]*\b(?i:jobid(?:raw)?)\|)(?=[^\n]*\b(?i:state|elapsed(?:raw)?)\b)[\w%/.|]+\r?\n")
 # The fields that XDMoD asks sacct for, without a line of names.
@@ -39,16 +38,6 @@ _XDMOD_LINE = re.compile(
 _JSON = re.compile(rb'\s*\{\s*"(?:meta|jobs|metadata|errors|warnings)"\s*:')
 _SLURM = re.compile(rb'"(?:allocation_nodes|Slurm|slurm|derived_exit_code)"\s*:')
 _ELAPSED = re.compile(r"(?:([0-9]{1,6})-)?(?:([0-9]{1,4}):)?([0-9]{1,4}):([0-9]{1,2}(?:\.[0-9]{1,9})?)")
-
-
-@dataclass(frozen=True)
-class SacctOptions:
-    """Which jobs count, and what the fields of a table without names are."""
-
-    failed: bool = option(False, "keep jobs that did not complete, with the time until they ended")
-    fields: str | None = option(
-        None, "names of the fields, where the first line does not give them", metavar="JOBID,STATE,..."
-    )
 
 
 class _State(msgspec.Struct):

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from perf_io.tables.options import TableOptions
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import NANOSECONDS
-from perfcore.hooks.options import option
 
-__all__ = ["Column", "Roles", "TableOptions", "assign_roles", "one_line"]
+__all__ = ["Column", "Roles", "assign_roles", "one_line"]
 
 _SYNONYMS: Mapping[str, tuple[str, ...]] = {
     role: tuple(names.split())
@@ -54,32 +54,6 @@ class Column:
 
     name: str
     kind: str
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """Which column is what, where the names do not tell."""
-
-    kind: str = option("auto", "what the table is", choices=("auto", "curve", "trace", "series", "measurements"))
-    time: str | None = option(None, "column of sampling times", metavar="COLUMN")
-    start: str | None = option(None, "column of start times", metavar="COLUMN")
-    end: str | None = option(None, "column of end times", metavar="COLUMN")
-    location: str | None = option(None, "column naming the process, thread or stream", metavar="COLUMN")
-    state: str | None = option(None, "column naming the state", metavar="COLUMN")
-    value: tuple[str, ...] = option((), "value column, or several with commas", metavar="COLUMN")
-    parameters: tuple[str, ...] = option(
-        (), "measurements: columns that were varied, also as SYMBOL=COLUMN", metavar="COLUMNS"
-    )
-    code: tuple[str, ...] | None = option(None, "measurements: columns that name the code", metavar="COLUMNS")
-    system: tuple[str, ...] | None = option(None, "measurements: columns that name the system", metavar="COLUMNS")
-    category: tuple[str, ...] | None = option(
-        None, "measurements: columns that name what the time was spent in", metavar="COLUMNS"
-    )
-    time_unit: str | None = option(
-        None,
-        "unit of times; by default the ending of the column's name (_s, _ms, _us, _ns), else us",
-        choices=tuple(NANOSECONDS),
-    )
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from perf_io.tables.columns import Column, TableOptions, assign_roles
+from perf_io.tables.columns import Column, assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
+from perf_io.tables.options import TableOptions
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Table
 from perf_io.tables.table_write import write_table
 from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["CsvReader"]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.tables.columns import TableOptions
 from perf_io.tables.duck import quoted_name
+from perf_io.tables.options import TableOptions
 from perf_io.tables.table import Table
 from perfcore.base.errors import InputError, OptionError
 from perfcore.data.measurements import Measurements

@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from perf_io.tables.columns import Column, TableOptions
+from perf_io.tables.columns import Column
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan
+from perf_io.tables.options import TableOptions
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Table
 from perf_io.tables.table_write import TableFacts, write_table
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ParquetReader"]

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from perf_io.monitors.samples import read_samples, read_steps
-from perf_io.tables.columns import Roles, TableOptions, assign_roles
+from perf_io.tables.columns import Roles, assign_roles
 from perf_io.tables.duck import quoted_name
 from perf_io.tables.measurement_table import read_measurements
+from perf_io.tables.options import TableOptions
 from perf_io.tables.state_table import StateTable, read_states
 from perf_io.tables.table import Table
 from perfcore.data.curve import UtilizationCurve

@@ -12,12 +12,14 @@ def register_traces(register: Register) -> None:
     register(
         "chrome",
         "perf_io.traces.chrome:ChromeReader",
+        options="perf_io.traces.options:ChromeOptions",
         help="Chrome and Perfetto JSON, PyTorch's profiler",
         suffixes=(".json",),
     )
     register(
         "otf2",
         "perf_io.traces.otf2:Otf2Reader",
+        options="perf_io.traces.options:Otf2Options",
         help="OTF2, by Score-P and others, also as tar",
         extra=_FORMATS,
         suffixes=(".otf2", ".tar"),
@@ -31,12 +33,14 @@ def register_traces(register: Register) -> None:
     register(
         "nsight",
         "perf_io.traces.nsight:NsightReader",
+        options="perf_io.traces.options:NsightOptions",
         help="Nsight Systems, its SQLite export",
         suffixes=(".sqlite", ".db"),
     )
     register(
         "caliper-trace",
         "perf_io.traces.caliper_trace:CaliperTraceReader",
+        options="perf_io.traces.options:CaliperTraceOptions",
         help="event traces of Caliper",
         extra=_FORMATS,
         suffixes=(".cali",),

@@ -11,7 +11,6 @@ package caliper-reader.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from caliperreader import CaliperStreamReader  # type: ignore[import-untyped]
 from caliperreader.readererror import ReaderError  # type: ignore[import-untyped]
@@ -19,11 +18,12 @@ from caliperreader.readererror import ReaderError  # type: ignore[import-untyped
 from perf_io.shared.caliper_records import CaliperRecords
 from perf_io.shared.times import parse_ns
 from perf_io.traces.nested_states import NestedStates
-from perf_io.traces.regions import busy_regions, waiting_option
+from perf_io.traces.options import CaliperTraceOptions
+from perf_io.traces.regions import busy_regions
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["CaliperTraceReader"]
@@ -34,13 +34,6 @@ _RANKS = ("mpi.rank", "rank")
 _THREADS = ("omp.thread.id", "pthread.id", "thread.id")
 # Attributes that begin and end and are no regions of the program.
 _NOT_REGIONS = ("cali.", "iteration#", "cuda.", "omp.thread", "pthread", "mpi.rank")
-
-
-@dataclass(frozen=True)
-class CaliperTraceOptions:
-    """What counts as waiting."""
-
-    waiting: tuple[str, ...] = waiting_option()
 
 
 class CaliperTraceReader(Reader):

@@ -11,7 +11,6 @@ Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityTyp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -20,13 +19,13 @@ import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.json_array import ArrayPieces
-from perf_io.traces.regions import busy_regions, matches, waiting_option
+from perf_io.traces.options import ChromeOptions
+from perf_io.traces.regions import busy_regions, matches
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, TraceEvent
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
-from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["ChromeReader"]
@@ -36,26 +35,6 @@ _ARRAY = "traceEvents"
 _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"', b'"systemTraceEvents"')
 _WHOLE_RUN = ("trace",)  # Kineto's own span over everything, which no thread executes
 _MOST_THREAD_NAMES = 1 << 20
-
-
-@dataclass(frozen=True)
-class ChromeOptions:
-    """What counts, as the format does not say it."""
-
-    locations: str = option(
-        "auto",
-        "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads",
-        choices=("auto", "streams", "threads", "both"),
-    )
-    streams: tuple[str, ...] = option(
-        ("kernel", "gpu_*", "memcpy", "memset"),
-        "categories of events that happen on GPU streams, as patterns with * and ?",
-        metavar="PATTERNS",
-    )
-    busy: tuple[str, ...] = option(
-        ("kernel",), "categories in which a GPU stream computes, as patterns", metavar="PATTERNS"
-    )
-    waiting: tuple[str, ...] = waiting_option()
 
 
 class _Arguments(msgspec.Struct):

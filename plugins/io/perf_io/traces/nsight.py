@@ -14,7 +14,6 @@ import contextlib
 import re
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import latest_running
-from perf_io.traces.regions import busy_regions, waiting_option
+from perf_io.traces.options import NsightOptions
+from perf_io.traces.regions import busy_regions
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
-from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["NsightReader"]
@@ -45,18 +44,6 @@ _TABLES = re.compile(rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|META_DATA_EXPORT|ENUM_NS
 _PUSH_POP, _START_END = 59, 60  # types of NVTX events that have an end
 # A globalTid is hardware, virtual machine, process and thread in 8, 8, 24 and 24 bits.
 _PROCESS_SHIFT, _ID_MASK = 24, 0xFFFFFF
-
-
-@dataclass(frozen=True)
-class NsightOptions:
-    """What to read, as a report holds both sides."""
-
-    locations: str = option(
-        "auto",
-        "whose work to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads",
-        choices=("auto", "streams", "threads", "both"),
-    )
-    waiting: tuple[str, ...] = waiting_option()
 
 
 class NsightReader(Reader):

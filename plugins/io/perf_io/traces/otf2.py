@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from perf_io.traces import otf2_library
 from perf_io.traces.nested_states import NestedStates
+from perf_io.traces.options import Otf2Options
 from perf_io.traces.otf2_writing import NO_STATE, write_archive_file
-from perf_io.traces.regions import busy_regions, waiting_option
+from perf_io.traces.regions import busy_regions
 from perf_io.traces.several_files import anchor_file, holds
 from perf_io.traces.used_states import used_states
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["Otf2Reader"]
@@ -34,13 +34,6 @@ __all__ = ["Otf2Reader"]
 _MAGIC = b"\x03BOTF2"
 _MAGIC_OF_PARTS = b"\x03B\x01"  # a chunk's header, its byte order, and the number of its first event
 _OUTSIDE = "(outside of all regions)"
-
-
-@dataclass(frozen=True)
-class Otf2Options:
-    """What counts as waiting."""
-
-    waiting: tuple[str, ...] = waiting_option()
 
 
 class Otf2Reader(Reader):

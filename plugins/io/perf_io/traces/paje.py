@@ -9,29 +9,18 @@ what pajeng does: states end with their container, or with the trace.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from perf_io.traces.options import PajeOptions
 from perf_io.traces.paje_events import paje_events
 from perf_io.traces.paje_model import PajeModel
 from perfcore.base import progress
+from perfcore.contracts import Reader
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.data.units import NANOSECONDS
-from perfcore.hooks.contracts import Reader
-from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["PajeReader"]
 
 _LINES_PER_REPORT = 50_000
-
-
-@dataclass(frozen=True)
-class PajeOptions:
-    """What the format does not say."""
-
-    time_unit: str = option("s", "unit of the times; StarPU writes ms, others seconds", choices=tuple(NANOSECONDS))
-    state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
 
 
 class PajeReader(Reader):

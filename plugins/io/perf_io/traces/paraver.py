@@ -20,8 +20,8 @@ from perf_io.tables.state_table import IN_MEMORY_ROWS
 from perf_io.traces.interval_store import IntervalStore
 from perf_io.traces.paraver_records import StateRecords
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ParaverReader"]

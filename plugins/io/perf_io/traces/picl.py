@@ -25,8 +25,8 @@ from perf_io.shared.times import parse_ns
 from perf_io.traces.nested_states import NestedStates
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["PiclReader"]

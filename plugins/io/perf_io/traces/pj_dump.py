@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from perf_io.shared.text_lines import line_of_record
@@ -19,12 +18,11 @@ from perf_io.shared.times import sql_ns
 from perf_io.tables.duck import Database, lines_scan, quoted
 from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
 from perf_io.traces.innermost import CrossingError, innermost
+from perf_io.traces.options import PjDumpOptions
 from perf_io.traces.state_types import choose_state_type
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.data.units import NANOSECONDS
-from perfcore.hooks.contracts import Reader
-from perfcore.hooks.options import option
 from perfcore.reading.source import Source
 
 __all__ = ["PjDumpReader", "looks_like_pj_dump"]
@@ -48,24 +46,6 @@ _PLAIN = dict(
         strict=True,
     )
 )
-
-
-@dataclass(frozen=True)
-class PjDumpOptions:
-    """What the lines do not say."""
-
-    time_unit: str | None = option(
-        None,
-        "unit of the times; by default ms with a header line, as StarPU and StarVZ have it, else s",
-        choices=tuple(NANOSECONDS),
-    )
-    nested: str | None = option(
-        None,
-        "which of nested states counts; by default the outermost with a header line, since StarVZ counts a task "
-        "whole, else the innermost",
-        choices=("innermost", "outermost"),
-    )
-    state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
 
 
 def looks_like_pj_dump(head: bytes) -> bool:

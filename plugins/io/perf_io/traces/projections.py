@@ -23,8 +23,8 @@ from perf_io.traces.several_files import anchor_file, holds, is_tar
 from perf_io.traces.used_states import used_states
 from perfcore.base import progress
 from perfcore.base.errors import InputError
+from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
-from perfcore.hooks.contracts import Reader
 from perfcore.reading.source import Source
 
 __all__ = ["ProjectionsReader"]

@@ -10,12 +10,9 @@ from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perf_stochastic.histogram.rebinning import rebin
 from perfcore.base.errors import DataError
 
-__all__ = ["COUNTED", "RULES", "bin_samples"]
+__all__ = ["bin_samples"]
 
 Floats = npt.NDArray[np.float64]
-
-COUNTED = ("width", "probability", "curvature")
-RULES = (*COUNTED, "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
 _MOST_BINS = 10_000
 _MOST_KNOTS = 4096  # many times the bins that are of use

@@ -16,45 +16,23 @@ from perf_stochastic.exact.dependence_bounds import DependenceBounds
 from perf_stochastic.exact.mixtures import PlainLaw
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perf_stochastic.histogram.arithmetic import operate
-from perf_stochastic.histogram.binning import COUNTED, RULES, bin_samples
+from perf_stochastic.histogram.binning import bin_samples
 from perf_stochastic.histogram.bins import Bins, checked_bins, joined, spread
 from perf_stochastic.histogram.cartesian import cartesian
 from perf_stochastic.histogram.rebinning import rebin
 from perf_stochastic.normal.bins import REACH, normal_bins
+from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
 from perf_stochastic.point import Point
 from perfcore.base.errors import DataError, OptionError
-from perfcore.hooks.options import option
 from perfcore.stochastic import StochasticValue, checked_samples
 
-__all__ = ["Histogram", "HistogramArithmetic", "HistogramOptions"]
+__all__ = ["Histogram"]
 
 Floats = npt.NDArray[np.float64]
 
 _PAPERS_BINS = 5
 _BINS_OF_NORMAL = 50
 _SHOWN_BINS = 5
-
-
-@dataclass(frozen=True)
-class HistogramOptions:
-    """How bins are made from samples."""
-
-    bins: int | None = option(
-        None, "number of bins of the first three rules; if not given the 5 of the paper", minimum=1
-    )
-    rule: str = option(
-        "width", "bins of equal width or probability, more where it bends, or as a rule of numpy finds", choices=RULES
-    )
-
-
-@dataclass(frozen=True)
-class HistogramArithmetic:
-    """How results are binned."""
-
-    bins: int | None = option(None, "bins of the result; if not given, as many as the operands have at most", minimum=1)
-    method: str = option(
-        "exact", "exact probabilities of each bin, or Schopf's Cartesian rule", choices=("exact", "cartesian")
-    )
 
 
 class _Content(msgspec.Struct, forbid_unknown_fields=True):

@@ -12,24 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_stochastic.interval.arithmetic import OPERATIONS
+from perf_stochastic.options import IntervalOptions
 from perfcore.base.errors import DataError, OptionError
-from perfcore.hooks.options import option
 from perfcore.stochastic import StochasticValue, checked_samples
 
-__all__ = ["Interval", "IntervalOptions"]
+__all__ = ["Interval"]
 
 Floats = npt.NDArray[np.float64]
 
 _REACH = 3.0  # standard deviations of what has no bounds itself; a normal has 0.27% beyond
-
-
-@dataclass(frozen=True)
-class IntervalOptions:
-    """How bounds are taken from samples."""
-
-    trim: float = option(
-        0.0, "share of samples to leave out at each end, below 0.5, since outliers stretch", minimum=0.0
-    )
 
 
 class _Content(msgspec.Struct, forbid_unknown_fields=True):

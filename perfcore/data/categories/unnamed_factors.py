@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_lost_cycles.categories.runs import RUN_COLUMNS
-from perf_lost_cycles.default_models.sets import plain_name
 from perfcore.base.errors import OptionError, listing
+from perfcore.base.plain_name import plain_name
+from perfcore.data.categories.runs import RUN_COLUMNS
 from perfcore.data.roles import unit_of
 
 if TYPE_CHECKING:

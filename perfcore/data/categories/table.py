@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_lost_cycles.categories.runs import refuse_overlap, runs_of_rows, with_other
-from perf_lost_cycles.categories.unnamed_factors import differing_columns, refuse_unnamed_factors
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
-from perfcore.data.observations import AGGREGATES, DUPLICATES, labels_of, numbers_of, without_duplicates
+from perfcore.data.categories.runs import refuse_overlap, runs_of_rows, with_other
+from perfcore.data.categories.unnamed_factors import differing_columns, refuse_unnamed_factors
+from perfcore.data.observations import labels_of, numbers_of, without_duplicates
+from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
 
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
-__all__ = ["ABSENT", "CategoryTable", "by_category"]
+__all__ = ["CategoryTable", "by_category"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
-
-ABSENT = ("unknown", "zero")
 
 
 @dataclass(frozen=True)

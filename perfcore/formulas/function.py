@@ -1,0 +1,54 @@
+"""One function from which models are built: the contract of the hook `register_functions`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from perfcore.formulas.formula import Formula
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Function"]
+
+
+class Function:
+    """One function from which models are built, of time or of parameters such as the number of processors.
+
+    A subclass names itself and gives its formula; one that no formula can express overrides `__call__`.
+
+    Attributes
+    ----------
+    name : str
+        What the user types; for characteristic functions the formula itself, ``1/p``.
+    formula : str
+        As `perfcore.formulas.formula.Formula` reads it.
+    variables : tuple of str
+        What it is a function of: ``("t",)`` for time since the start in units of the model's time scale, otherwise
+        symbols of parameters. ``()`` for the constant.
+    """
+
+    name: ClassVar[str]
+    formula: ClassVar[str]
+    variables: ClassVar[tuple[str, ...]]
+
+    def __call__(self, points: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Values at points.
+
+        Parameters
+        ----------
+        points : mapping of str to (...) float
+            At least the `variables`, all of one shape.
+
+        Returns
+        -------
+        (...) float
+            A new array of that shape; may hold NaN or infinity where the function is not defined.
+        """
+        return _parsed(self.formula).evaluate(points)
+
+
+_parsed = functools.lru_cache(Formula)

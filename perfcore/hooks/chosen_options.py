@@ -1,0 +1,85 @@
+"""Options of a registered thing together with those of the parts that they select, without importing either."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from perfcore.base.errors import UnknownNameError
+from perfcore.hooks.options import OptionField, build, describe
+from perfcore.hooks.registry import Entry, registry
+
+__all__ = ["build_options", "option_fields"]
+
+
+def option_fields(entry: Entry, given: Mapping[str, Any]) -> dict[str, list[OptionField]]:
+    """Options by who takes them: the thing itself under ``""``, then each selected part under its name.
+
+    Parameters
+    ----------
+    entry : Entry
+        A fitter, say.
+    given : mapping of str to object
+        What was chosen so far, by which parts are selected; other names are passed over.
+
+    Raises
+    ------
+    MissingDependencyError, PluginError
+        The options of the thing, or of a part, cannot be imported.
+
+    Examples
+    --------
+    >>> groups = option_fields(registry().entry("fitters", "worley"), {"segmenter": "hill-climb"})
+    >>> [field.flag for field in groups["hill-climb"]]
+    ['--start']
+    """
+    fields = list(describe(entry.load_options()))
+    groups = {"": fields}
+    for field in fields:
+        name = given.get(field.name, field.default)
+        if field.selects is not None and name in registry().entries(field.selects):
+            groups[name] = list(describe(registry().entry(field.selects, name).load_options()))
+    return groups
+
+
+def build_options(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[Entry, Any]]]:
+    """Check what a user gave, and make the options of a thing and of the parts that they select.
+
+    Returns
+    -------
+    chosen : instance of the thing's options
+    parts : dict of str to (Entry, instance of its options)
+        For each option that selects a part.
+
+    Raises
+    ------
+    UnknownNameError
+        Neither the thing nor a selected part has an option of this name, or a selected part does not exist.
+    OptionError
+        A value that is not accepted.
+    MissingDependencyError, PluginError
+        As of `option_fields`.
+
+    Examples
+    --------
+    >>> chosen, parts = build_options(registry().entry("fitters", "worley"), {"phases": 9, "update": "givens"})
+    >>> chosen.phases, parts["segmenter"][0].name, parts["segmenter"][1].update
+    ('9', 'minimax', 'givens')
+    """
+    options_class = entry.load_options()
+    fields = {field.name: field for field in describe(options_class)}
+    chosen = build(options_class, {name: value for name, value in given.items() if name in fields}, entry.name)
+    rest = {name: value for name, value in given.items() if name not in fields}
+    parts, known = {}, set(fields)
+    for field in fields.values():
+        if field.selects is None:
+            continue
+        part = registry().entry(field.selects, getattr(chosen, field.name))
+        options_of_part = part.load_options()
+        names = {f.name for f in describe(options_of_part)}
+        known |= names
+        of_part = {name: rest.pop(name) for name in list(rest) if name in names}
+        parts[field.name] = (part, build(options_of_part, of_part, part.name))
+    for name in rest:
+        raise UnknownNameError(f"option of {entry.name}", name, known)
+    return chosen, parts

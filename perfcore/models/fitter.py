@@ -1,0 +1,49 @@
+"""Data to a model: the contract of the hook `register_fitters`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from perfcore.base.errors import OptionError
+from perfcore.hooks.options import NoOptions
+
+if TYPE_CHECKING:
+    from perfcore.models.model import Model
+    from perfcore.models.ranking import Ranking
+
+__all__ = ["Fitter"]
+
+
+class Fitter(ABC):
+    """Turns data into a model.
+
+    `takes` are the types of data that it fits; a file that could be read as several is read as one of them.
+    """
+
+    Options: ClassVar[type] = NoOptions
+    model_type: ClassVar[type[Model]]
+    takes: ClassVar[tuple[type, ...]] = ()
+
+    @abstractmethod
+    def fit(self, data: Any, options: Any, **parts: Any) -> Any:
+        """Fit, and return the `Model`.
+
+        Parameters
+        ----------
+        data : Trace, UtilizationCurve, Series or Measurements
+        options : instance of `Options`
+        **parts
+            For each option declared with ``selects=KIND`` the selected implementation, constructed with the options
+            that it declares itself.
+        """
+
+    def rank(self, data: Any, options: Any, **parts: Any) -> Ranking:
+        """Compare the models that the fitter can make; arguments as for `fit`.
+
+        Raises
+        ------
+        OptionError
+            It makes one model only.
+        """
+        raise OptionError(f"{type(self).__name__} makes one model and has none to rank; use `perf fit`")

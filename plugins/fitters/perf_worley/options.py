@@ -1,0 +1,81 @@
+"""Options of the fitter `worley`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from perf_worley.sensitivity import RULES
+from perfcore.formulas.functions import functions_of
+from perfcore.hooks.options import option
+from perfcore.hooks.registry import registry
+
+__all__ = ["WorleyOptions", "parse_phases"]
+
+_MOST_PHASES = 100_000
+
+
+def parse_phases(given: Any) -> str:
+    """Number of phases as ``"9"``, ``"1..20"`` or ``"auto"``.
+
+    Examples
+    --------
+    >>> parse_phases(9), parse_phases("1..20"), parse_phases(range(1, 21))
+    ('9', '1..20', '1..20')
+    """
+    if isinstance(given, range) and given.step == 1 and len(given):
+        given = f"{given[0]}..{given[-1]}"
+    text = str(given).strip()
+    if text == "auto":
+        return text
+    first, dots, last = text.partition("..")
+    numbers = [part.strip() for part in ((first, last) if dots else (first,))]
+    if isinstance(given, (bool, float)) or not all(n.lstrip("-").isdecimal() and n.isascii() for n in numbers):
+        raise ValueError("a number such as 9, a range such as 1..20, or auto is expected")
+    values = [int(number) for number in numbers]
+    if values[0] < 1:
+        raise ValueError("the number of phases must be at least 1")
+    if values[-1] < values[0]:
+        raise ValueError("the range must not decrease")
+    if values[-1] > _MOST_PHASES:
+        raise ValueError(f"at most {_MOST_PHASES} phases can be asked for")
+    return "..".join(map(str, values))
+
+
+@dataclass(frozen=True)
+class WorleyOptions:
+    """Options of the fitter `worley`."""
+
+    phases: str = option(
+        "auto", "number of phases, a range of numbers, or auto for 1..20; of several, --rule chooses",
+        parse=parse_phases, metavar="N|A..B|auto",
+    )  # fmt: skip
+    degree: str = option(
+        "mixed", "degree of the polynomials; mixed takes constant, linear or quadratic for each phase",
+        choices=("0", "1", "2", "3", "mixed"),
+    )  # fmt: skip
+    segmenter: str = option(
+        "minimax", "what places the breakpoints", selects="segmenters",
+        choices=lambda: tuple(registry().entries("segmenters")),
+    )  # fmt: skip
+    refine: bool = option(False, "move the breakpoints to the least sum of squares, with the same number of phases")
+    rule: str = option(
+        "knee", "how the number of phases is chosen among several: knee (Satopaa 2011) or penalty (Yao 1988)",
+        choices=tuple(RULES),
+    )  # fmt: skip
+    functions: tuple[str, ...] = option(
+        (), "instead of polynomials: the constant and these functions of time, separated by commas",
+        choices=lambda: functions_of(("t",)), metavar="NAME,...",
+    )  # fmt: skip
+    scale: float | None = option(
+        None,
+        "time scale of the functions, in the data's unit (default: a tenth of the run)",
+        above=0.0,
+    )
+    busy: tuple[str, ...] | None = option(
+        None, "traces: states that count as computing, separated by commas", metavar="STATE,..."
+    )
+    idle: tuple[str, ...] | None = option(
+        None, "traces: instead, states that do not count; all others do", metavar="STATE,..."
+    )
+    column: str | None = option(None, "time series of several columns: the one to fit", metavar="NAME")

@@ -1,0 +1,38 @@
+"""Options of the segmenters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfcore.hooks.options import option
+
+__all__ = ["HillClimbOptions", "MinimaxOptions"]
+
+
+@dataclass(frozen=True)
+class MinimaxOptions:
+    """Options of `Minimax`."""
+
+    epsilon_tolerance: float | None = option(
+        None,
+        "absolute error allowed in epsilon, Worley's xi_1 (default: relative 1e-12)",
+        above=0.0,
+    )
+    break_tolerance: float | None = option(
+        None, "absolute error allowed in a breakpoint, Worley's xi_2 (default: rounding)", above=0.0
+    )
+    update: str = option(
+        "tree",
+        "how local errors are computed: tree, or givens for Worley's linear update",
+        choices=("tree", "givens"),
+    )
+
+
+@dataclass(frozen=True)
+class HillClimbOptions:
+    """Options of `HillClimb`."""
+
+    start: str = option(
+        "minimax", "partition to start from: Worley's, inserted one by one, or equal widths",
+        choices=("minimax", "greedy", "equal"),
+    )  # fmt: skip

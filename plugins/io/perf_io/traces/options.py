@@ -1,0 +1,83 @@
+"""Options of the readers of traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perf_io.traces.regions import waiting_option
+from perfcore.data.units import NANOSECONDS
+from perfcore.hooks.options import option
+
+__all__ = ["CaliperTraceOptions", "ChromeOptions", "NsightOptions", "Otf2Options", "PajeOptions", "PjDumpOptions"]
+
+
+@dataclass(frozen=True)
+class ChromeOptions:
+    """What counts, as the format does not say it."""
+
+    locations: str = option(
+        "auto",
+        "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads",
+        choices=("auto", "streams", "threads", "both"),
+    )
+    streams: tuple[str, ...] = option(
+        ("kernel", "gpu_*", "memcpy", "memset"),
+        "categories of events that happen on GPU streams, as patterns with * and ?",
+        metavar="PATTERNS",
+    )
+    busy: tuple[str, ...] = option(
+        ("kernel",), "categories in which a GPU stream computes, as patterns", metavar="PATTERNS"
+    )
+    waiting: tuple[str, ...] = waiting_option()
+
+
+@dataclass(frozen=True)
+class NsightOptions:
+    """What to read, as a report holds both sides."""
+
+    locations: str = option(
+        "auto",
+        "whose work to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads",
+        choices=("auto", "streams", "threads", "both"),
+    )
+    waiting: tuple[str, ...] = waiting_option()
+
+
+@dataclass(frozen=True)
+class Otf2Options:
+    """What counts as waiting."""
+
+    waiting: tuple[str, ...] = waiting_option()
+
+
+@dataclass(frozen=True)
+class CaliperTraceOptions:
+    """What counts as waiting."""
+
+    waiting: tuple[str, ...] = waiting_option()
+
+
+@dataclass(frozen=True)
+class PajeOptions:
+    """What the format does not say."""
+
+    time_unit: str = option("s", "unit of the times; StarPU writes ms, others seconds", choices=tuple(NANOSECONDS))
+    state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
+
+
+@dataclass(frozen=True)
+class PjDumpOptions:
+    """What the lines do not say."""
+
+    time_unit: str | None = option(
+        None,
+        "unit of the times; by default ms with a header line, as StarPU and StarVZ have it, else s",
+        choices=tuple(NANOSECONDS),
+    )
+    nested: str | None = option(
+        None,
+        "which of nested states counts; by default the outermost with a header line, since StarVZ counts a task "
+        "whole, else the innermost",
+        choices=("innermost", "outermost"),
+    )
+    state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
