@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfcore.hooks.specs import Register, hookimpl
 
-__all__ = ["register_commands"]
+__all__ = ["register_commands", "register_presenters"]
 
 
 @hookimpl
@@ -39,3 +39,9 @@ def register_commands(register: Register) -> None:
     register("formats", command("formats"), group=set_up, help="The formats that can be read.")
     register("plugins", command("plugins"), group=set_up, help="What is installed, and the options of one.")
     register("completion", command("completion"), group=set_up, help="The script that completes commands and names.")
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how models are shown that have no presenter of their own."""
+    register("perfcore.models.model:Model", "perfcore.models.presenter:ModelPresenter", help="any fitted model")

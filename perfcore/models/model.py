@@ -14,13 +14,12 @@ import numpy.typing as npt
 from perfcore.base.errors import ModelFileError, OptionError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA, write_bytes
 from perfcore.hooks.registry import registry
+from perfcore.views.presenter import Result
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from perfcore.models.design_rows import DesignRows, Rival
+    from perfcore.models.observed import Observed
     from perfcore.models.part_draws import GrowthDraws, PartDraws
-    from perfcore.views.contents import Viewable
 
 __all__ = ["Model", "Origin", "Parameter", "Points", "load"]
 
@@ -55,7 +54,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str
 
 
-class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of all models: frozen, predicting, saved as JSON.
 
     A subclass is a `msgspec.Struct` of plain values, so that its file is its fields; it sets `kind` and overrides
@@ -70,6 +69,11 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def variables(self) -> Mapping[str, str]:
         """What `predict` takes: each variable's name in formulas, and its name in the data."""
         raise NotImplementedError
+
+    @property
+    def unit(self) -> str | None:
+        """Unit of what `predict` gives; None where it is not known."""
+        return None
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:
@@ -88,6 +92,25 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             Coverage of prediction bounds, 0 to 1; then three columns come back: value, lower, upper.
         """
         raise NotImplementedError
+
+    def observed(self, data: Any, where: str | None = None) -> Observed:
+        """Measurements at points of this model, for whoever compares them with what it predicts.
+
+        Parameters
+        ----------
+        data : Measurements or pandas.DataFrame
+            With the columns that `variables` names; the measured value is what the table says or lets guess.
+        where : str, optional
+            Conditions on the rows.
+
+        Raises
+        ------
+        OptionError, DataError
+            A column is missing, or there is nothing to compare.
+        """
+        from perfcore.models.observed import measurements_for, observed_by_pair
+
+        return observed_by_pair(self, measurements_for(self, data, where))
 
     def remarks(self, points: Points) -> list[str]:
         """What to keep in mind about the prediction at each point, such as that it is extrapolated; often empty."""
@@ -140,51 +163,11 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
         """How well the model fits and what it cost."""
-        raise NotImplementedError
-
-    @property
-    def formula(self) -> str:
-        """The model as a formula that a person can read."""
-        raise NotImplementedError
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        return f"{self.kind} of {Path(self.origin.source).name}"
-
-    def summary(self) -> list[str]:
-        """Lines that say what was fitted and how well."""
-        raise NotImplementedError
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Title, header and rows of each table that the command line prints."""
-        raise NotImplementedError
-
-    def plain_tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Tables for other programs, as CSV; by default those for people. Rows are not limited and cells not joined."""
-        return self.tables()
+        return {}
 
     def details(self) -> dict[str, Any]:
         """What the tables say beyond the model file, its statistics and parameters, as JSON-ready values."""
         return {}
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw the model, over its data where given, into an empty matplotlib figure."""
-        raise NotImplementedError
-
-    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
-        """What the page and the report show of the model; by default everything above in one view.
-
-        Parameters
-        ----------
-        data : object, optional
-            What it was fitted to.
-        file : Path, optional
-            The model's file, where it was read from one: a change that is kept is written there.
-        """
-        from perfcore.views.drawable import DrawableViews
-
-        return DrawableViews(self, data)
 
     def to_dict(self) -> dict[str, Any]:
         """The model file's content as JSON-ready values."""

@@ -1,6 +1,6 @@
 """Views of everything that draws itself: a model, a prediction, a judgement, a profile.
 
-Whoever writes a model gets these for nothing, and overrides `perfcore.Model.views` for more.
+Whoever writes a result gets these for nothing, and a presenter's `views` for more.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from perfcore.models.model import Model
 from perfcore.views.contents import Block, Chart, NoViewError, Query, Table, Text, View, ViewPath
 from perfcore.views.picture import Drawable
 
@@ -58,7 +57,7 @@ def model_blocks(subject: Drawable, data: Any = None) -> tuple[Block, ...]:
     if subject.formula and subject.formula not in subject.summary():
         blocks.append(Text(tuple(subject.formula.split("\n")), "Formula", "formula"))
     blocks.extend(tables)
-    if isinstance(subject, Model):
+    if hasattr(subject, "parameters"):  # a model
         blocks += [parameter_table(subject), statistics_table(subject)]
     return tuple(blocks)
 
@@ -68,7 +67,7 @@ def drawing_of(subject: Drawable, data: Any = None, tables: tuple[Table, ...] = 
     return Chart(lambda figure: subject.draw(figure, data), f"Drawing: {subject.title}", tables, size=(10.0, 4.5))
 
 
-def parameter_table(model: Model) -> Table:
+def parameter_table(model: Any) -> Table:
     """Every number of a model with its standard error."""
     rows = [
         (p.name, f"{p.estimate:.6g}", "-" if p.standard_error is None else f"{p.standard_error:.3g}", p.unit or "")
@@ -77,7 +76,7 @@ def parameter_table(model: Model) -> Table:
     return Table(("parameter", "estimate", "standard error", "unit"), tuple(rows), "Parameters")
 
 
-def statistics_table(model: Model) -> Table:
+def statistics_table(model: Any) -> Table:
     """How well a model fits and what it cost."""
     rows = []
     for name, value in model.statistics.items():

@@ -1,0 +1,90 @@
+"""Measurements as a model sees them: at points of its own variables, ready to be compared with what it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError
+from perfcore.data.measurements import Measurements
+
+if TYPE_CHECKING:
+    from perfcore.models.model import Model
+
+__all__ = ["Observed", "measurements_for", "observed_by_pair"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Measured values at n points of a model.
+
+    Parameters
+    ----------
+    points : mapping of str to (n,) float or str
+        By variable of the model, as `Model.predict` takes them.
+    labels : tuple of str
+        The points as a person reads them.
+    value : (n,) float
+        In ``unit``.
+    unit : str or None
+    source : str
+    parts : tuple of str
+        Categories or the like whose sum the value is; empty where there are none.
+    of_part : (n, K) float
+        Measured values of each part; NaN where one was not measured.
+    """
+
+    points: Mapping[str, Any]
+    labels: tuple[str, ...]
+    value: Floats
+    unit: str | None
+    source: str
+    parts: tuple[str, ...]
+    of_part: Floats
+
+
+def measurements_for(
+    model: Model, data: Any, where: str | None = None, roles: Mapping[str, Any] | None = None
+) -> Measurements:
+    """Measurements with the roles that the model's variables say, selected by conditions.
+
+    Parameters
+    ----------
+    model : Model
+    data : Measurements or pandas.DataFrame
+    where : str, optional
+        Conditions on the rows, such as ``"class=D,nodes>4"``.
+    roles : mapping, optional
+        Further roles, as `Measurements.with_roles` takes them.
+
+    Raises
+    ------
+    DataError
+        The data are no measurements.
+    """
+    if not isinstance(data, Measurements):
+        import pandas as pd
+
+        if not isinstance(data, pd.DataFrame):
+            raise DataError(f"a model is compared with measurements, not with {type(data).__name__}")
+        data = Measurements(data, source="table")
+    factors = {symbol: column for symbol, column in model.variables.items() if symbol not in model.levels}
+    runs: Measurements = data.with_roles(parameters=factors, **(roles or {}))
+    return runs.where(where) if where else runs
+
+
+def observed_by_pair(model: Model, runs: Measurements, **observing: str) -> Observed:
+    """Each code on each system at each point, repeated runs joined; options as of `Measurements.observations`."""
+    seen = runs.observations(**observing)
+    points: dict[str, Any] = dict(seen.points)
+    for what, names, index in (("code", seen.codes, seen.code), ("system", seen.systems, seen.system)):
+        if what in model.variables:
+            points[what] = np.array(names)[index]
+    labels = tuple(seen.describe(number) for number in range(len(seen)))
+    return Observed(points, labels, seen.value, seen.unit, runs.source, (), np.empty((len(seen), 0)))

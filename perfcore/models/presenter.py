@@ -1,0 +1,88 @@
+"""How a model is shown that brings no presenter of its own: from its parameters, statistics and predictions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfcore.base.errors import PerfError
+from perfcore.views.presenter import Presenter, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from perfcore.models.model import Model
+
+__all__ = ["ModelPresenter"]
+
+_FARTHEST = 1024.0  # of the first variable, where nothing says what was measured
+_POINTS = 200
+
+
+class ModelPresenter(Presenter):
+    """Text, tables and picture made from what every model says."""
+
+    def title(self, result: Model) -> str:
+        """Kind and source."""
+        return f"{result.kind} of {Path(result.origin.source).name}"
+
+    def summary(self, result: Model) -> list[str]:
+        """The title, the formula where there is one, and the figures of the fit."""
+        figures = [
+            f"{name.replace('_', ' ')} {f'{value:.6g}' if isinstance(value, float) else value}"
+            for name, value in result.statistics.items()
+            if value is not None
+        ]
+        return [
+            self.title(result),
+            *([result.formula] if result.formula else []),
+            *([", ".join(figures)] * bool(figures)),
+        ]
+
+    def tables(self, result: Model) -> Tables:
+        """Every parameter with its standard error."""
+        rows = [
+            [
+                each.name,
+                f"{each.estimate:.6g}",
+                "-" if each.standard_error is None else f"{each.standard_error:.3g}",
+                each.unit or "",
+            ]
+            for each in result.parameters
+        ]
+        return [("", ["parameter", "estimate", "standard error", "unit"], rows)]
+
+    def frame(self, result: Model) -> pd.DataFrame:
+        """Parameters: name, estimate, standard error, unit."""
+        import pandas as pd
+
+        fields = ("name", "estimate", "standard_error", "unit")
+        return pd.DataFrame([[getattr(each, field) for field in fields] for each in result.parameters], columns=fields)
+
+    def draw(self, result: Model, figure: Figure, data: Any = None) -> None:
+        """Prediction over the first variable that is a number, with its 95 % bounds where the model has them."""
+        symbol = next(name for name in result.variables if name not in result.levels)
+        axes = figure.add_subplot()
+        lowest, highest = 1.0, _FARTHEST
+        if data is not None:
+            seen = result.observed(data)
+            lowest, highest = float(seen.points[symbol].min()), float(seen.points[symbol].max())
+            axes.plot(seen.points[symbol], seen.value, "o", color="0.35", markersize=3, label="measured")
+        places = np.geomspace(lowest, highest, _POINTS)
+        points: Any = {name: 1.0 for name in result.variables if name not in result.levels}
+        points |= {name: names[0] for name, names in result.levels.items()} | {symbol: places}
+        if len(result.variables) == 1:
+            points = places
+        try:
+            values, lower, upper = result.predict(points, interval=0.95).T
+        except PerfError:  # models of this kind, or of these data, have no bounds
+            values = result.predict(points)
+        else:
+            axes.fill_between(places, lower, upper, color="C0", alpha=0.2, linewidth=0, label="95 % bounds")
+        axes.plot(places, values, color="C0", label="model")
+        axes.set(xscale="log", yscale="log", xlabel=result.variables[symbol])
+        axes.set_ylabel(result.unit or "value")
+        axes.legend(fontsize="x-small")

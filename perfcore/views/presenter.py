@@ -1,0 +1,158 @@
+"""How results are shown: a result says what it is, its presenter how that looks in text, tables, pictures and pages.
+
+A result class inherits `Result` and computes; a `Presenter` registered for it draws. So no result imports a drawing,
+and whoever writes a result of their own gets text, a table, a page and a notebook cell before writing any presenter.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfcore.hooks.registry import registry
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from perfcore.views.contents import Viewable
+
+__all__ = ["Presenter", "Result", "Tables", "presenter_of"]
+
+Tables = list[tuple[str, list[str], list[list[str]]]]  # title (or none), header and rows of each
+
+_LINES = 10  # of a repr, at most
+_ROWS = 12  # of the table in a notebook cell
+
+
+class Presenter:
+    """How one type of result is shown. Every method has a default; registered with ``register_presenters``."""
+
+    def title(self, result: Any) -> str:
+        """One line over a picture."""
+        return type(result).__name__
+
+    def formula(self, result: Any) -> str:
+        """The result as a formula that a person can read; empty where it has none."""
+        return ""
+
+    def summary(self, result: Any) -> list[str]:
+        """Lines that say what it is, before any table."""
+        return [self.title(result)]
+
+    def tables(self, result: Any) -> Tables:
+        """Title, header and rows of each table that the command line prints."""
+        return []
+
+    def plain_tables(self, result: Any) -> Tables:
+        """Tables for other programs, as CSV: rows are not limited and cells not joined."""
+        return self.tables(result)
+
+    def frame(self, result: Any) -> pd.DataFrame:
+        """The result as a data frame, by default its first plain table with numbers read as such."""
+        import pandas as pd
+
+        tables = self.plain_tables(result)
+        if not tables:
+            return pd.DataFrame()
+        _, header, rows = tables[0]
+        frame = pd.DataFrame(rows, columns=header)
+        for column in frame:
+            numbers = pd.to_numeric(frame[column], errors="coerce")
+            if not numbers.isna().any():
+                frame[column] = numbers
+        return frame
+
+    def draw(self, result: Any, figure: Figure, data: Any = None) -> None:
+        """Draw the result, over its data where given, into an empty matplotlib figure."""
+        raise NotImplementedError
+
+    def views(self, result: Any, data: Any = None, file: Path | None = None) -> Viewable:
+        """What the page and the report show; by default everything above in one view."""
+        from perfcore.views.drawable import DrawableViews
+
+        return DrawableViews(result, data)
+
+
+class Result:
+    """Base of what commands and functions give back: shown by its presenter, a table of pandas, short in a notebook."""
+
+    __slots__ = ()
+
+    @property
+    def title(self) -> str:
+        """One line over a picture."""
+        return presenter_of(self).title(self)
+
+    @property
+    def formula(self) -> str:
+        """The result as a formula that a person can read; empty where it has none."""
+        return presenter_of(self).formula(self)
+
+    def summary(self) -> list[str]:
+        """Lines that say what it is and how sure."""
+        return presenter_of(self).summary(self)
+
+    def tables(self) -> Tables:
+        """Title, header and rows of each table that the command line prints."""
+        return presenter_of(self).tables(self)
+
+    def plain_tables(self) -> Tables:
+        """Tables for other programs, as CSV: rows are not limited and cells not joined."""
+        return presenter_of(self).plain_tables(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The result as a data frame of pandas: one row for each thing that it is about."""
+        return presenter_of(self).frame(self)
+
+    def draw(self, figure: Figure, data: Any = None) -> None:
+        """Draw the result, over its data where given, into an empty matplotlib figure."""
+        presenter_of(self).draw(self, figure, data)
+
+    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
+        """What the page and the report show of it.
+
+        Parameters
+        ----------
+        data : object, optional
+            What it was fitted to.
+        file : Path, optional
+            The file that it was read from: a change that is kept is written there.
+        """
+        return presenter_of(self).views(self, data, file)
+
+    def __repr__(self) -> str:
+        """The summary, in a few lines."""
+        lines = self.summary()
+        shown = lines if len(lines) <= _LINES else [*lines[: _LINES - 1], "..."]
+        return f"<{type(self).__name__}: " + "\n  ".join(shown) + ">"
+
+    def _repr_html_(self) -> str:
+        """Summary and first table, for a notebook."""
+        parts = [f"<p>{'<br>'.join(map(html.escape, self.summary()[:_LINES]))}</p>"]
+        for caption, header, rows in self.tables()[:1]:
+            cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+            parts.append(f"<table><caption>{html.escape(caption)}</caption><tr>{cells}</tr>")
+            for row in rows[:_ROWS]:
+                parts.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>")
+            parts.append("</table>" + (f"<p>{len(rows) - _ROWS} more rows</p>" if len(rows) > _ROWS else ""))
+        return "".join(parts)
+
+
+def presenter_of(result: Any) -> Presenter:
+    """The presenter that is registered for a result's class, or for the nearest of its bases."""
+    kind: type = type(result)
+    return _presenter_of(kind)
+
+
+@functools.cache
+def _presenter_of(kind: type[Any]) -> Presenter:
+    entries = registry().entries("presenters")
+    for base in kind.__mro__:
+        entry = entries.get(f"{base.__module__}:{base.__qualname__}")
+        if entry is not None:
+            presenter: Presenter = entry.load()()
+            return presenter
+    return Presenter()
