@@ -6,7 +6,7 @@ before one of them is used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfcore.base.lazy import lazy_names
 
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model, load
     from perfcore.reading.recognise import read, write
     from perfcore.views.picture import plot
+    from perfcore.views.presenter import Result
 
 __all__ = [
     "Measurements",
     "Model",
     "PerfError",
+    "Result",
     "Series",
     "Trace",
     "UtilizationCurve",
@@ -41,12 +43,13 @@ __all__ = [
     "write",
 ]
 
-__getattr__, _names = lazy_names(
+_core, _ = lazy_names(
     __name__,
     {
         "Measurements": "perfcore.data.measurements",
         "Model": "perfcore.models.model",
         "PerfError": "perfcore.base.errors",
+        "Result": "perfcore.views.presenter",
         "Series": "perfcore.data.series",
         "Trace": "perfcore.data.trace",
         "UtilizationCurve": "perfcore.data.curve",
@@ -61,5 +64,23 @@ __getattr__, _names = lazy_names(
 )
 
 
+def __getattr__(name: str) -> Any:
+    """A name of the core, or the function behind a registered command."""
+    if name in __all__ or name.startswith("_"):
+        return _core(name)
+    from perfcore.hooks.registry import registry
+
+    for entry in registry().entries("commands").values():
+        if entry.function is not None and entry.function.rpartition(":")[2] == name:
+            function = entry.load_function()
+            globals()[name] = function
+            return function
+    raise AttributeError(f"module 'perfcore' has no attribute {name!r}")
+
+
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    """What programs use, the functions of plugins' commands among it."""
+    from perfcore.hooks.registry import registry
+
+    functions = (entry.function for entry in registry().entries("commands").values() if entry.function is not None)
+    return sorted({*__all__, *(function.rpartition(":")[2] for function in functions)})

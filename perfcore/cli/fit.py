@@ -61,7 +61,7 @@ def command(
 
         parameters = [msgspec.structs.asdict(parameter) for parameter in model.parameters]
         details = {"details": facts} if (facts := model.details()) else {}
-        print_json({**model.to_dict(), "statistics": model.statistics, "parameters": parameters, **details})
+        print_json("model", {**model.to_dict(), "statistics": model.statistics, "parameters": parameters, **details})
     elif table_format is not None:
         print_plainly(table_format, model.plain_tables() if table_format == "csv" else model.tables())
     else:

@@ -39,7 +39,7 @@ def command(
     with reporting():
         facts = [_facts(entry) for entry in registry().entries("readers").values()]
     if as_json:
-        print_json(facts)
+        print_json("formats", facts)
         return
     header = ["format", "endings", "gives", "writes", "what it is", "example"]
     rows = [

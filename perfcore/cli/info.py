@@ -39,7 +39,7 @@ def command(
         named = {"file": typer.format_filename(data), "format": _format(found)}
         facts = named | describe(found.data, typer.format_filename(data), how.flags)
     if as_json:
-        print_json(facts)
+        print_json("info", {"facts": facts})
         return
     width = max(map(len, facts))
     for name, value in facts.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import typer
@@ -15,6 +15,7 @@ from perfcore.hooks.registry import registry
 
 __all__ = ["print_findings", "print_json", "print_plainly", "print_table", "reporting"]
 
+_SCHEMA = "perfcore-output/1"
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title or none, header, rows
 
 # Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
@@ -119,10 +120,22 @@ def print_findings(found: Findings, **files: str | None) -> None:
             typer.echo(f"{what}: {typer.format_filename(path)}")
 
 
-def print_json(content: Any) -> None:
-    """One JSON document; NaN and infinity become null."""
+def print_json(kind: str, content: Any) -> None:
+    """One JSON document in the envelope that all share; NaN and infinity become null.
+
+    Parameters
+    ----------
+    kind : str
+        What it is: ``"ranking"``, ``"comparison"``.
+    content : mapping or sequence
+        A sequence becomes ``rows``. What has a schema of its own, as model files do, is printed as it is.
+    """
     import msgspec
 
+    if not isinstance(content, Mapping):
+        content = {"rows": content}
+    if "schema" not in content:
+        content = {"schema": _SCHEMA, "kind": kind, **content}
     typer.echo(msgspec.json.format(msgspec.json.encode(content), indent=1))
 
 

@@ -67,7 +67,7 @@ def command(
 def _list(entries: list[Entry], as_json: bool) -> None:
     facts = [{"kind": e.kind[:-1], "name": e.name, "from": e.distribution, "help": e.help} for e in entries]
     if as_json:
-        print_json(facts)
+        print_json("plugins", facts)
         return
     print_table(["kind", "name", "from", "what it is"], [list(fact.values()) for fact in facts])
 
@@ -113,14 +113,15 @@ def _one(entry: Entry, as_json: bool) -> None:
     fields = describe(entry.load_options())
     if as_json:
         print_json(
+            "plugin",
             {
-                "kind": entry.kind[:-1],
+                "type": entry.kind[:-1],
                 "name": entry.name,
                 "from": entry.distribution,
                 "options": [
                     {"name": f.name, "default": f.default, "choices": f.choices, "help": f.help} for f in fields
                 ],
-            }
+            },
         )
         return
     typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
@@ -147,7 +148,7 @@ def _rows(entry: Entry, rows: list[dict[str, str]], as_json: bool) -> None:
     """What one thing of a plugin's own kind holds; JSON names the rows by the last word of the kind."""
     if as_json:
         what = entry.kind.rpartition("_")[2]
-        print_json({"kind": entry.kind[:-1], "name": entry.name, "from": entry.distribution, what: rows})
+        print_json("plugin", {"type": entry.kind[:-1], "name": entry.name, "from": entry.distribution, what: rows})
         return
     typer.echo(f"{entry.kind[:-1]} {entry.name} ({entry.distribution}): {entry.help}")
     typer.echo()

@@ -87,7 +87,7 @@ def _predict_special(
     if table_format is not None:
         print_plainly(table_format, prediction.tables())
     elif as_json:
-        print_json(prediction.to_dict())
+        print_json("prediction", prediction.to_dict())
     else:
         print_findings(prediction, picture=picture)
 
@@ -109,6 +109,7 @@ def _predict_fitted(
     cells = list(zip(*columns.values(), strict=True))
     if as_json:
         print_json(
+            "predictions",
             [
                 {
                     **dict(zip(columns, cell, strict=True)),
@@ -116,7 +117,7 @@ def _predict_fitted(
                     **({"remark": remarks[number]} if remarks else {}),
                 }
                 for number, (cell, row) in enumerate(zip(cells, rows, strict=True))
-            ]
+            ],
         )
         return
     header = [*columns, *names, *(["remark"] if any(remarks) else [])]

@@ -43,7 +43,7 @@ def command(
         measured = how.read_file(data, entry.load().takes)
         ranking = perfcore.rank(measured, fitter=fitter, **given).filtered(above, top)
     if as_json:
-        print_json([{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])
+        print_json("ranking", [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])
         return
     for line in ranking.summary:
         typer.echo(line)

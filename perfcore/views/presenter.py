@@ -48,7 +48,8 @@ class Presenter:
 
     def plain_tables(self, result: Any) -> Tables:
         """Tables for other programs, as CSV: rows are not limited and cells not joined."""
-        return self.tables(result)
+        tables: Tables = result.tables()
+        return tables
 
     def frame(self, result: Any) -> pd.DataFrame:
         """The result as a data frame, by default its first plain table with numbers read as such."""

@@ -18,7 +18,7 @@ def test_a_file_and_what_is_in_it(perf, folder):
 def test_without_a_file_the_points_are_printed(perf):
     lines = perf("design", "-f", "p=1,2", "-f", "s=a,b", "--kind", "one-at-a-time", "--replications", "1").lines
     assert [line.split() for line in lines[:-1]] == [["p", "s"], ["1", "a"], ["2", "a"], ["1", "b"]]
-    assert json.loads(perf("design", "-f", "p=1,2", "--json").out) == [{"p": 1}, {"p": 2}]
+    assert json.loads(perf("design", "-f", "p=1,2", "--json").out)["rows"] == [{"p": 1}, {"p": 2}]
 
 
 @pytest.mark.usefixtures("folder")

@@ -166,7 +166,7 @@ def test_names_that_are_not_text(perf, folder):
     data.write_text((folder / "curve.csv").read_text())
     assert "caf\ufffd.csv" in perf("fit", data, *ARGUMENTS, "-o", model).out
     assert perfcore.load(model).origin.source.endswith("caf\ufffd.csv")
-    assert json.loads(perf("info", data, "--json").out)["file"].endswith("caf\ufffd.csv")
+    assert json.loads(perf("info", data, "--json").out)["facts"]["file"].endswith("caf\ufffd.csv")
 
 
 def test_help_has_the_options_of_the_fitter_and_of_the_part_that_it_selects(perf):

@@ -327,5 +327,5 @@ def test_times_over_nodes_and_atoms(perf, real_data, folder):
     ).lines  # fmt: skip
     assert "over p=nodes, n=atoms" in out[1]
     places = ["--at", "p=1..8*2", "--at", "n=1e6", "--at", "system=ARCHER2"]
-    values = [point["value"] for point in json.loads(perf("predict", "model.json", *places, "--json").out)]
+    values = [point["value"] for point in json.loads(perf("predict", "model.json", *places, "--json").out)["rows"]]
     assert values == sorted(values, reverse=True)

@@ -14,7 +14,7 @@ from perfcore.hooks.registry import registry
 
 
 def test_every_format_is_listed_with_an_example(perf):
-    listed = json.loads(perf("formats", "--json").out)
+    listed = json.loads(perf("formats", "--json").out)["rows"]
     assert [fact["name"] for fact in listed] == list(registry().entries("readers"))
     for fact in listed:
         assert fact["problem"] is not None or fact["example"].startswith("perf ")
@@ -41,7 +41,7 @@ SEVERAL_FILES = {
 @pytest.mark.parametrize("name", [*SAMPLES, "parquet"])
 def test_each_example_runs_as_it_is_printed(perf, tmp_path, monkeypatch, capsys, name):
     monkeypatch.chdir(tmp_path)
-    (example,) = (fact["example"] for fact in json.loads(perf("formats", "--json").out) if fact["name"] == name)
+    (example,) = (fact["example"] for fact in json.loads(perf("formats", "--json").out)["rows"] if fact["name"] == name)
     file = shlex.split(example)[2]
     if name == "parquet":
         (tmp_path / "t.csv").write_text(TRACE)
@@ -62,7 +62,7 @@ def test_what_was_found_and_how_to_read_it_again(perf, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for size in (10, 20):
         (tmp_path / f"lu n{size}.out").write_text(NPB)
-    facts = json.loads(perf("info", "*.out", "--from-name", "lu n{n:int}.out", "--json").out)
+    facts = json.loads(perf("info", "*.out", "--from-name", "lu n{n:int}.out", "--json").out)["facts"]
     assert facts["format"] == "npb: NAS Parallel Benchmarks; 2 files"
     assert facts["parameters"] == ["p=n"]
     assert facts["next"][0] == "perf rank '*.out' --from-name 'lu n{n:int}.out' --terms 2"
@@ -73,7 +73,7 @@ def test_what_was_found_and_how_to_read_it_again(perf, tmp_path, monkeypatch):
 def test_a_single_point_asks_for_more_files(perf, tmp_path):
     path = tmp_path / "lu_n12.out"
     path.write_text(NPB)
-    facts = json.loads(perf("info", path, "--json").out)
+    facts = json.loads(perf("info", path, "--json").out)["facts"]
     assert facts["next"] == [f"perf info '{tmp_path}/*.out'"]
 
 

@@ -18,7 +18,7 @@ def test_a_curve_and_what_can_be_done_with_it(perf):
 
 @pytest.mark.usefixtures("folder")
 def test_the_suggested_commands_work(perf):
-    for command in json.loads(perf("info", "trace.csv", "--json").out)["next"]:
+    for command in json.loads(perf("info", "trace.csv", "--json").out)["facts"]["next"]:
         program, *words = command.split()
         assert program == "perf"
         perf(*words)
@@ -26,7 +26,7 @@ def test_the_suggested_commands_work(perf):
 
 @pytest.mark.usefixtures("folder")
 def test_json(perf):
-    facts = json.loads(perf("info", "trace.csv", "--json").out)
+    facts = json.loads(perf("info", "trace.csv", "--json").out)["facts"]
     assert (facts["kind"], facts["intervals"], facts["locations"]) == ("trace", 3, 2)
     assert facts["mean utilization"] == "0.700 of 2"  # (40 + 100) / 200
 
@@ -34,7 +34,10 @@ def test_json(perf):
 @pytest.mark.usefixtures("folder")
 def test_options_of_the_reader(perf, refused):
     assert (
-        json.loads(perf("info", "curve.csv", "--reader", "csv", "-r", "time_unit=s", "--json").out)["time unit"] == "s"
+        json.loads(perf("info", "curve.csv", "--reader", "csv", "-r", "time_unit=s", "--json").out)["facts"][
+            "time unit"
+        ]
+        == "s"
     )
     assert "unknown reader" in refused("info", "curve.csv", "--reader", "xml")
 
@@ -81,7 +84,7 @@ def test_the_suggested_commands_for_measurements_work(perf, folder):
         ("copies.csv", RUNS + RUNS.splitlines()[-1] + "\n"),
     ):
         (folder / name).write_text(text)
-        commands = json.loads(perf("info", name, "--json").out)["next"]
+        commands = json.loads(perf("info", name, "--json").out)["facts"]["next"]
         assert commands
         for command in commands:
             program, *words = command.split()
@@ -118,7 +121,7 @@ def test_measurements_that_cannot_be_fitted_say_why(perf, folder):
 
 @pytest.mark.real_data
 def test_a_table_of_a_cluster(perf, real_data):
-    facts = json.loads(perf("info", real_data / "scaling/npb_mpi_picluster.csv", "--json").out)
+    facts = json.loads(perf("info", real_data / "scaling/npb_mpi_picluster.csv", "--json").out)["facts"]
     assert (facts["rows"], facts["parameters"], facts["value"]) == (73, ["p=procs"], "time_s [s]")
     assert facts["codes"] == "BT, CG, EP, FT, IS, LU, MG, SP"
 

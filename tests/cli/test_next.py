@@ -72,7 +72,9 @@ def test_a_store_that_is_precise_enough(perf, store):
         "0 more runs of 0 points for 99 % of each mean (95 %)",
         "no design is written: all 2 points are precise enough",
     ]
-    assert all(point["more"] == 0 for point in json.loads(perf("next", store, "--precision", "99%", "--json").out))
+    assert all(
+        point["more"] == 0 for point in json.loads(perf("next", store, "--precision", "99%", "--json").out)["rows"]
+    )
 
 
 @pytest.mark.parametrize(

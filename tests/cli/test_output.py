@@ -22,8 +22,13 @@ def test_a_table_without_rows_is_its_header(capsys):
 
 
 def test_json_is_strict(capsys):
-    print_json({"nothing": float("nan"), "much": float("inf"), "some": 1.5})
-    assert json.loads(capsys.readouterr().out) == {"nothing": None, "much": None, "some": 1.5}
+    print_json("test", {"nothing": float("nan"), "much": float("inf"), "some": 1.5})
+    envelope = {"schema": "perfcore-output/1", "kind": "test"}
+    assert json.loads(capsys.readouterr().out) == {**envelope, "nothing": None, "much": None, "some": 1.5}
+    print_json("test", [1, 2])
+    assert json.loads(capsys.readouterr().out) == {**envelope, "rows": [1, 2]}
+    print_json("test", {"schema": "its own/2"})
+    assert json.loads(capsys.readouterr().out) == {"schema": "its own/2"}
 
 
 class Terminal(io.StringIO):

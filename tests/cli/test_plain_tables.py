@@ -103,7 +103,7 @@ def test_predictions_as_csv(perf):
     predict = ("predict", "model.json", "--at", "t=10,60")
     text = perf(*predict, "--table", "csv").out
     rows = list(csv.DictReader(io.StringIO(text)))
-    expected = json.loads(perf(*predict, "--json").out)
+    expected = json.loads(perf(*predict, "--json").out)["rows"]
     assert [float(row["value"]) for row in rows] == [point["value"] for point in expected]
     assert text.splitlines()[0] == ",".join(perf(*predict).lines[0].split())
 

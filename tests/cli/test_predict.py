@@ -22,14 +22,14 @@ def test_a_table_of_points_and_values(perf):
 
 
 def test_json_has_null_outside_of_the_run(perf):
-    points = json.loads(perf("predict", "model.json", "--at", "t=0..200:100", "--json").out)
+    points = json.loads(perf("predict", "model.json", "--at", "t=0..200:100", "--json").out)["rows"]
     assert points == [{"t": 0, "value": 1}, {"t": 100, "value": 5}, {"t": 200, "value": None}]
 
 
 def test_bounds(perf):
     printed = perf("predict", "model.json", "--at", "t=50", "--interval", "0.95")
     assert [line.split() for line in printed.lines] == [["t", "value", "lower", "upper"], ["50", "5", "5", "5"]]
-    points = json.loads(perf("predict", "model.json", "--at", "t=50", "--interval", "0.5", "--json").out)
+    points = json.loads(perf("predict", "model.json", "--at", "t=50", "--interval", "0.5", "--json").out)["rows"]
     assert points == [{"t": 50, "value": 5, "lower": 5, "upper": 5}]
 
 
@@ -114,14 +114,14 @@ def test_codes_and_systems_by_name(perf):
 def test_names_with_commas_and_several_names(perf):
     points = json.loads(
         perf("predict", "joint.json", "--at", "code=SP, class A", "--at", "system=SP2,T3D", "--at", "p=8", "--json").out
-    )
+    )["rows"]
     assert [(point["code"], point["system"]) for point in points] == [("SP, class A", "SP2"), ("SP, class A", "T3D")]
     assert [point["value"] for point in points] == pytest.approx([33.75, 67.5])
 
 
 @pytest.mark.usefixtures("joint")
 def test_names_that_are_left_out_take_all(perf):
-    points = json.loads(perf("predict", "joint.json", "--at", "procs=2..8*2", "--json").out)
+    points = json.loads(perf("predict", "joint.json", "--at", "procs=2..8*2", "--json").out)["rows"]
     assert len(points) == 3 * 2 * 3
     assert {(point["p"], point["code"], point["system"]) for point in points} == {
         (p, code, system) for p in (2, 4, 8) for code in WORK for system in SPEED
@@ -136,7 +136,7 @@ def test_names_that_are_left_out_take_all(perf):
 @pytest.mark.usefixtures("joint")
 def test_the_same_variable_several_times(perf):
     words = ["--at", "p=2", "--at", "p=16,32", "--at", "code=LU", "--at", "system=SP2", "--at", "system=T3D", "--json"]
-    points = json.loads(perf("predict", "joint.json", *words).out)
+    points = json.loads(perf("predict", "joint.json", *words).out)["rows"]
     assert [(point["p"], point["system"]) for point in points] == [
         (p, system) for p in (2, 16, 32) for system in ("SP2", "T3D")
     ]
@@ -147,7 +147,7 @@ def test_bounds_are_those_of_the_model(perf, joint):
     joint.with_name("runs.csv").write_text(text)
     perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
     words = ["--at", "p=2,64", "--at", "code=LU", "--at", "system=SP2", "--interval", "0.9"]
-    points = json.loads(perf("predict", "joint.json", *words, "--json").out)
+    points = json.loads(perf("predict", "joint.json", *words, "--json").out)["rows"]
     expected = perfcore.load(joint).predict({"p": [2, 64], "code": "LU", "system": "SP2"}, interval=0.9)
     assert [[point[name] for name in ("value", "lower", "upper")] for point in points] == expected.tolist()
     assert all(point["lower"] < point["value"] < point["upper"] for point in points)
@@ -160,7 +160,7 @@ def test_what_the_data_do_not_determine(perf, folder):
         runs.write("LU,Bull,4,26\n")
     perf("fit", "runs.csv", "--fitter", "strohmaier", "--functions", "1/p,1", "-o", "joint.json")
     words = ["--at", "p=4,64", "--at", "code=LU", "--at", "system=Bull", "--interval", "0.9", "--json"]
-    measured, other = json.loads(perf("predict", "joint.json", *words).out)
+    measured, other = json.loads(perf("predict", "joint.json", *words).out)["rows"]
     assert measured["value"] == pytest.approx(26, rel=1e-6)
     assert measured["remark"] == ""
     assert other["remark"] == "not determined by these data"
@@ -177,7 +177,7 @@ def test_pairs_fitted_each_by_itself(perf):
         ["67.5"],
         ["nan", "never", "measured", "on", "this", "system"],
     ]
-    points = json.loads(perf("predict", "single.json", *words, "--json").out)
+    points = json.loads(perf("predict", "single.json", *words, "--json").out)["rows"]
     assert points[2]["value"] is None
 
 

@@ -54,7 +54,7 @@ def test_all_models_of_a_pair_as_in_table_1(perf, runs):
 
 @pytest.mark.usefixtures("runs")
 def test_squares_increase_down_the_table(perf):
-    found = json.loads(perf("rank", "runs.csv", *ONE_PAIR, "--criterion", "sse", "--json").out)
+    found = json.loads(perf("rank", "runs.csv", *ONE_PAIR, "--criterion", "sse", "--json").out)["rows"]
     squares = [candidate["sse"] for candidate in found]
     assert squares == sorted(squares)
     assert {len(candidate["functions"]) for candidate in found} == {2}
@@ -83,13 +83,13 @@ def test_joint_models_as_in_table_3(perf):
 
 @pytest.mark.usefixtures("runs")
 def test_only_the_first_or_only_the_good(perf):
-    every = json.loads(perf("rank", "runs.csv", "--json").out)
-    assert json.loads(perf("rank", "runs.csv", "--json", "--top", "3").out) == every[:3]
+    every = json.loads(perf("rank", "runs.csv", "--json").out)["rows"]
+    assert json.loads(perf("rank", "runs.csv", "--json", "--top", "3").out)["rows"] == every[:3]
     limit = sorted(candidate["r2_uncentered"] for candidate in every)[-9]
-    good = json.loads(perf("rank", "runs.csv", "--json", "--above", repr(limit)).out)
+    good = json.loads(perf("rank", "runs.csv", "--json", "--above", repr(limit)).out)["rows"]
     assert good == [candidate for candidate in every if candidate["r2_uncentered"] >= limit]
     assert len(good) == 9
-    both = json.loads(perf("rank", "runs.csv", "--json", "--above", repr(limit), "--top", "2").out)
+    both = json.loads(perf("rank", "runs.csv", "--json", "--above", repr(limit), "--top", "2").out)["rows"]
     assert both == good[:2]
     assert len(rows_of(perf("rank", "runs.csv", "--top", "3").lines)[1]) == 3
 
@@ -97,12 +97,12 @@ def test_only_the_first_or_only_the_good(perf):
 @pytest.mark.usefixtures("runs")
 def test_no_model_is_good_enough(perf):
     assert perf("rank", "runs.csv", "--above", "1.5").lines[-1] == "no model has an uncentered R^2 of 1.5 or more"
-    assert json.loads(perf("rank", "runs.csv", "--above", "1.5", "--json").out) == []
+    assert json.loads(perf("rank", "runs.csv", "--above", "1.5", "--json").out)["rows"] == []
 
 
 def test_the_same_call_in_python(perf, runs):
     words = ["--fitter", "strohmaier", "--where", "procs>=8,code=BT|SP", "--terms", "1..2", "--criterion", "bic"]
-    printed = json.loads(perf("rank", "runs.csv", *words, "--json").out)
+    printed = json.loads(perf("rank", "runs.csv", *words, "--json").out)["rows"]
     ranking = perfcore.rank(
         runs, fitter="strohmaier", where=["procs>=8", "code=BT|SP"], terms=range(1, 3), criterion="bic"
     )
@@ -112,7 +112,9 @@ def test_the_same_call_in_python(perf, runs):
 
 @pytest.mark.usefixtures("runs")
 def test_formulas_join_the_registered_functions(perf):
-    found = json.loads(perf("rank", "runs.csv", "--function", "p^(-2/3),max(1,p/8)", "--terms", "1", "--json").out)
+    found = json.loads(perf("rank", "runs.csv", "--function", "p^(-2/3),max(1,p/8)", "--terms", "1", "--json").out)[
+        "rows"
+    ]
     # The best of each pair, seven registered functions, and two formulas.
     assert len(found) == 1 + 7 + 2
     assert {"p^(-2/3)", "max(1,p/8)"} <= {name for candidate in found for name in candidate["functions"]}

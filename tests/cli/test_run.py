@@ -43,7 +43,7 @@ def test_a_failure_gives_status_1_and_is_listed(perf, design):
     table = perf("runs", "d.db", "--failed").lines
     assert len(table) == 3
     assert table[1].endswith("failed  exit status 1")
-    assert [run["problem"] for run in json.loads(perf("runs", "d.db", "--json").out)].count(None) == 1
+    assert [run["problem"] for run in json.loads(perf("runs", "d.db", "--json").out)["rows"]].count(None) == 1
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -64,7 +64,7 @@ def test_an_interrupt_keeps_what_ended(design, perf, number, status):
     time.sleep(0.1)
     with pytest.raises(ProcessLookupError):
         os.kill(int(Path("pid-1").read_text()), 0)
-    assert all(run["problem"] is None for run in json.loads(perf("runs", "d.db", "--json").out))
+    assert all(run["problem"] is None for run in json.loads(perf("runs", "d.db", "--json").out)["rows"])
 
 
 def test_two_at_once(design, refused, perf):

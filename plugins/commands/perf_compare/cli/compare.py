@@ -88,7 +88,7 @@ def command(
         if picture is not None:
             plot(found, None, picture)
     if as_json:
-        print_json({**found.to_dict(), "gates": [verdict.to_dict() for verdict in verdicts]})
+        print_json("comparison", {**found.to_dict(), "gates": [verdict.to_dict() for verdict in verdicts]})
     else:
         print_findings(found, picture=picture)
         for number, verdict in enumerate(verdicts):

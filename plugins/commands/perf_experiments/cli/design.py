@@ -113,7 +113,7 @@ def command(
         if output is not None:
             write_design(design, output)
     if as_json:
-        print_json([dict(point) for point in points])
+        print_json("design", [dict(point) for point in points])
         return
     if output is None:
         from perf_experiments.design.factors import level_text

@@ -139,7 +139,7 @@ def _from_model(source: str, options: dict[str, Any], as_json: bool) -> Design:
         per_second=options["per_second"],
     )
     if as_json:
-        print_json(_advice_facts(advice))
+        print_json("advice", _advice_facts(advice))
     else:
         _print_advice(advice)
     runs: dict[tuple[Any, ...], tuple[Point, int]] = {}
@@ -227,7 +227,7 @@ def _from_store(source: str, options: dict[str, Any], output: str | None, as_jso
         points = needed_replications(store.runs(), precision, options["most"] or 30, options["value"])
     wanting = [point for point in points if point.more]
     if as_json:
-        print_json([{**vars(point), "more": point.more} for point in points])
+        print_json("replications", [{**vars(point), "more": point.more} for point in points])
     else:
         _print_needed(points, wanting, precision)
     if not wanting:

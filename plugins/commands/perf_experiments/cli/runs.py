@@ -48,7 +48,7 @@ def command(
         return
     listed = [run for run in runs if not (failed and run.succeeded)]
     if as_json:
-        print_json([_facts(run) for run in listed])
+        print_json("runs", [_facts(run) for run in listed])
         return
     if listed:
         _table(listed)
@@ -91,7 +91,7 @@ def _facts(run: Run) -> dict[str, Any]:
 def _show(run: Run, as_json: bool) -> None:
     texts = {name: getattr(run, name).decode(errors="replace") for name in ("stdout", "stderr", "results")}
     if as_json:
-        print_json({**_facts(run), "environment": run.environment, **texts})
+        print_json("run", {**_facts(run), "environment": run.environment, **texts})
         return
     facts = {**_facts(run), "command": shlex.join(run.command)}
     for name, value in {**facts, **run.environment}.items():

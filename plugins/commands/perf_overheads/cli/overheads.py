@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-_SCHEMA = "perfcore.overheads/1"
-
 
 def _print_categories(asked: bool) -> None:
     if asked:
@@ -135,7 +133,7 @@ def command(
         if picture is not None:
             plot(profiles[0], None, picture)
     if as_json:
-        print_json({"schema": _SCHEMA, "profiles": [profile.to_dict() for profile in profiles]})
+        print_json("overheads", {"profiles": [profile.to_dict() for profile in profiles]})
         return
     if len(profiles) > 1 and by is None and phases is None:
         _show_comparison(profiles)

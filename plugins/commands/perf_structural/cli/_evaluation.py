@@ -27,6 +27,6 @@ With = Annotated[
 def report(subject: Prediction | Choice | Decomposition, as_json: bool, picture: str | None) -> None:
     """Print a result as text or JSON, and name the picture that was written."""
     if as_json:
-        print_json(subject.to_dict())
+        print_json(type(subject).__name__.lower(), subject.to_dict())
         return
     print_findings(subject, picture=picture)

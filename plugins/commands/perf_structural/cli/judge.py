@@ -48,6 +48,6 @@ def command(
         if picture is not None:
             plot(found, None, picture)
     if as_json:
-        print_json(found.to_dict())
+        print_json("judgement", found.to_dict())
         return
     print_findings(found, picture=picture)

@@ -77,6 +77,6 @@ def command(
         if picture is not None:
             plot(found, None, picture)
     if as_json:
-        print_json(found.to_dict())
+        print_json("value", found.to_dict())
         return
     print_findings(found, value=output, picture=picture)
