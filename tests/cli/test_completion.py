@@ -51,7 +51,7 @@ def test_names_of_registered_things(complete):
 
 
 def test_after_a_comma_the_next_of_several(complete):
-    offered = complete("perf fit x.csv --functions log,")
+    offered = complete("perf fit x.csv --fitter worley --functions log,")
     assert set(offered) == {"log,exp", "log,log", "log,reciprocal"}
 
 

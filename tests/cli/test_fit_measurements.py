@@ -293,7 +293,7 @@ def test_a_table_that_does_not_say_what_was_varied(refused, folder):
 def test_measurements_are_not_phases(refused):
     fitters = "individual or lca or modgen or scaling or strohmaier"
     expected = f"runs.csv holds Measurements, which worley does not fit; use --fitter {fitters}"
-    assert refused("fit", "runs.csv") == expected
+    assert refused("fit", "runs.csv", "--fitter", "worley") == expected
 
 
 def test_an_option_is_checked_before_the_data_are_read(refused):
