@@ -137,7 +137,7 @@ def print_pairs(name: str, hypotheses: Sequence[tuple[int, ...]], *, shared: boo
     flat, values, cell = designs.reshape(-1, designs.shape[2]), target.ravel(), np.arange(len(target)).repeat(N_POINTS)
 
     def fit() -> IndividualFits:
-        return fit_individually(flat, values, cell, hypotheses, nonnegative=False)
+        return fit_individually(flat, values, cell, hypotheses)[0]
 
     times = len(target) // SAMPLE
     few_designs, few = designs[::times], target[::times]

@@ -8,7 +8,7 @@ import typer
 
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
-from perfcore.cli.parameters import Data, Fitter, Json, Output, Picture, TableFormat
+from perfcore.cli.parameters import Data, FitterOfKind, Json, Output, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
 
@@ -20,7 +20,7 @@ _SOME_UNFITTED = 3
 def command(
     data: Data,
     how: HowToRead,
-    fitter: Fitter = "worley",
+    fitter: FitterOfKind = None,
     output: Output = None,
     picture: Picture = None,
     as_json: Json = False,
@@ -30,7 +30,7 @@ def command(
     """Fit a model to DATA, a file or - for standard input.
 
     \b
-    perf fit trace.prv --fitter worley --phases 9
+    perf fit trace.prv --phases 9
     perf fit trace.prv --fitter worley --phases 1..20 --degree 1 --refine -o model.json --plot phases.png
     perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
 
@@ -42,15 +42,15 @@ def command(
     with reporting():
         import perfcore
         from perfcore.hooks.registry import registry
-        from perfcore.models.fitting import resolve
+        from perfcore.models.fitting import resolve, types_to_read
         from perfcore.views.picture import check_ending
 
         # What is wrong with the options is said before a long file is read.
-        entry = registry().entry("fitters", fitter)
-        resolve(entry, options)
+        if fitter is not None:
+            resolve(registry().entry("fitters", fitter), options)
         if picture is not None:
             check_ending(picture)
-        measured = how.read_file(data, entry.load().takes)
+        measured = how.read_file(data, types_to_read(fitter))
         model = perfcore.fit(measured, fitter=fitter, **options)
         if output is not None:
             model.save(output)

@@ -9,7 +9,7 @@ import typer
 
 from perfcore.hooks.registry import registry
 
-__all__ = ["At", "Data", "Fitter", "Json", "Output", "Picture", "TableFormat", "names_of"]
+__all__ = ["At", "Data", "Fitter", "FitterOfKind", "Json", "Output", "Picture", "TableFormat", "names_of"]
 
 
 def names_of(kind: str) -> Callable[[str], list[str]]:
@@ -25,6 +25,15 @@ Data = Annotated[
     str, typer.Argument(metavar="DATA", help="A file, - for standard input, a folder, or a quoted pattern.")
 ]
 Fitter = Annotated[str, typer.Option("--fitter", metavar="NAME", help="What fits.", autocompletion=names_of("fitters"))]
+FitterOfKind = Annotated[
+    str | None,
+    typer.Option(
+        "--fitter",
+        metavar="NAME",
+        help="What fits (default: by the kind of data).",
+        autocompletion=names_of("fitters"),
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
 Picture = Annotated[

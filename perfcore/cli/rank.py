@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from perfcore.cli.output import print_json, print_table, reporting
-from perfcore.cli.parameters import Fitter
+from perfcore.cli.parameters import FitterOfKind
 from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
 
@@ -17,7 +17,7 @@ __all__ = ["command"]
 def command(
     data: Annotated[str, typer.Argument(metavar="DATA", show_default=False)],
     how: HowToRead,
-    fitter: Fitter = "individual",
+    fitter: FitterOfKind = None,
     above: Annotated[
         float | None, typer.Option("--above", metavar="R2", help="Only models whose uncentered R^2 is at least this.")
     ] = None,
@@ -35,12 +35,12 @@ def command(
     with reporting():
         import perfcore
         from perfcore.hooks.registry import registry
-        from perfcore.models.fitting import resolve
+        from perfcore.models.fitting import resolve, types_to_read
 
         given = {name: value for name, value in options.items() if value is not None}
-        entry = registry().entry("fitters", fitter)
-        resolve(entry, given)
-        measured = how.read_file(data, entry.load().takes)
+        if fitter is not None:
+            resolve(registry().entry("fitters", fitter), given)
+        measured = how.read_file(data, types_to_read(fitter, ranking=True))
         ranking = perfcore.rank(measured, fitter=fitter, **given).filtered(above, top)
     if as_json:
         print_json("ranking", [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])

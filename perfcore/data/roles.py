@@ -12,6 +12,7 @@ from perfcore.formulas.formula import Formula, FormulaError
 __all__ = [
     "MeasurementRoles",
     "guess_roles",
+    "is_processors",
     "missing_roles",
     "named_columns",
     "named_parameters",
@@ -102,6 +103,17 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
         system=() if system is None else (system,),
         category=() if category is None else (category,),
     )
+
+
+def is_processors(column: str) -> bool:
+    """Whether a column's name says that it counts processors, and not the size of a problem.
+
+    Examples
+    --------
+    >>> is_processors("procs"), is_processors("n"), is_processors("MPI ranks")
+    (True, False, True)
+    """
+    return _first([column], _NAMES["processors"]) is not None
 
 
 def unit_of(column: str) -> str | None:

@@ -31,6 +31,7 @@ class Entry:
     extra: str | None = None
     suffixes: tuple[str, ...] = ()
     default_for: tuple[str, ...] = ()
+    ranks_for: tuple[str, ...] = ()
     group: str = ""
     function: str | None = None
 

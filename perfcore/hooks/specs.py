@@ -46,6 +46,7 @@ class Register(Protocol):
         extra: str | None = None,
         suffixes: tuple[str, ...] = (),
         default_for: tuple[str, ...] = (),
+        ranks_for: tuple[str, ...] = (),
         group: str = "",
         function: str | None = None,
     ) -> None:
@@ -66,8 +67,9 @@ class Register(Protocol):
             What to install when importing the target fails, for example ``"perfcore[formats]"``.
         suffixes : tuple of str, optional
             Readers and openers only: endings of the files that it reads, such as ``(".prv",)``, without ``.gz``.
-        default_for : tuple of str, optional
-            Fitters only: kinds of data (`perfcore.data.kinds`) that ``perf fit`` takes it for when none is named.
+        default_for, ranks_for : tuple of str, optional
+            Fitters only: kinds of data (`perfcore.data.kinds`) that ``perf fit``, and ``perf rank``, take it for when
+            none is named.
         group : str, optional
             Commands only: the heading of ``perf --help`` under which it stands.
         function : str, optional

@@ -1,4 +1,8 @@
-"""Data to a model: finds the fitter, checks its options, and constructs the parts that they select."""
+"""Data to a model: finds the fitter, checks its options, and constructs the parts that they select.
+
+Which fitter takes a kind of data when none is named, fitters say themselves where they register (``default_for`` and
+``ranks_for``).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,16 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.hooks.chosen_options import build_options
 from perfcore.hooks.registry import Entry, registry
+from perfcore.hooks.specs import GROUP
 from perfcore.models.fitter import Fitter
 from perfcore.reading.recognise import read
 
@@ -20,18 +27,22 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
 
-__all__ = ["fit", "rank", "resolve"]
+__all__ = ["default_fitter", "fit", "rank", "resolve", "types_to_read"]
+
+# Options of fitters that say what the columns of a table are, and which rows count: the kind of data hangs on them.
+_ROLES = {"parameter": "parameters", "value": "value", "code": "code", "system": "system", "unit": "unit"}
 
 
-def fit(data: Any, fitter: str = "worley", **options: Any) -> Model:
+def fit(data: Any, fitter: str | None = None, **options: Any) -> Model:
     """Fit a model.
 
     Parameters
     ----------
     data : Trace, UtilizationCurve, Series, Measurements, pandas.DataFrame, str or path
         A path is read first.
-    fitter : str
-        Name of the fitter (``perf plugins`` lists them).
+    fitter : str, optional
+        Name of the fitter (``perf plugins`` lists them); by default the one that is registered for this kind of data
+        (`perfcore.data.kinds.kind_of`), which is said as a note (`perfcore.base.progress`).
     **options
         Options of the fitter and of the parts that they select (``perf plugins NAME`` lists them).
 
@@ -44,25 +55,25 @@ def fit(data: Any, fitter: str = "worley", **options: Any) -> Model:
     UnknownNameError
         No such fitter or option; the nearest name is suggested.
     OptionError
-        A value is not accepted.
+        A value is not accepted, or no fitter is named and none is registered for this kind of data.
 
     Examples
     --------
     >>> import perfcore
     >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
-    >>> model = perfcore.fit(curve, fitter="worley", phases=2, degree=0)
+    >>> model = perfcore.fit(curve, phases=2, degree=0)
     >>> [(phase.start, phase.end) for phase in model.phases], model.epsilon
     ([(0.0, 4.0), (4.0, 10.0)], 0.0)
     """
-    implementation, data, chosen, parts = _prepared(data, fitter, options)
+    implementation, data, chosen, parts = _prepared(data, fitter, options, ranking=False)
     model: Model = implementation.fit(data, chosen, **parts)
     return model
 
 
-def rank(data: Any, fitter: str = "individual", **options: Any) -> Ranking:
+def rank(data: Any, fitter: str | None = None, **options: Any) -> Ranking:
     """Compare the models that a fitter can make.
 
-    Parameters and errors are those of `fit`.
+    Parameters and errors are those of `fit`; the default is the fitter that is registered to rank this kind of data.
 
     Returns
     -------
@@ -75,21 +86,106 @@ def rank(data: Any, fitter: str = "individual", **options: Any) -> Ranking:
     >>> rank(runs, terms=2).candidates[0].functions
     ('1/p', '1')
     """
-    if registry().load("fitters", fitter).rank is Fitter.rank:
+    if fitter is not None and not _ranks(fitter):
         raise OptionError(f"{fitter} makes one model and has none to rank; use `perf fit --fitter {fitter}`")
-    implementation, data, chosen, parts = _prepared(data, fitter, options)
+    implementation, data, chosen, parts = _prepared(data, fitter, options, ranking=True)
     ranking: Ranking = implementation.rank(data, chosen, **parts)
     return ranking
 
 
-def _prepared(data: Any, name: str, options: Mapping[str, Any]) -> tuple[Any, Any, Any, dict[str, Any]]:
+def default_fitter(data: Any, *, ranking: bool = False) -> tuple[str, str]:
+    """The fitter that takes data when none is named, and one line that says which and why.
+
+    Of several that are registered for a kind, one that comes with perfcore goes before others.
+
+    Parameters
+    ----------
+    data : Trace, UtilizationCurve, Series or Measurements
+    ranking : bool
+        Whether models are to be ranked: the registered ``ranks_for`` count, and not ``default_for``.
+
+    Returns
+    -------
+    name, note : str
+
+    Raises
+    ------
+    OptionError
+        None is registered for this kind of data.
+
+    Examples
+    --------
+    >>> name, note = default_fitter(UtilizationCurve([0, 1000], [2.0]))
+    >>> note == f"fitter {name}: curve; --fitter names another"
+    True
+    """
+    kind, task = kind_of(data), "rank" if ranking else "fit"
+    entries = registry().entries("fitters").values()
+    claiming = [entry for entry in entries if kind in (entry.ranks_for if ranking else entry.default_for)]
+    if not claiming:
+        able = [name for name in _that_take(data) if not ranking or _ranks(name)]
+        if not able:
+            raise OptionError(f"{data.source}: no fitter can {task} {kind}; `perf info` says what can be done with it")
+        raise OptionError(
+            f"{data.source}: no fitter is the default to {task} {kind}; name one with --fitter: {', '.join(able)}"
+        )
+    chosen, *others = sorted(claiming, key=lambda entry: entry.distribution != GROUP)
+    also = "".join(f"; {entry.name} of {entry.distribution} is registered for it too" for entry in others)
+    return chosen.name, f"fitter {chosen.name}: {kind_in_words(data)}{also}; --fitter names another"
+
+
+def types_to_read(fitter: str | None, *, ranking: bool = False) -> tuple[type, ...]:
+    """Types as one of which a file is read that could be read as several; empty for what it is by itself.
+
+    Raises
+    ------
+    UnknownNameError
+        No such fitter.
+    """
+    if fitter is not None:
+        taken: tuple[type, ...] = registry().load("fitters", fitter).takes
+        return taken
+    if not ranking:
+        return ()
+    entries = registry().entries("fitters").values()
+    return tuple({taken: None for entry in entries if entry.ranks_for for taken in entry.load().takes})
+
+
+def _as_told(data: Any, options: Mapping[str, Any]) -> Any:
+    """Measurements with the roles and the rows that the options name; as they are where these do not fit.
+
+    The fitter that is then chosen says what is wrong with its options.
+    """
+    if not isinstance(data, Measurements):
+        import pandas as pd
+
+        if not isinstance(data, pd.DataFrame):
+            return data
+        data = Measurements(data, source="table")
+    try:
+        told = data.with_roles(**{role: options[name] for name, role in _ROLES.items() if options.get(name)})
+        return told.where(options["where"]) if options.get("where") else told
+    except PerfError:
+        return data
+
+
+def _prepared(
+    data: Any, name: str | None, options: Mapping[str, Any], *, ranking: bool
+) -> tuple[Any, Any, Any, dict[str, Any]]:
     """An instance of the fitter, the data, read where they are a path, its options and the parts that they select."""
+    note = None
+    if name is None:  # the kind of the data must be known
+        if isinstance(data, (str, os.PathLike)):
+            data = read(data, wanted=types_to_read(None, ranking=ranking))
+        name, note = default_fitter(_as_told(data, options), ranking=ranking)
     entry = registry().entry("fitters", name)
     chosen, parts = resolve(entry, options)
     implementation = entry.load()
     if isinstance(data, (str, os.PathLike)):
         data = read(data, wanted=implementation.takes)
     _check_type(data, name, implementation)
+    if note is not None:
+        progress.note(note)
     return implementation(), data, chosen, parts
 
 
@@ -104,16 +200,27 @@ def _check_type(data: Any, name: str, implementation: Any) -> None:
         return  # the fitter knows what else it takes, such as a table of pandas
     if not implementation.takes or isinstance(data, implementation.takes):
         return
-    others = []
-    for other, entry in registry().entries("fitters").items():
+    others = _that_take(data)
+    hint = f"; use --fitter {' or '.join(others)}" if others else ""
+    raise DataError(f"{data.source} holds {type(data).__name__}, which {name} does not fit{hint}")
+
+
+def _that_take(data: Any) -> list[str]:
+    """The fitters that take data of a type."""
+    names = []
+    for name, entry in registry().entries("fitters").items():
         try:
             taking = entry.load().takes
         except PerfError:  # one that lacks its library must not hide the others
             continue
         if isinstance(data, taking):
-            others.append(other)
-    hint = f"; use --fitter {' or '.join(others)}" if others else ""
-    raise DataError(f"{data.source} holds {type(data).__name__}, which {name} does not fit{hint}")
+            names.append(name)
+    return names
+
+
+def _ranks(name: str) -> bool:
+    """Whether a fitter has several models to compare."""
+    return registry().load("fitters", name).rank is not Fitter.rank
 
 
 def resolve(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -51,7 +51,7 @@ def test_names_of_registered_things(complete):
 
 
 def test_after_a_comma_the_next_of_several(complete):
-    offered = complete("perf fit x.csv --functions log,")
+    offered = complete("perf fit x.csv --fitter worley --functions log,")
     assert set(offered) == {"log,exp", "log,log", "log,reciprocal"}
 
 
@@ -66,10 +66,10 @@ def test_functions_of_the_fitter(complete):
 
 
 def test_options_of_the_fitter_of_a_ranking(complete):
-    assert {"--nonnegative", "--above", "--top"} <= bash(complete("perf rank x.csv --"))
+    assert {"--sign", "--above", "--top"} <= bash(complete("perf rank x.csv --"))
     offered = bash(complete("perf rank x.csv --fitter strohmaier --"))
     assert {"--reference", "--above"} <= offered
-    assert "--nonnegative" not in offered
+    assert "--sign" in offered
 
 
 def test_nothing_is_offered_or_said_about_what_is_unknown(complete):

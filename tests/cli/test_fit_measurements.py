@@ -75,8 +75,8 @@ def test_json_is_the_model_file_and_its_statistics(perf, words):
     [
         (["--fitter", "individual"], {"fitter": "individual"}),
         (
-            ["--fitter", "individual", "--terms", "1..2", "--nonnegative", "--criterion", "aicc"],
-            {"fitter": "individual", "terms": range(1, 3), "nonnegative": True, "criterion": "aicc"},
+            ["--fitter", "individual", "--terms", "1..2", "--sign", "bounded", "--criterion", "aicc"],
+            {"fitter": "individual", "terms": range(1, 3), "sign": "bounded", "criterion": "aicc"},
         ),
         (
             ["--fitter", "strohmaier", "--functions", "1/p, max(p, 8)/p^2", "--no-validate", "--weights", "relative"],
@@ -154,7 +154,7 @@ def test_help_has_the_options_of_each_fitter(perf):
     assert "asymptotic|profile|bootstrap" in joint
     assert "Options of worley" not in joint
     single = perf("fit", "--fitter=individual", "--help").out
-    assert "--nonnegative / --no-nonnegative" in single
+    assert "--sign NAME" in single
     assert "--reference" not in single
 
 
@@ -293,7 +293,7 @@ def test_a_table_that_does_not_say_what_was_varied(refused, folder):
 def test_measurements_are_not_phases(refused):
     fitters = "individual or lca or modgen or scaling or strohmaier"
     expected = f"runs.csv holds Measurements, which worley does not fit; use --fitter {fitters}"
-    assert refused("fit", "runs.csv") == expected
+    assert refused("fit", "runs.csv", "--fitter", "worley") == expected
 
 
 def test_an_option_is_checked_before_the_data_are_read(refused):
@@ -322,7 +322,7 @@ def test_times_over_nodes_and_atoms(perf, real_data, folder):
     out = perf(
         "fit", real_data / "scaling/hecbiosim_gromacs_runs.csv", "--fitter", "individual",
         "--parameter", "p=nodes,n=atoms", "--value", "s_per_step", "--system", "machine",
-        "--where", "code=gromacs,s_per_step>0,nodes>0", "--functions", "n/p,1,n^(2/3)/p^(2/3)", "--nonnegative",
+        "--where", "code=gromacs,s_per_step>0,nodes>0", "--functions", "n/p,1,n^(2/3)/p^(2/3)", "--sign", "bounded",
         "-o", "model.json",
     ).lines  # fmt: skip
     assert "over p=nodes, n=atoms" in out[1]

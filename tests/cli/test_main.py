@@ -79,9 +79,16 @@ def test_a_bug_keeps_its_traceback(monkeypatch, folder):
 
 
 def test_data_from_standard_input_and_the_result_alone_on_stdout(program):
-    outcome = program("fit", "-", "--phases", "2", "--degree", "0", "--json", input="time,value\n0,1\n4,5\n10,\n")
+    words = ["fit", "-", "--fitter", "worley", "--phases", "2", "--degree", "0", "--json"]
+    outcome = program(*words, input="time,value\n0,1\n4,5\n10,\n")
     assert (outcome.status, outcome.err) == (0, "")
     assert [phase["coefficients"] for phase in json.loads(outcome.out)["model"]["phases"]] == [[1], [5]]
+
+
+def test_which_fitter_was_taken_is_said_beside_the_result(program):
+    outcome = program("fit", "-", "--phases", "2", "--degree", "0", "--json", input="time,value\n0,1\n4,5\n10,\n")
+    assert outcome.err == "perf: fitter worley: curve; --fitter names another\n"
+    assert json.loads(outcome.out)["fitter"] == "worley"
 
 
 def test_empty_standard_input(program):

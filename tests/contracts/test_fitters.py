@@ -72,7 +72,7 @@ CASES = {
     "functions": ("worley", CURVE, {"phases": 2, "functions": ("exp",), "scale": 5.0}, WITHIN_CURVE),
     "climber": ("worley", CURVE, {"phases": 3, "degree": 2, "segmenter": "hill-climb", "start": "equal"}, WITHIN_CURVE),
     "each pair its own": ("individual", TIMES, {}, PLACES),
-    "one for all pairs": ("individual", TIMES, {"functions": "all", "terms": "1..2", "nonnegative": True}, PLACES),
+    "one for all pairs": ("individual", TIMES, {"functions": "all", "terms": "1..2", "sign": "bounded"}, PLACES),
     "relative": ("individual", TIMES, {"functions": ("1/p", "1"), "weights": "relative"}, PLACES),
     "one series": ("individual", ONE_SERIES, {"functions": ("1/p", "1")}, np.array([1.0, 3.0, 64.0])),
     "two parameters": ("individual", TWO_PARAMETERS, {"functions": ("n^3/p", "n^2")}, {"p": [2, 8], "n": [10, 80]}),

@@ -31,7 +31,7 @@ def test_subsets_small_ones_first():
 
 def test_each_fit_is_the_one_of_an_independent_program(ragged):
     design, target, cell = ragged
-    fits = fit_individually(design, target, cell, HYPOTHESES, nonnegative=False)
+    fits, _ = fit_individually(design, target, cell, HYPOTHESES)
     assert fits.n_observations.tolist() == [6, 6, 4, 7]
     assert fits.determined.all()
     for k, one in enumerate(PROCESSORS):
@@ -50,7 +50,7 @@ def test_each_fit_is_the_one_of_an_independent_program(ragged):
 
 def test_leaving_a_point_out_is_a_fit_of_the_others(ragged):
     design, target, cell = ragged
-    fits = fit_individually(design, target, cell, HYPOTHESES, nonnegative=False)
+    fits, _ = fit_individually(design, target, cell, HYPOTHESES)
     rows = np.flatnonzero(cell == 5)
     for h, members in enumerate(HYPOTHESES):
         squares = 0.0
@@ -65,7 +65,7 @@ def test_leaving_a_point_out_is_a_fit_of_the_others(ragged):
 def test_nonnegative_fits_are_those_of_lawson_and_hanson(ragged, seed):
     design, _, cell = ragged
     target = np.random.default_rng(seed).normal(0.5, 4.0, len(cell))
-    fits = fit_individually(design, target, cell, HYPOTHESES, nonnegative=True)
+    _, fits = fit_individually(design, target, cell, HYPOTHESES, bounds=True)
     held = 0
     for k, one in enumerate(PROCESSORS):
         for h, members in enumerate(HYPOTHESES):
@@ -86,7 +86,7 @@ def test_points_that_do_not_determine_a_fit():
     """Two points, one of them twice as a different value: two functions are the most."""
     p = np.array([2.0, 2.0, 8.0])
     design = np.column_stack([np.ones(3), np.log(p), p])
-    fits = fit_individually(design, np.array([1.0, 2.0, 5.0]), np.zeros(3, int), subsets(3, [2, 3]), nonnegative=False)
+    fits, _ = fit_individually(design, np.array([1.0, 2.0, 5.0]), np.zeros(3, int), subsets(3, [2, 3]))
     assert fits.determined.tolist() == [[True, True, True, False]]
     assert fits.rank[0].tolist() == [2, 2, 2, 2]
     assert np.isinf(fits.criterion("sse")[0, 3])
@@ -97,7 +97,7 @@ def test_points_that_do_not_determine_a_fit():
 @pytest.mark.parametrize("criterion", ["aicc", "bic"])
 def test_criteria_are_those_of_the_likelihood(ragged, criterion):
     design, target, cell = ragged
-    fits = fit_individually(design, target, cell, HYPOTHESES, nonnegative=False)
+    fits, _ = fit_individually(design, target, cell, HYPOTHESES)
     values = fits.criterion(criterion)
     for k, one in enumerate(PROCESSORS):
         for h, members in enumerate(HYPOTHESES):
@@ -110,16 +110,16 @@ def test_criteria_are_those_of_the_likelihood(ragged, criterion):
 
 
 def test_criteria_that_are_sums_of_squares(ragged):
-    fits = fit_individually(*ragged, HYPOTHESES, nonnegative=False)
+    fits, _ = fit_individually(*ragged, HYPOTHESES)
     assert (fits.criterion("sse") == fits.sum_of_squares).all()
     assert (fits.criterion("loo") == fits.leave_one_out).all()
 
 
 def test_a_series_alone_or_among_others_is_the_same(ragged):
     design, target, cell = ragged
-    together = fit_individually(design, target, cell, HYPOTHESES, nonnegative=False)
+    together, _ = fit_individually(design, target, cell, HYPOTHESES)
     for k, one in enumerate(PROCESSORS):
         mine = cell == one
-        alone = fit_individually(design[mine], target[mine], cell[mine], HYPOTHESES, nonnegative=False)
+        alone, _ = fit_individually(design[mine], target[mine], cell[mine], HYPOTHESES)
         assert alone.coefficients[0] == pytest.approx(together.coefficients[k], rel=1e-12)
         assert alone.leave_one_out[0] == pytest.approx(together.leave_one_out[k], rel=1e-12)

@@ -59,7 +59,7 @@ def pair_of(model, code, system):
 
 @pytest.mark.parametrize("functions", [("1/p", "1/sqrt(p)"), ("log(p)/p",), ("1/p^2", "1", "p")])
 def test_each_pair_is_the_fit_of_an_independent_program(runs, functions):
-    model = perfcore.fit(runs, fitter="individual", functions=functions)
+    model = perfcore.fit(runs, fitter="individual", functions=functions, sign="any")
     for (code, system), data in runs.groupby(["code", "system"]):
         pair = pair_of(model, code, system)
         assert pair.n_observations == len(data)
@@ -129,11 +129,11 @@ def test_the_best_of_all_models_of_a_series(one, criterion):
     lines = {
         frozenset(names): judge(by_hand(one, names)) for size in (1, 2, 3) for names in itertools.combinations(U, size)
     }
-    ranking = perfcore.rank(one, fitter="individual", criterion=criterion)
+    ranking = perfcore.rank(one, fitter="individual", criterion=criterion, sign="any")
     found = [lines[frozenset(candidate.functions)] for candidate in ranking.candidates]
     assert len(found) == 63
     assert found == pytest.approx(sorted(lines.values()), rel=1e-6)
-    model = perfcore.fit(one, fitter="individual", criterion=criterion)
+    model = perfcore.fit(one, fitter="individual", criterion=criterion, sign="any")
     assert lines[frozenset(model.pairs[0].functions)] == pytest.approx(min(lines.values()), rel=1e-6)
 
 
@@ -181,10 +181,54 @@ def test_exact_times_find_their_function(criterion):
     assert perfcore.fit(exact, fitter="individual", terms=1, criterion=criterion).pairs[0].functions == ("1/p",)
 
 
+@pytest.mark.parametrize("criterion", ["loo", "aicc", "bic", "sse"])
+def test_models_with_negative_coefficients_come_last_and_are_not_chosen(one, criterion):
+    """Each part of the ranking is in the order of the criterion, whose values are those of `sign="any"`."""
+    by_criterion = perfcore.rank(one, fitter="individual", criterion=criterion, sign="any").candidates
+    ranking = perfcore.rank(one, fitter="individual", criterion=criterion)
+    negative = ["negative" in candidate.note for candidate in by_criterion]
+    assert any(negative)
+    assert negative != sorted(negative)  # some would be before others
+    assert list(ranking.candidates) == sorted(by_criterion, key=lambda candidate: "negative" in candidate.note)
+    assert any("those with negative coefficients last" in line for line in ranking.summary)
+    model = perfcore.fit(one, fitter="individual", criterion=criterion)
+    assert model.pairs[0].functions == ranking.candidates[0].functions
+    assert min(model.pairs[0].coefficients) >= 0
+
+
+@pytest.mark.parametrize("functions", [("each",), ("all",), ("1/p", "1", "p"), ("log(p)/p", "1/p")])
+@pytest.mark.parametrize("terms", ["2", "1..3"])
+def test_no_model_has_a_negative_coefficient_unless_signs_do_not_count(runs, functions, terms):
+    free = perfcore.fit(runs, fitter="individual", functions=functions, terms=terms, sign="any")
+    model = perfcore.fit(runs, fitter="individual", functions=functions, terms=terms)
+    assert any(c < 0 for pair in free.pairs for c in pair.coefficients)
+    assert all(c >= 0 for pair in model.pairs for c in pair.coefficients)
+
+
+def test_few_degrees_of_freedom_are_a_warning_and_have_no_bounds():
+    """Student's t with one degree of freedom has bounds, but of a spread that one number tells."""
+    rows = [("many", p) for p in (1, 2, 4, 8)] + [("three", p) for p in (1, 2, 4)] + [("two", p) for p in (1, 2)]
+    runs = pd.DataFrame(rows, columns=["code", "p"])
+    runs["time_s"] = 16 / runs["p"] + 1 + 0.01 * np.cos(np.arange(9.0))
+    model = perfcore.fit(runs, fitter="individual", functions="1/p,1")
+    warning = "warning: 2 of 3 pairs have fewer than 2 degrees of freedom"
+    assert any(line.startswith(warning) for line in model.summary())
+    assert any(line.startswith(warning) for line in perfcore.rank(runs, fitter="individual", terms=2).summary)
+    points = {"p": [2.0, 2.0, 16.0, 2.0], "code": ["many", "three", "three", "two"]}
+    assert np.isfinite(model.predict(points, interval=0.95)).all(axis=1).tolist() == [True, False, False, False]
+    assert model.remarks(points) == [
+        *("", "no bounds: 1 degree of freedom"),
+        "extrapolated: p was 1 to 4; no bounds: 1 degree of freedom",
+        "no bounds: 0 degrees of freedom",
+    ]
+    alone = perfcore.fit(runs[runs["code"] == "many"], fitter="individual", functions="1/p,1")
+    assert not any(line.startswith("warning") for line in alone.summary())
+
+
 def test_nonnegative_coefficients(runs):
     functions = ("1/p", "1", "p")
-    model = perfcore.fit(runs, fitter="individual", functions=functions, nonnegative=True)
-    free = perfcore.fit(runs, fitter="individual", functions=functions)
+    model = perfcore.fit(runs, fitter="individual", functions=functions, sign="bounded")
+    free = perfcore.fit(runs, fitter="individual", functions=functions, sign="any")
     assert any(c < 0 for pair in free.pairs for c in pair.coefficients)
     for (code, system), data in runs.groupby(["code", "system"]):
         p = data["p"].to_numpy(float)

@@ -135,7 +135,7 @@ def test_numbers_of_parameters(n, m):
     ]
     data = pd.DataFrame(rows, columns=["code", "system", "p", "time"])
     single, joint = (
-        perfcore.fit(data, fitter=name, functions="1/p,1").statistics["n_parameters"]
+        perfcore.fit(data, fitter=name, functions="1/p,1", sign="any").statistics["n_parameters"]
         for name in ("individual", "strohmaier")
     )
     assert (single, joint) == (2 * n * m, 2 * (n + m - 1))

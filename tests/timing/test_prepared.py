@@ -67,9 +67,25 @@ def test_steps_by_name(runs, steps, formula):
     assert back == pytest.approx(ready.seen.value, rel=1e-14)
 
 
-def test_the_first_parameter_multiplies(runs):
+@pytest.mark.parametrize(
+    ("parameter", "formula"),
+    [
+        ("procs", "t' = t * p"),
+        ("procs,n", "t' = t * p"),
+        ("q=procs", "t' = t * q"),
+        ("n", "t' = t"),  # p in formulas, but nobody said that it counts processors
+        ("n=n,p=procs", "t' = t"),
+        ("p=n", "t' = t * p"),  # somebody did
+    ],
+)
+def test_the_first_parameter_multiplies_where_it_is_a_number_of_processors(runs, parameter, formula):
     runs["n"] = 100
-    assert prepared(runs, parameter="n=n,p=procs").preparation.formula == "t' = t * n"
+    assert prepared(runs, parameter=parameter).preparation.formula == formula
+
+
+def test_the_first_parameter_multiplies_when_it_is_asked_for(runs):
+    runs["n"] = 100
+    assert prepared(runs, parameter="n=n,p=procs", prepare="parameter").preparation.formula == "t' = t * n"
     assert prepared(runs, parameter="p=procs,n=n").preparation.formula == "t' = t * p"
 
 

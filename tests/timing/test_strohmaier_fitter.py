@@ -47,7 +47,7 @@ AT = {"p": [3.0, 16.0, 300.0, 16.0], "code": ["LU", "SP", "BT", "LU"], "system":
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"weights": "relative"}, {"functions": "1/p,1/p"}, {"positive": True}, {"loss": "huber"}]
+    "options", [{}, {"weights": "relative"}, {"functions": "1/p,1/p"}, {"sign": "bounded"}, {"loss": "huber"}]
 )
 @pytest.mark.parametrize("change", ["order", "names", "unit", "columns", "reference"])
 def test_what_predictions_do_not_depend_on(table, options, change):
@@ -289,8 +289,18 @@ def test_exact_data_give_their_functions(joint):
     assert perfcore.fit(exact, fitter="strohmaier", terms=1).functions == ("1/p",)
 
 
+def test_models_with_negative_parameters_come_last_and_are_not_chosen(table):
+    by_criterion = perfcore.rank(table, fitter="strohmaier", criterion="sse", sign="any").candidates
+    negative = ["negative parameters" in candidate.note for candidate in by_criterion]
+    assert negative != sorted(negative)  # some would be before others
+    found = perfcore.rank(table, fitter="strohmaier", criterion="sse").candidates
+    assert list(found) == sorted(by_criterion, key=lambda candidate: "negative parameters" in candidate.note)
+    model = fit(table, functions="all", criterion="sse")
+    assert min(parameter.estimate for parameter in model.parameters) >= 0
+
+
 def test_the_ranking_is_that_of_single_fits(table):
-    ranking = perfcore.rank(table, fitter="strohmaier", reference="SP2", criterion="sse")
+    ranking = perfcore.rank(table, fitter="strohmaier", reference="SP2", criterion="sse", sign="any")
     assert len(ranking.candidates) == 28
     squares = [candidate.figures["sse"] for candidate in ranking.candidates]
     assert squares == sorted(squares)
@@ -332,7 +342,7 @@ def test_several_parameters_and_formulas():
 
 
 def test_no_part_is_negative_when_asked_for(table):
-    free, bound = fit(table, functions="log(p)/p,p"), fit(table, functions="log(p)/p,p", positive=True)
+    free, bound = fit(table, functions="log(p)/p,p"), fit(table, functions="log(p)/p,p", sign="bounded")
     assert min(np.ravel(free.work).min(), np.ravel(free.inverse_speed).min()) < 0
     assert min(np.ravel(bound.work).min(), np.ravel(bound.inverse_speed).min()) >= 0
     assert bound.statistics["sse"] >= free.statistics["sse"]
@@ -356,7 +366,7 @@ def test_no_part_is_negative_when_asked_for(table):
         ({"weights": "spread"}, "--weights spread needs repeated runs"),
         ({"operations": {"BT": 1.0}}, "operations is not known for code LU, SP, MG; it is for BT"),
         ({"where": "p=2"}, "15 observations are fewer than"),
-        ({"nonnegative": True}, "unknown option of strohmaier 'nonnegative'"),
+        ({"signs": "any"}, "unknown option of strohmaier 'signs': did you mean 'sign'"),
     ],
 )
 def test_options_that_are_refused(table, options, message):

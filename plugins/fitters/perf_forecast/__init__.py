@@ -16,4 +16,5 @@ def register_fitters(register: Register) -> None:
         "perf_forecast.fitter:ForecastFitter",
         options="perf_forecast.options:ForecastOptions",
         help="the next values of a series",
+        default_for=("series",),
     )

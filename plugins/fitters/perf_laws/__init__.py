@@ -16,4 +16,5 @@ def register_fitters(register: Register) -> None:
         "perf_laws.fitter:LawFitter",
         options="perf_laws.options:LawOptions",
         help="a scaling law n^i log2(n)^j for each call path, with bounds that hold which law it is",
+        default_for=("timings",),
     )

@@ -32,6 +32,7 @@ def register_fitters(register: Register) -> None:
         "perf_lost_cycles.modgen.fitter:ModgenFitter",
         options="perf_lost_cycles.modgen.options:ModgenOptions",
         help="models of every category over several factors, made of default models; their sum is the application",
+        default_for=("categories",),
     )
 
 

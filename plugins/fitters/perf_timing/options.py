@@ -14,9 +14,18 @@ from perfcore.formulas.functions import functions_of
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 
-__all__ = ["WEIGHTS", "ScalingOptions", "number_of_terms", "parse_functions", "parse_quantities", "parse_terms"]
+__all__ = [
+    "SIGNS",
+    "WEIGHTS",
+    "ScalingOptions",
+    "number_of_terms",
+    "parse_functions",
+    "parse_quantities",
+    "parse_terms",
+]
 
 WEIGHTS = ("equal", "relative", "repetitions", "spread")
+SIGNS = ("nonnegative", "bounded", "any")
 _PREPARATIONS = ("auto", "none", "parameter", "operations", "peak")
 _MOST_TERMS = 3
 
@@ -112,7 +121,8 @@ class ScalingOptions:
     duplicates: str = option("refuse", "rows that agree in every column: copies or repeated runs", choices=DUPLICATES)
     prepare: tuple[str, ...] = option(
         ("auto",),
-        "scale of the fit: times the first parameter, over --operations, times --peak; auto is all that is given",
+        "scale of the fit: times the first parameter, over --operations, times --peak; auto is all that is given, and "
+        "times the first parameter if it is a number of processors, by its name or as p=COLUMN",
         parse=parse_prepare, choices=_PREPARATIONS, metavar="STEP,...",
     )  # fmt: skip
     operations: tuple[str, ...] | None = option(
@@ -125,6 +135,10 @@ class ScalingOptions:
     weights: str = option(
         "equal", "weight of each point: equal, 1/value^2, number of runs, or 1/variance of the runs", choices=WEIGHTS
     )
+    sign: str = option(
+        "nonnegative", "negative coefficients: such models come last (nonnegative), fits are held at 0 or above "
+        "(bounded), or the sign does not count (any)", choices=SIGNS,
+    )  # fmt: skip
     function: tuple[str, ...] = option(
         (), "formulas to combine besides the registered functions of p, such as p^(2/3)*log2(p)",
         parse=parse_functions, metavar="FORMULA,...",

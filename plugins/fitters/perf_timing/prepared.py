@@ -14,6 +14,7 @@ from perf_timing.quantities import quantities_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
+from perfcore.data.roles import is_processors
 
 __all__ = ["Prepared", "prepare"]
 
@@ -113,7 +114,9 @@ def _preparation(runs: Measurements, seen: Observations, options: ScalingOptions
     every = asked == ("auto",)
     steps: list[Step] = []
     if every or "parameter" in asked:
-        steps.append(TimesParameter(next(iter(seen.points))))
+        symbol = _processors(seen, options) if every else next(iter(seen.points))
+        if symbol is not None:
+            steps.append(TimesParameter(symbol))
     for name, given, what, step in (
         ("operations", options.operations, "code", OverCode),
         ("peak", options.peak, "system", TimesSystem),
@@ -123,6 +126,17 @@ def _preparation(runs: Measurements, seen: Observations, options: ScalingOptions
             known = {key: quantities[key] for key in getattr(seen, f"{what}s") if key in quantities}
             steps.append(step(label.removeprefix("--"), known or quantities))
     return Preparation(tuple(steps))
+
+
+def _processors(seen: Observations, options: ScalingOptions) -> str | None:
+    """The first parameter, where its column or the user says that it is a number of processors.
+
+    Time times a problem size is nobody's scale.
+    """
+    symbol, column = next(iter(seen.columns.items()))
+    words = (word.partition("=") for word in options.parameter or ())
+    told = any(equals and name.strip() == "p" == symbol for name, equals, _ in words)
+    return symbol if told or is_processors(column) else None
 
 
 def _names(seen: Observations) -> tuple[list[str], list[str]]:

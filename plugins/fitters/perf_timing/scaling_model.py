@@ -258,7 +258,8 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         from perf_timing.options import ScalingOptions
         from perf_timing.prepared import prepare
 
-        names = {field: self.origin.options[field] for field in ScalingOptions.__dataclass_fields__}
+        options = self.origin.options
+        names = {field: options[field] for field in ScalingOptions.__dataclass_fields__ if field in options}
         names["weights"] = "equal"  # points are wanted, and other data need not have repeated runs
         seen = prepare(data, build(ScalingOptions, names, self.kind), self.kind).seen
         if seen.unit != self.unit:

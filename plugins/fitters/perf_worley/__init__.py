@@ -43,4 +43,5 @@ def register_fitters(register: Register) -> None:
         "perf_worley.fitter:WorleyFitter",
         options="perf_worley.options:WorleyOptions",
         help="phases of a processor-utilization curve",
+        default_for=("trace", "curve"),
     )

@@ -69,6 +69,7 @@ def find_outliers(
     array([7])
     """
     from scipy.stats import median_abs_deviation, t
+    from statsmodels.stats.multitest import multipletests
 
     squares = np.sum(residuals**2) if sum_of_squares is None else np.asarray(sum_of_squares, dtype=np.float64)
     freedom = np.asarray(degrees_of_freedom, dtype=np.float64)
@@ -81,9 +82,10 @@ def find_outliers(
         studentized = np.where(judged, np.sign(residuals) * np.sqrt(fall / variance), np.nan)
     spread = float(median_abs_deviation(own, scale="normal", nan_policy="omit")) if np.isfinite(own).any() else 0.0
     robust = np.nan_to_num(own / max(spread, _LEAST_SPREAD))
-    limit = t.ppf(1.0 - 0.5 * _SIGNIFICANCE / len(residuals), np.where(judged, freedom - 1.0, np.nan))
     size = np.nan_to_num(np.abs(studentized), nan=0.0, posinf=np.inf)  # infinite where all others fit exactly
-    flagged = (size > limit) | ((np.abs(robust) > _ROBUST_LIMIT) & (size > 3.0))
+    by_chance = np.where(judged, 2.0 * t.sf(size, np.where(judged, freedom - 1.0, 1.0)), 1.0)
+    too_far = multipletests(by_chance, _SIGNIFICANCE, method="bonferroni")[0]
+    flagged = too_far | ((np.abs(robust) > _ROBUST_LIMIT) & (size > 3.0))
     return Outliers(np.where(np.isfinite(studentized), studentized, np.nan), robust, flagged)
 
 

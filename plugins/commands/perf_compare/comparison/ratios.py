@@ -98,11 +98,10 @@ def surely(probability: Floats, confidence: float) -> Booleans:
     >>> surely(np.array([0.96]), 0.95).tolist()
     [True]
     """
+    if not len(probability):
+        return np.zeros(0, dtype=np.bool_)
+    from statsmodels.stats.multitest import multipletests
+
     wrong = np.where(np.isnan(probability), np.inf, 1.0 - probability)
-    order = np.argsort(wrong, kind="stable")
-    left = np.arange(len(wrong), 0, -1)
-    # The first that is not sure enough ends it. Rounding of 1 - 0.95 must not decide.
-    holds = np.logical_and.accumulate(wrong[order] <= (1.0 - confidence) / left + _SAME)
-    found = np.zeros(len(wrong), dtype=np.bool_)
-    found[order] = holds
-    return found
+    # Rounding of 1 - 0.95 must not decide.
+    return np.asarray(multipletests(wrong, 1.0 - confidence + _SAME, method="holm")[0])

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from perf_least_squares.criteria import CRITERIA
 from perf_least_squares.goodness import information, r_squared
 from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design
-from perf_timing.individual.fits import fit_individually, subsets
-from perf_timing.individual.model import PairFit
+from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
+from perf_timing.individual.model import LEAST_FREEDOM, PairFit, freedom_warning
 from perf_timing.individual.options import IndividualOptions
 from perf_timing.options import number_of_terms, registered_functions
 from perf_timing.prepared import Prepared
@@ -33,6 +33,10 @@ _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
 
 class Comparison:
     """All fits of all pairs, and what they are judged by.
+
+    `fits` are what a ranking shows: least squares, or with ``sign`` "bounded" least squares without negative
+    coefficients. Where a model is taken for a pair that has negative ones there, and signs count, its functions that
+    would need them are held at 0.
 
     Parameters
     ----------
@@ -62,12 +66,18 @@ class Comparison:
             raise OptionError(
                 f"--terms {options.terms} asks for more functions than there are: {', '.join(self.names)}"
             )
-        hypotheses = subsets(len(candidates), range(1, most + 1)) if options.nonnegative else wanted
-        self.fits = fit_individually(
-            design, self._target, prepared.seen.cell, hypotheses, nonnegative=options.nonnegative
-        )
+
+        def fitted(bounds: bool) -> tuple[IndividualFits, IndividualFits]:
+            hypotheses = subsets(len(candidates), range(1, most + 1)) if bounds else wanted
+            return fit_individually(design, self._target, prepared.seen.cell, hypotheses, bounds=bounds)
+
+        free, bounded = fitted(options.sign == "bounded" or (options.sign == "nonnegative" and not self.is_named))
+        if options.sign == "nonnegative" and self.is_named and free.negative.any():
+            free, bounded = fitted(True)  # all subsets of many named functions are worth it only where one is needed
+        self.fits = bounded if options.sign == "bounded" else free
+        self._taken = self.fits if options.sign == "any" else free.instead(free.negative, bounded)
         kept = set(wanted)
-        self._shown = np.array([h for h, hypothesis in enumerate(hypotheses) if hypothesis in kept])
+        self._shown = np.array([h for h, hypothesis in enumerate(free.hypotheses) if hypothesis in kept])
         self._cells, self._first = np.unique(prepared.seen.cell, return_index=True)
         if not self.fits.determined[:, self._shown].any():
             fewest = int(self.fits.sizes[self._shown].min())
@@ -84,7 +94,7 @@ class Comparison:
 
     def _best(self) -> Ints:
         """The hypothesis that does best for each pair by itself (K,)."""
-        fits, shown = self.fits, self._shown
+        fits, shown = self._taken, self._shown
         values = fits.criterion(self.options.criterion)[:, shown]
         # Where nothing can be compared, the smallest determined hypothesis with the least error; among exact fits,
         # whose errors are rounding, the first.
@@ -92,13 +102,17 @@ class Comparison:
         squares = fits.sum_of_squares[:, shown]
         exact = squares <= _EXACT * self._totals()[0][:, None]
         judged = np.where(exact & fits.determined[:, shown], -np.inf, values)
-        order = np.lexsort((np.where(exact, 0.0, squares), size, judged), axis=1)
+        comes_last = ~fits.determined[:, shown]
+        if self.options.sign == "nonnegative":
+            comes_last |= self.fits.negative[:, shown]
+        order = np.lexsort((np.where(exact, 0.0, squares), size, judged, comes_last), axis=1)
         return np.asarray(shown[order[:, 0]])
 
     def pairs(self, chosen: Ints) -> tuple[PairFit, ...]:
         """The fit of each pair by its chosen hypothesis."""
-        seen, fits = self.prepared.seen, self.fits
+        seen, fits = self.prepared.seen, self._taken
         uncentered, centered = self._totals()
+        remarks = _remarks(fits)
         found = []
         for k, h in enumerate(chosen):
             fitted = int(fits.effective[k, h])
@@ -126,7 +140,7 @@ class Comparison:
                     centered_squares=float(centered[k]),
                     leave_one_out=loo if np.isfinite(loo) else None,
                     determined=bool(fits.determined[k, h]),
-                    note=", ".join(text for text, met in self._remarks.items() if met[k, h]),
+                    note=", ".join(text for text, met in remarks.items() if met[k, h]),
                 )
             )
         return tuple(found)
@@ -146,6 +160,7 @@ class Comparison:
             f"fitted in the scale {scale.formula}" if scale.steps else "fitted as measured",
             f"total sum of squares: {total:.6g} (about the mean{'' if alone else 's of the pairs'}: {centered:.6g})",
             self._order_line(alone),
+            *self._freedom_lines(),
             *seen.notes,
             *([] if alone else ["notes count the pairs that they concern"]),
         )
@@ -154,12 +169,22 @@ class Comparison:
     def _order_line(self, alone: bool) -> str:
         """By what models are ordered, and on which pairs that is known."""
         text = f"ordered by {CRITERIA[self.options.criterion].partition(':')[0]}"
+        if self._remarks["negative"][:, self._shown].any() and self.options.sign == "nonnegative":
+            text += "; those with negative coefficients last"
         fair, size = int(self._comparable.sum()), int(self.fits.sizes[self._shown].max())
         if fair == len(self._cells):
             return text
         if not fair:
             return f"ordered by sum of squared errors: no pair has more points than the {size} functions of a model"
         return f"{text}; AICc, BIC and leave-one-out on the {fair:,} pairs with more than {size} points"
+
+    def _freedom_lines(self) -> list[str]:
+        """A warning about pairs whose figures say little, where there are such pairs."""
+        most = int(self.fits.sizes[self._shown].max())
+        few = int((self.fits.n_observations - most < LEAST_FREEDOM).sum())
+        if not few:
+            return []
+        return [freedom_warning(few, len(self._cells), f" with {most} function{'s' * (most > 1)}")]
 
     def _candidates(self) -> tuple[Characteristic, ...]:
         given = self.options.functions if self.is_named else (*registered_functions(), *self.options.function)
@@ -174,9 +199,12 @@ class Comparison:
 
     def _order(self) -> Ints:
         """Hypotheses from best to worst for all pairs together."""
-        values = [self._raw_figures(np.full(len(self._cells), h))[self.options.criterion] for h in self._shown]
+        every = [np.full(len(self._cells), h) for h in self._shown]
+        values = [self._raw_figures(self.fits, chosen)[self.options.criterion] for chosen in every]
         squares = self.fits.sum_of_squares[:, self._shown].sum(axis=0)
-        return np.asarray(self._shown[np.lexsort((squares, self.fits.sizes[self._shown], np.array(values)))])
+        comes_last = self._remarks["negative"][:, self._shown].any(axis=0) & (self.options.sign == "nonnegative")
+        keys = (squares, self.fits.sizes[self._shown], np.array(values), comes_last)
+        return np.asarray(self._shown[np.lexsort(keys)])
 
     def _candidate(self, h: int) -> Candidate:
         fits, alone = self.fits, len(self._cells) == 1
@@ -189,14 +217,14 @@ class Comparison:
             )
             extra = {f"c{i + 1}": float(values.get(f, 0.0)) for i, f in enumerate(fits.hypotheses[h])}
         names = tuple(self.names[f] for f in fits.hypotheses[h])
-        return Candidate(names, {**self._figures(every), **extra}, self._note(h))
+        return Candidate(names, {**self._figures(self.fits, every), **extra}, self._note(h))
 
     def _best_of_each(self) -> Candidate:
-        return Candidate(BEST_OF_EACH, self._figures(self._best()))
+        return Candidate(BEST_OF_EACH, self._figures(self._taken, self._best()))
 
-    def _raw_figures(self, chosen: Ints) -> dict[str, float]:
+    def _raw_figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float]:
         """What all pairs together, each with its own hypothesis, are compared by; infinite where that is unknown."""
-        fits, k, fair = self.fits, np.arange(len(self._cells)), self._comparable
+        k, fair = np.arange(len(self._cells)), self._comparable
         squares = fits.sum_of_squares[k, chosen]
         if not fair.any() or not fits.determined[k, chosen][fair].all():
             return {"sse": float(squares.sum()), "aicc": np.inf, "bic": np.inf, "loo": np.inf}
@@ -205,12 +233,12 @@ class Comparison:
         loo = float(np.sqrt(fits.leave_one_out[k, chosen][fair].sum() / n))
         return {"sse": float(squares.sum()), "aicc": aicc, "bic": bic, "loo": loo}
 
-    def _figures(self, chosen: Ints) -> dict[str, float | int | None]:
+    def _figures(self, fits: IndividualFits, chosen: Ints) -> dict[str, float | int | None]:
         """Figures of all pairs together, each with its own hypothesis, as a table shows them."""
-        raw = self._raw_figures(chosen)
+        raw = self._raw_figures(fits, chosen)
         uncentered, centered = (float(values.sum()) for values in self._totals())
         return {
-            "n_parameters": int(self.fits.sizes[chosen].sum()),
+            "n_parameters": int(fits.sizes[chosen].sum()),
             "sse": raw["sse"],
             "r2_uncentered": _finite(float(r_squared(raw["sse"], uncentered))),
             "r2_centered": _finite(float(r_squared(raw["sse"], centered))),
@@ -226,18 +254,7 @@ class Comparison:
 
     @functools.cached_property
     def _remarks(self) -> dict[str, npt.NDArray[np.bool_]]:
-        """What may stand against a fit, and where it does (K, H)."""
-        fits = self.fits
-        n, sizes = fits.n_observations[:, None], fits.sizes
-        few = n < sizes
-        return {
-            "too few points": few,
-            "as many functions as points": (n == sizes) & fits.determined,
-            "dependent": ~fits.determined & ~few,
-            "nearly dependent": fits.determined & (fits.condition > _COLLINEAR),
-            "negative": fits.determined & (fits.coefficients < 0.0).any(axis=2) & (not self.options.nonnegative),
-            "held at 0": fits.effective != np.arange(len(sizes)),
-        }
+        return _remarks(self.fits)
 
     def _note(self, h: int) -> str:
         """Remarks on a hypothesis over all pairs, with how many pairs they concern."""
@@ -251,6 +268,20 @@ class Comparison:
         weight = self.prepared.root_weight**2
         sums = [np.add.reduceat(part, self._first) for part in (self._target**2, weight * self.prepared.target, weight)]
         return sums[0], np.maximum(sums[0] - sums[1] ** 2 / sums[2], 0.0)
+
+
+def _remarks(fits: IndividualFits) -> dict[str, npt.NDArray[np.bool_]]:
+    """What may stand against a fit, and where it does (K, H)."""
+    n, sizes = fits.n_observations[:, None], fits.sizes
+    few = n < sizes
+    return {
+        "too few points": few,
+        "as many functions as points": (n == sizes) & fits.determined,
+        "dependent": ~fits.determined & ~few,
+        "nearly dependent": fits.determined & (fits.condition > _COLLINEAR),
+        "negative": fits.determined & fits.negative,
+        "held at 0": fits.effective != np.arange(len(sizes)),
+    }
 
 
 def _finite(value: float) -> float | None:

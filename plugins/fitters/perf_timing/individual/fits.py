@@ -40,8 +40,10 @@ class IndividualFits:
     rank : (K, H) int
     condition : (K, H) float
     n_observations : (K,) int
+    total : (K,) float
+        Squares of the values, summed up.
     effective : (K, H) int
-        The hypothesis that was really fitted: itself, or with nonnegative coefficients the part of it whose
+        The hypothesis whose coefficients stand for this one: itself, or after `bounded` the part of it whose
         coefficients are positive; -1 where none is.
     """
 
@@ -53,6 +55,7 @@ class IndividualFits:
     rank: Ints
     condition: Floats
     n_observations: Ints
+    total: Floats
     effective: Ints
 
     @functools.cached_property
@@ -64,6 +67,17 @@ class IndividualFits:
     def determined(self) -> npt.NDArray[np.bool_]:
         """Where every coefficient has one value (K, H)."""
         return np.asarray(self.rank == self.sizes)
+
+    @functools.cached_property
+    def negative(self) -> npt.NDArray[np.bool_]:
+        """Where a coefficient is negative (K, H)."""
+        is_itself = self.effective == np.arange(len(self.hypotheses))
+        return np.asarray(is_itself & (self.coefficients < 0.0).any(axis=2))
+
+    def instead(self, where: npt.NDArray[np.bool_], other: IndividualFits) -> IndividualFits:
+        """Fits of the same hypotheses that are another's at some places (K, H)."""
+        names = ("sum_of_squares", "leave_one_out", "rank", "condition", "effective")
+        return replace(self, **{name: np.where(where, getattr(other, name), getattr(self, name)) for name in names})
 
     def criterion(self, name: str) -> Floats:
         """What hypotheses are compared by (K, H), smaller is better; infinite where the data do not determine them."""
@@ -89,9 +103,9 @@ def subsets(n_functions: int, sizes: Iterable[int]) -> tuple[tuple[int, ...], ..
 
 
 def fit_individually(
-    design: Floats, target: Floats, cell: Ints, hypotheses: Sequence[tuple[int, ...]], *, nonnegative: bool
-) -> IndividualFits:
-    """Fit every series with every hypothesis.
+    design: Floats, target: Floats, cell: Ints, hypotheses: Sequence[tuple[int, ...]], *, bounds: bool = False
+) -> tuple[IndividualFits, IndividualFits]:
+    """Fit every series with every hypothesis, freely and without negative coefficients.
 
     Parameters
     ----------
@@ -104,8 +118,13 @@ def fit_individually(
         Series of each row, in increasing order.
     hypotheses : sequence of tuple of int
         In order of size.
-    nonnegative : bool
-        Coefficients must not be negative; ``hypotheses`` must then hold every subset of each.
+    bounds : bool
+        Whether the second result is wanted; ``hypotheses`` must then hold every subset of each.
+
+    Returns
+    -------
+    free, bounded : IndividualFits
+        Least squares, and least squares with coefficients >= 0; without ``bounds`` twice the first.
     """
     series, first, counts = np.unique(cell, return_index=True, return_counts=True)
     n_series, n_hypotheses, most = len(series), len(hypotheses), max(map(len, hypotheses))
@@ -118,9 +137,10 @@ def fit_individually(
         rank=np.empty((n_series, n_hypotheses), dtype=np.int64),
         condition=np.empty((n_series, n_hypotheses)),
         n_observations=counts,
+        total=np.add.reduceat(target**2, first),
         effective=np.tile(np.arange(n_hypotheses), (n_series, 1)),
     )
-    sizes = fits.sizes
+    sizes, effective = fits.sizes, fits.effective.copy()
     for count in np.unique(counts):
         mine = np.flatnonzero(counts == count)
         rows = first[mine, None] + np.arange(count)
@@ -139,10 +159,10 @@ def fit_individually(
             fits.leave_one_out[place] = found.leave_one_out
             fits.rank[place] = found.rank[group]
             fits.condition[place] = found.condition[group]
-            if nonnegative:
+            if bounds:
                 active = fit_nonnegative(done, values).active
-                fits.effective[place] = _positions(active, found.subsets, hypotheses)
-    return _effective(fits, target, first, counts) if nonnegative else fits
+                effective[place] = _positions(active, found.subsets, hypotheses)
+    return fits, _bounded(fits, effective) if bounds else fits
 
 
 def _shared(designs: Floats) -> tuple[Floats, Ints]:
@@ -162,15 +182,16 @@ def _positions(active: npt.NDArray[np.bool_], members: Ints, hypotheses: Sequenc
     return np.asarray(table[(active << members).sum(axis=2)])
 
 
-def _effective(fits: IndividualFits, target: Floats, first: Ints, counts: Ints) -> IndividualFits:
+def _bounded(fits: IndividualFits, effective: Ints) -> IndividualFits:
     """Each hypothesis replaced by the part of it that has positive coefficients."""
-    squares = np.add.reduceat(target**2, first)[:, None]
-    place, none = (np.arange(len(counts))[:, None], fits.effective), fits.effective < 0
+    squares = fits.total[:, None]
+    place, none = (np.arange(len(squares))[:, None], effective), effective < 0
     return replace(
         fits,
+        effective=effective,
         sum_of_squares=np.where(none, squares, fits.sum_of_squares[place]),
         leave_one_out=np.where(none, squares, fits.leave_one_out[place]),
         condition=fits.condition[place],
         # What is left out has the coefficient 0, which is a value: the fit is determined where its part is.
-        rank=np.where((fits.rank[place] == fits.sizes[fits.effective]) | none, fits.sizes, fits.rank),
+        rank=np.where((fits.rank[place] == fits.sizes[effective]) | none, fits.sizes, fits.rank),
     )

@@ -24,13 +24,28 @@ if TYPE_CHECKING:
 
     from perfcore.views.contents import Viewable
 
-__all__ = ["IndividualModel", "PairFit"]
+__all__ = ["LEAST_FREEDOM", "IndividualModel", "PairFit", "freedom_warning"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
+# Degrees of freedom: with one, the spread is a single number's, and 95 % bounds are 12.7 times as wide as it says.
+LEAST_FREEDOM = 2
 _FULL_LEVERAGE = 1.0 - 1e-10  # a point that alone determines a coefficient; rounding leaves it a little less
+
+
+def freedom_warning(few: int, pairs: int, cause: str = "") -> str:
+    """One line about pairs with hardly more points than coefficients.
+
+    Examples
+    --------
+    >>> freedom_warning(1, 3)
+    'warning: 1 of 3 pairs has fewer than 2 degrees of freedom: no bounds there, and a good fit says little'
+    """
+    which = f"{few} of {pairs} pairs {'has' if few == 1 else 'have'}" if pairs > 1 else "there are"
+    what = f"fewer than {LEAST_FREEDOM} degrees of freedom{cause}"
+    return f"warning: {which} {what}: no bounds there, and a good fit says little"
 
 
 class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,7 +135,8 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         points : mapping of columns, DataFrame, or (n,) float
             Parameters, ``code`` and ``system``.
         interval : float, optional
-            Coverage of prediction bounds for a single run, by Student's t; NaN for a pair without degrees of freedom.
+            Coverage of prediction bounds for a single run, by Student's t; NaN for a pair with fewer than two degrees
+            of freedom.
 
         Returns
         -------
@@ -143,12 +159,15 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return np.column_stack([scaled, scaled - half, scaled + half]) / factor[:, None]
 
     def remarks(self, points: Points) -> list[str]:
-        """Where a pair was never measured, or nothing determines its model, or a parameter is outside of the data."""
+        """Where nothing determines a pair's model, or too little its bounds, or a parameter is outside of the data."""
         found, at = super().remarks(points), self.places(points)
         pair_at = self._pair_of_cell()[at.code * len(self.systems) + at.system]
         for place, pair in enumerate(pair_at):
             if pair >= 0 and not self.pairs[pair].determined:
                 found[place] = "not determined by the points of this pair"
+            elif pair >= 0 and (freedom := _freedom(self.pairs[pair])) < LEAST_FREEDOM:
+                few = f"no bounds: {freedom} degree{'s' * (freedom != 1)} of freedom"
+                found[place] = f"{found[place]}; {few}" if found[place] else few
         return found
 
     def design_rows(self, points: Points) -> DesignRows:
@@ -205,12 +224,12 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         return {functions: np.array(members) for functions, members in found.items()}
 
     def _half_width(self, pairs: Sequence[PairFit], interval: float) -> Floats:
-        """Student's t times the residual standard error of each pair; NaN without degrees of freedom."""
+        """Student's t times the residual standard error of each pair; NaN with fewer than two degrees of freedom."""
         from scipy.stats import t
 
         freedom = np.array([_freedom(pair) for pair in pairs], dtype=np.float64)
         freedom[[None in pair.standard_errors for pair in pairs]] = np.nan
-        freedom[freedom <= 0] = np.nan
+        freedom[freedom < LEAST_FREEDOM] = np.nan
         squares = np.array([pair.sum_of_squares for pair in pairs])
         return np.asarray(t.ppf(0.5 + 0.5 * interval, freedom) * np.sqrt(squares / freedom))
 
@@ -287,6 +306,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
     def summary(self) -> list[str]:
         """What was fitted, in which scale, and how well."""
         figures = self.statistics
+        few = sum(_freedom(pair) < LEAST_FREEDOM for pair in self.pairs)
         return [
             self.title,
             *self.data_lines(),
@@ -294,6 +314,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             f"R^2 uncentered {figures['r2_uncentered']:.5f}"
             + ("" if figures["r2_centered"] is None else f", centered {figures['r2_centered']:.5f}"),
             f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
+            *([freedom_warning(few, len(self.pairs))] if few else []),
         ]
 
     def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:

@@ -28,4 +28,3 @@ class IndividualOptions(ScalingOptions):
         "what models are compared by: " + "; ".join(f"{k}, {v}" for k, v in CRITERIA.items()),
         choices=tuple(CRITERIA),
     )
-    nonnegative: bool = option(False, "no negative coefficients")

@@ -106,7 +106,7 @@ class JointComparison:
         """The fit of one combination, with the loss and the bounds of the options."""
         problem, options = self.problem(members), self.options
         fit = joint_solver.solve(
-            problem, starts=starts, rng=options.seed, positive=options.positive, compiled=self._compiled
+            problem, starts=starts, rng=options.seed, positive=options.sign == "bounded", compiled=self._compiled
         )
         if options.loss == "linear":
             return fit
@@ -119,7 +119,7 @@ class JointComparison:
             problem,
             starts=starts,
             rng=options.seed,
-            positive=options.positive,
+            positive=options.sign == "bounded",
             loss=options.loss,
             loss_scale=1.345 * scale,
         )
@@ -137,12 +137,13 @@ class JointComparison:
                 advance(1)
         return sorted(found, key=self._place)
 
-    def _place(self, one: _Compared) -> tuple[bool, float, float]:
-        """What combinations are sorted by: whether the fit failed, its criterion, and its sum of squares."""
+    def _place(self, one: _Compared) -> tuple[bool, bool, float, float]:
+        """What combinations are sorted by: whether the fit failed, negative parameters, its criterion, its squares."""
         squares = one.fit.sum_of_squares
         failed = one.fit.status in (JointStatus.NOT_CONVERGED, JointStatus.NO_REFERENCE)
         aicc, bic = (float(value) for value in information(squares, len(self.target), one.fit.rank))
-        return failed, {"aicc": aicc, "bic": bic, "sse": squares}[self.options.criterion], squares
+        comes_last = self.options.sign != "any" and _has_negative(one.fit)
+        return failed, comes_last, {"aicc": aicc, "bic": bic, "sse": squares}[self.options.criterion], squares
 
     def ranking(self) -> Ranking:
         """Every combination with its figures, best first (Table 3)."""
@@ -153,7 +154,8 @@ class JointComparison:
             f"{len(seen):,} observations of {seen.value_name}",
             f"fitted in the scale {scale.formula}" if scale.steps else "fitted as measured",
             f"total sum of squares: {total:.6g} (about the mean: {centered:.6g})",
-            f"ordered by {JOINT_CRITERIA[self.options.criterion]}",
+            f"ordered by {JOINT_CRITERIA[self.options.criterion]}"
+            + ("; those with negative parameters last" if self.options.sign == "nonnegative" else ""),
             *seen.notes,
         )
         return Ranking(summary, tuple(one.candidate for one in self.compare()))
@@ -176,7 +178,7 @@ class JointComparison:
             "bic": _finite(bic),
         }
         notes = [] if fit.status is JointStatus.CONVERGED else [_SHORT[fit.status]]
-        if not fit.undetermined.any() and (fit.theta < 0.0).any():
+        if _has_negative(fit):
             notes.append("negative parameters")
         return Candidate(tuple(self.names[f] for f in members), figures, ", ".join(notes))
 
@@ -213,6 +215,11 @@ _SHORT = {
     JointStatus.NO_REFERENCE: "reference system has no part in a function",
     JointStatus.NOT_CONVERGED: "did not converge",
 }
+
+
+def _has_negative(fit: JointFit) -> bool:
+    """Whether a parameter is negative; without one value for each, none is."""
+    return bool(not fit.undetermined.any() and (fit.theta < 0.0).any())
 
 
 def _check_table(seen: Observations) -> None:

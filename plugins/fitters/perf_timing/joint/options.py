@@ -48,7 +48,6 @@ class JointOptions(ScalingOptions):
     reference: str | None = option(
         None, "system whose speeds are 1 (default: the one with most observations)", metavar="SYSTEM"
     )
-    positive: bool = option(False, "no negative work and no negative speed")
     loss: str = option("linear", "least squares (linear), or a loss that outliers do not rule", choices=_LOSSES)
     drop_outliers: bool = option(False, "fit again without the outliers that are reported; each is named")
     starts: int = option(5, "how many starting points are tried", minimum=1)

@@ -1,0 +1,96 @@
+"""What kind of data a file holds, in the words by which fitters say what they are the default for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfcore.base.errors import DataError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
+from perfcore.data.series import Series
+from perfcore.data.trace import Trace
+
+__all__ = ["KINDS_OF_DATA", "kind_in_words", "kind_of"]
+
+KINDS_OF_DATA = {
+    "trace": "state intervals of processes, threads or streams",
+    "curve": "a utilization curve",
+    "series": "samples over time",
+    "categories": "measurements with a column that says what a part of the time was spent in",
+    "codes x systems": "measurements of two or more codes and two or more systems that have pairs in common",
+    "timings": "all other measurements",
+}
+_SEVERAL = 2
+
+
+def kind_of(data: Any) -> str:
+    """Tell what kind of data something is; a fitter registers the kinds that it is the default for.
+
+    Parameters
+    ----------
+    data : Trace, UtilizationCurve, Series or Measurements
+        Measurements need not be ready for fitting: what a role is not known of does not count, nor does a row without
+        a value.
+
+    Returns
+    -------
+    str
+        A key of `KINDS_OF_DATA`. Measurements are ``"codes x systems"`` where two or more codes were each measured on
+        several systems, and two or more systems each with several codes: fewer pairs join nothing.
+
+    Raises
+    ------
+    DataError
+        It is none of these types.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> kind_of(UtilizationCurve([0, 1000], [2.0]))
+    'curve'
+    >>> runs = pd.DataFrame({"code": ["lu", "cg"] * 2, "system": ["a", "a", "b", "b"], "p": 8, "time_s": 1.0})
+    >>> kind_of(Measurements(runs)), kind_of(Measurements(runs, system=()))
+    ('codes x systems', 'timings')
+    """
+    if isinstance(data, Trace):
+        return "trace"
+    if isinstance(data, UtilizationCurve):
+        return "curve"
+    if isinstance(data, Series):
+        return "series"
+    if not isinstance(data, Measurements):
+        raise DataError(
+            f"{type(data).__name__} is no kind of data that is known here; a trace, a utilization curve, a series or "
+            "measurements are"
+        )
+    if data.roles.category:
+        return "categories"
+    return "codes x systems" if _joins_codes_and_systems(data) else "timings"
+
+
+def kind_in_words(data: Any) -> str:
+    """The kind of data with what it is over, for a message.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> kind_in_words(Measurements(pd.DataFrame({"procs": [1, 2], "time_s": [2.0, 1.1]})))
+    'timings over procs'
+    """
+    kind = kind_of(data)
+    columns = data.roles.parameters.values() if isinstance(data, Measurements) else ()
+    return f"{kind} over {', '.join(columns)}" if columns else kind
+
+
+def _joins_codes_and_systems(data: Measurements) -> bool:
+    roles, table = data.roles, data.table
+    if not (roles.code and roles.system):
+        return False
+    if roles.value is not None:
+        table = table[table[roles.value].notna()]
+    pairs = table[[*roles.code, *roles.system]].dropna().drop_duplicates()
+    # A name is made of several columns where several were given.
+    code, system = (pairs.groupby(list(columns)).ngroup() for columns in (roles.code, roles.system))
+    return bool(
+        (code.value_counts() >= _SEVERAL).sum() >= _SEVERAL and (system.value_counts() >= _SEVERAL).sum() >= _SEVERAL
+    )
