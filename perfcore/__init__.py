@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perfcore.hooks.specs import hookimpl
     from perfcore.models.fitting import fit, rank
     from perfcore.models.model import Model, load
+    from perfcore.models.operators import max_
     from perfcore.reading.recognise import read, write
     from perfcore.views.picture import plot
     from perfcore.views.presenter import Result
@@ -37,6 +38,7 @@ __all__ = [
     "fit",
     "hookimpl",
     "load",
+    "max_",
     "plot",
     "rank",
     "read",
@@ -56,6 +58,7 @@ _core, _ = lazy_names(
         "fit": "perfcore.models.fitting",
         "hookimpl": "perfcore.hooks.specs",
         "load": "perfcore.models.model",
+        "max_": "perfcore.models.operators",
         "plot": "perfcore.views.picture",
         "rank": "perfcore.models.fitting",
         "read": "perfcore.reading.recognise",

@@ -43,6 +43,8 @@ class Formula:
         Written with the fewest parentheses; ``Formula(canonical)`` is this formula.
     names : tuple of str
         Variables in order of first appearance.
+    tree : Node
+        See `perfcore.formulas.tree`.
 
     Raises
     ------
@@ -65,7 +67,7 @@ class Formula:
     text: str = field(compare=False)
     canonical: str = field(init=False)
     names: tuple[str, ...] = field(init=False, compare=False)
-    _tree: Node = field(init=False, compare=False)
+    tree: Node = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         text = self.text.strip(SPACE)
@@ -73,7 +75,7 @@ class Formula:
         canonical = written(tree)
         if len(canonical) > MAX_LENGTH:
             fail(text, 0, f"written out it has {len(canonical):,} characters; at most {MAX_LENGTH:,} are accepted")
-        values = {"text": text, "canonical": canonical, "names": tuple(dict.fromkeys(variables(tree))), "_tree": tree}
+        values = {"text": text, "canonical": canonical, "names": tuple(dict.fromkeys(variables(tree))), "tree": tree}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -127,7 +129,7 @@ class Formula:
         arrays = {name: np.asarray(values[name], dtype=np.float64) for name in self.names}
         with np.errstate(all="ignore"):
             # A copy: the formula `p` must not hand out the array that it was given.
-            return np.array(np.broadcast_to(value_of(self._tree, arrays), shape))
+            return np.array(np.broadcast_to(value_of(self.tree, arrays), shape))
 
     __call__ = evaluate
 
@@ -149,7 +151,7 @@ class Formula:
         >>> Formula("p*log2(n)").substituted({"p": Formula("n"), "n": Formula("p + 1")})
         Formula('n*log2(p + 1)')
         """
-        return Formula(written(replaced(self._tree, {name: formula._tree for name, formula in mapping.items()})))
+        return Formula(written(replaced(self.tree, {name: formula.tree for name, formula in mapping.items()})))
 
 
 def split_formulas(text: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import numbers
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
     from perfcore.models.observed import Observed
     from perfcore.models.part_draws import GrowthDraws, PartDraws
 
-__all__ = ["Model", "Origin", "Parameter", "Points", "load"]
+__all__ = ["COMPOSED", "Model", "Origin", "Parameter", "Points", "load", "model_of"]
 
 Points = npt.ArrayLike | Mapping[str, Any]
+
+COMPOSED = "composed"  # the one kind that no fitter makes: what operators make of other models
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,12 +62,13 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of all models: frozen, predicting, saved as JSON.
 
     A subclass is a `msgspec.Struct` of plain values, so that its file is its fields; it sets `kind` and overrides
-    what is abstract here.
+    what is abstract here. Models compose: ``a + b``, ``2 * a``, ``a * b``, ``a / 2`` and `perfcore.max_` are models.
     """
 
     origin: Origin
 
     kind: ClassVar[str] = ""
+    __array_ufunc__: ClassVar[None] = None  # so that numpy's numbers leave `number * model` to this class
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -78,6 +83,19 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:
         """Names that a variable takes, for those that are not numbers (codes, systems)."""
+        return {}
+
+    @property
+    def variable_units(self) -> Mapping[str, str]:
+        """Units of the variables that have one, from where they count included; composed models must agree in them."""
+        return {}
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Smallest and largest measured value of each variable that is a number; empty where the model cannot say.
+
+        Both are an `int` where the model takes whole numbers only.
+        """
         return {}
 
     def predict(self, points: Points, interval: float | None = None) -> npt.NDArray[np.float64]:
@@ -169,6 +187,26 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What the tables say beyond the model file, its statistics and parameters, as JSON-ready values."""
         return {}
 
+    def __add__(self, other: Model | float) -> Model:
+        """Sum with a model, or with a number in the model's unit; see `perfcore.models.composed.ComposedModel`."""
+        return _composing(self, other, "add")
+
+    def __radd__(self, other: float) -> Model:
+        """Sum; the 0 that `sum` begins with changes nothing."""
+        return _composing(self, other, "add")
+
+    def __mul__(self, other: Model | float) -> Model:
+        """Product with a model, or a multiple."""
+        return _composing(self, other, "multiply")
+
+    def __rmul__(self, other: float) -> Model:
+        """Multiple."""
+        return _composing(self, other, "multiply")
+
+    def __truediv__(self, other: float) -> Model:
+        """Fraction by a number; a model is no divisor."""
+        return NotImplemented if isinstance(other, Model) else _composing(self, other, "divide")
+
     def to_dict(self) -> dict[str, Any]:
         """The model file's content as JSON-ready values."""
         content = msgspec.to_builtins(self)
@@ -221,23 +259,57 @@ def load(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{name}: not a model file: {error}") from None
     if not isinstance(content, dict) or "schema" not in content or not isinstance(content.get("model"), dict):
         raise ModelFileError(f"{name}: not a model file; `perf fit DATA -o {name}` makes one")
-    if content["schema"] != MODEL_SCHEMA:
+    try:
+        return model_of(content)
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from error
+
+
+def model_of(content: dict[str, Any]) -> Model:
+    """The model of a file's content.
+
+    Raises
+    ------
+    ModelFileError
+        It is of a version that is not known here, or damaged; one line without the file's name.
+    """
+    if content.get("schema") != MODEL_SCHEMA:
         raise ModelFileError(
-            f"{name}: schema {content['schema']!r} is not known here ({MODEL_SCHEMA!r} is); "
-            "use the version that wrote it"
+            f"schema {content.get('schema')!r} is not known here ({MODEL_SCHEMA!r} is); use the version that wrote it"
         )
+    if not isinstance(content.get("model"), dict):
+        raise ModelFileError("the field 'model' is missing, or is no object")
+    model_type = _type_of(content)
+    unknown = set(content) - {"schema", "kind", "model", *Origin.__struct_fields__}
+    if unknown:
+        raise ModelFileError(f"unknown field {sorted(unknown)[0]!r}")
+    try:
+        return model_type.from_dict(content)
+    except msgspec.ValidationError as error:
+        raise ModelFileError(str(error)) from None
+
+
+def _type_of(content: dict[str, Any]) -> type[Model]:
+    if content.get("kind") == COMPOSED:
+        composed: type[Model] = _imported("perfcore.models.composed").ComposedModel
+        return composed
     try:
         fitter = registry().load("fitters", str(content.get("fitter")))
     except UnknownNameError as error:
-        raise ModelFileError(f"{name}: {error}") from error
-    model_type = fitter.model_type
+        raise ModelFileError(str(error)) from error
+    model_type: type[Model] = fitter.model_type
     if content.get("kind") != model_type.kind:
-        raise ModelFileError(f"{name}: kind {content.get('kind')!r} does not belong to fitter {content['fitter']!r}")
-    unknown = set(content) - {"schema", "kind", "model", *Origin.__struct_fields__}
-    if unknown:
-        raise ModelFileError(f"{name}: unknown field {sorted(unknown)[0]!r}")
-    try:
-        model: Model = model_type.from_dict(content)
-    except msgspec.ValidationError as error:
-        raise ModelFileError(f"{name}: {error}") from None
-    return model
+        raise ModelFileError(f"kind {content.get('kind')!r} does not belong to fitter {content['fitter']!r}")
+    return model_type
+
+
+def _imported(module: str) -> Any:
+    """A module that builds on this one; it is found by name, as an implementation is."""
+    return importlib.import_module(module)
+
+
+def _composing(model: Model, other: object, operation: str) -> Model:
+    composed: Model = NotImplemented
+    if isinstance(other, (Model, numbers.Real)):
+        composed = getattr(_imported("perfcore.models.operators"), operation)(model, other)
+    return composed

@@ -15,7 +15,16 @@ from perfcore.base.plain_name import plain_name
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-__all__ = ["CATEGORY", "N_DRAWS", "Drawn", "GrowthDraws", "PartDraws", "draws_by_interval", "sum_of_parts"]
+__all__ = [
+    "CATEGORY",
+    "N_DRAWS",
+    "Drawn",
+    "GrowthDraws",
+    "PartDraws",
+    "draws_by_interval",
+    "sum_of_parts",
+    "whole_by_interval",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -106,16 +115,27 @@ def draws_by_interval(model: Model, points: Mapping[str, npt.NDArray[Any]]) -> P
     points : mapping of str to (T,) float or str
         Without the category.
     """
-    here = {name: values for name, values in points.items() if name in model.variables}
-    single = len(model.variables) == 1
     if CATEGORY not in model.levels:
-        none = Drawn(np.empty((0, _length(points))), np.empty((0, _length(points), N_DRAWS)))
-        whole = _by_interval(model, next(iter(here.values())) if single else here)
-        return PartDraws("", (), (), none, whole, single_runs=True)
+        return whole_by_interval(model, points)
+    here = {name: values for name, values in points.items() if name in model.variables}
     whole_name, *names = model.levels[CATEGORY]
     drawn = [_by_interval(model, {**here, CATEGORY: np.full(_length(points), name)}) for name in (whole_name, *names)]
     parts = Drawn(np.stack([one.values for one in drawn[1:]]), np.stack([one.draws for one in drawn[1:]]))
     return PartDraws(CATEGORY, tuple(names), tuple(map(plain_name, names)), parts, drawn[0], single_runs=True)
+
+
+def whole_by_interval(model: Model, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
+    """The same of a model that has no parts.
+
+    Parameters
+    ----------
+    model : Model
+    points : mapping of str to (T,) float or str
+    """
+    here = {name: values for name, values in points.items() if name in model.variables}
+    none = Drawn(np.empty((0, _length(points))), np.empty((0, _length(points), N_DRAWS)))
+    whole = _by_interval(model, next(iter(here.values())) if len(model.variables) == 1 else here)
+    return PartDraws("", (), (), none, whole, single_runs=True)
 
 
 def _length(points: Mapping[str, npt.NDArray[Any]]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 
-__all__ = ["Places", "check_coverage", "named_points", "places"]
+__all__ = ["Places", "by_symbol", "check_coverage", "named_points", "of_one_length", "places"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -82,30 +82,68 @@ def named_points(
     >>> points["P"], index["category"]
     (array([ 8., 16.]), array([1, 1]))
     """
-    table = _as_columns(given, columns)
-    symbols = {**{column: symbol for symbol, column in columns.items()}, **{symbol: symbol for symbol in columns}}
-    named = {}
-    for name, values in table.items():
-        if name not in symbols and name not in known:
-            raise UnknownNameError("variable of the model", str(name), [*columns, *known])
-        named[symbols.get(name, name)] = np.atleast_1d(np.asarray(values))
-    for symbol in columns:
-        if symbol not in named:
-            raise OptionError(f"the model is one of {', '.join(columns)}; {symbol} is missing")
+    named = by_symbol(given, columns, known)
     for what, names in known.items():
         if what not in named:
             if len(names) > 1 and usual is None:
                 raise OptionError(f"name the {what}, as {what}=NAME: {listing(names)}")
             named[what] = np.array([usual or names[0]])
-    try:
-        shaped = dict(zip(named, np.broadcast_arrays(*named.values()), strict=True))
-    except ValueError:
-        lengths = ", ".join(f"{name}: {len(values)}" for name, values in named.items())
-        raise DataError(f"the points have columns of different lengths ({lengths})") from None
+    shaped = of_one_length(named)
     return (
         {symbol: _positive(symbol, shaped[symbol]) for symbol in columns},
         {what: _indices(what, shaped[what], names) for what, names in known.items()},
     )
+
+
+def by_symbol(given: Any, columns: Mapping[str, str], names: Collection[str]) -> dict[str, npt.NDArray[Any]]:
+    """Columns of points under the symbols of a model's variables; values and lengths are not looked at.
+
+    Parameters
+    ----------
+    given : mapping or DataFrame of columns, or (n,) float
+        See `named_points`.
+    columns : mapping of str to str
+        Variables that are numbers: symbol to the name in the data. A name that several symbols have is each of them.
+    names : collection of str
+        Variables whose levels are names; they may be missing.
+
+    Raises
+    ------
+    UnknownNameError
+        A column that the model does not have.
+    OptionError
+        A number is missing.
+
+    Examples
+    --------
+    >>> by_symbol({"procs": [8, 16]}, {"P": "procs"}, ())
+    {'P': array([ 8, 16])}
+    """
+    named = {}
+    for name, values in _as_columns(given, columns).items():
+        symbols = [name] if name in columns else [symbol for symbol, column in columns.items() if column == name]
+        if not symbols and name not in names:
+            raise UnknownNameError("variable of the model", str(name), [*columns, *names])
+        named.update(dict.fromkeys(symbols or [name], np.atleast_1d(np.asarray(values))))
+    for symbol in columns:
+        if symbol not in named:
+            raise OptionError(f"the model is one of {', '.join(columns)}; {symbol} is missing")
+    return named
+
+
+def of_one_length(named: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Columns whose single values are repeated as often as the others have values.
+
+    Raises
+    ------
+    DataError
+        Two have different lengths.
+    """
+    try:
+        return dict(zip(named, np.broadcast_arrays(*named.values()), strict=True))
+    except ValueError:
+        lengths = ", ".join(f"{name}: {len(values)}" for name, values in named.items())
+        raise DataError(f"the points have columns of different lengths ({lengths})") from None
 
 
 def check_coverage(interval: float) -> None:

@@ -16,7 +16,7 @@ from perf_structural.judging.prediction_files import read_actual, read_predictio
 from perf_structural.views.structural import StructuralViews
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.hooks.registry import registry
-from perfcore.models.model import load
+from perfcore.models.model import COMPOSED, load
 from perfcore.reading.recognise import read
 from perfcore.views.contents import Viewable
 from perfcore.views.drawable import DrawableViews
@@ -89,7 +89,8 @@ def _opened(path: str, kind: str, follower: str | None, how: Opening) -> Viewabl
         model = load(path)
         if follower is None:
             return model.views(None, Path(path))
-        wanted = registry().load("fitters", model.origin.fitter).takes
+        # Of a composed model it is what the components were fitted to, of any type.
+        wanted = () if model.kind == COMPOSED else registry().load("fitters", model.origin.fitter).takes
         data = how.read(follower, wanted)
         if wanted and not isinstance(data, wanted):
             raise DataError(

@@ -102,6 +102,16 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         return {"steps": "steps"}
 
     @property
+    def variable_units(self) -> Mapping[str, str]:
+        """How long a step is, and when the first one begins."""
+        return {"steps": f"steps of {self.step:.15g} {self.time_unit} after {self.last_time:.15g} {self.time_unit}"}
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """The horizon."""
+        return {"steps": (1, len(self.spread))}
+
+    @property
     def forecast(self) -> float:
         """The value expected next, and at all later steps."""
         return self.predictors[0].forecast

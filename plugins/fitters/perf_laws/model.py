@@ -123,6 +123,11 @@ class LawModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return {PATH: self.paths} if len(self.paths) > 1 else {}
 
     @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Smallest and largest measured value of each parameter."""
+        return {symbol: (min(values), max(values)) for symbol, values in self.points.items()}
+
+    @property
     def target_point(self) -> Floats:
         """The target as one of the points (q,)."""
         return np.array([self.target[symbol] for symbol in self.symbols], dtype=np.float64)

@@ -121,6 +121,11 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         every = {"code": self.codes, "system": self.systems}
         return {name: every[name] for name in self.variables if name in every}
 
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Smallest and largest measured value of each parameter."""
+        return {symbol: (min(values), max(values)) for symbol, values in self.observations.points.items()}
+
     def places(self, points: Points) -> Places:
         """Checked points; see `perfcore.models.points.places`."""
         return places(points, self.columns, self.codes, self.systems)

@@ -181,6 +181,16 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         return {"t": "t"}
 
     @property
+    def variable_units(self) -> Mapping[str, str]:
+        """The unit of time."""
+        return {"t": self.time_unit}
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Start and end of the run."""
+        return {"t": (self.start, self.end)}
+
+    @property
     def epsilon(self) -> float:
         """Largest local L2 error, in processors times the square root of the time unit."""
         return max(phase.error for phase in self.phases)

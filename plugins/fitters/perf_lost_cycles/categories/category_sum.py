@@ -96,6 +96,11 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """The total and the categories."""
         return {CATEGORY: (TOTAL, *self.names)}
 
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Smallest and largest measured value of each factor."""
+        return {symbol: (float(v.min()), float(v.max())) for symbol, v in self.fitted_points.items()}
+
     @functools.cached_property
     def terms(self) -> tuple[str, ...]:
         """All terms that occur (F)."""

@@ -1,0 +1,271 @@
+"""Models made of models, and the file they are kept in; `perfcore.models.operators` makes them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import ModelFileError, OptionError, PerfError
+from perfcore.base.files import MODEL_SCHEMA
+from perfcore.formulas.formula import Formula
+from perfcore.models.expression import check_expression, is_linear, unit_of
+from perfcore.models.model import COMPOSED, Model, Origin, Parameter, Points, model_of
+from perfcore.models.points import check_coverage
+from perfcore.models.shared_points import check_variables, count_of, points_of_each, shared_levels, shared_ranges
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfcore.models.part_draws import PartDraws
+
+__all__ = ["ComposedModel", "digest"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class _Content(msgspec.Struct, forbid_unknown_fields=True):
+    """The field ``model`` of a file."""
+
+    expression: str
+    components: dict[str, dict[str, Any]]
+
+
+class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
+    """An expression in models, predicted with its uncertainty; made by operators and by `perfcore.max_`.
+
+    What the components leave open is taken to be independent from one component to the other. A component that occurs
+    twice is one quantity: the bounds of ``a + a`` are those of ``2 * a``.
+
+    Attributes
+    ----------
+    expression : str
+        In the components' names, by ``+``, ``*``, ``max`` and numbers that are not negative, and ``/`` by a number.
+    components : dict of str to Model
+        The fitted models, each once: ``m1``, ``m2``, ...
+
+    Raises
+    ------
+    OptionError
+        A variable is not the same in two components, or parts of a sum or maximum have different units.
+    """
+
+    expression: str
+    components: dict[str, Model]
+
+    kind: ClassVar[str] = COMPOSED
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be composed, and what a file edited by hand may hold."""
+        for name, model in self.components.items():
+            if isinstance(model, ComposedModel):
+                raise OptionError(f"{name} is composed itself; write out its expression, {model.expression}")
+        check_expression(self._formula, tuple(self.components))
+        check_variables(self.components)
+        try:
+            _ = self.unit
+        except OptionError as error:
+            raise OptionError(f"{error} ({', '.join(self._titles)})") from None
+
+    @functools.cached_property
+    def _formula(self) -> Formula:
+        return Formula(self.expression)
+
+    @functools.cached_property
+    def unit(self) -> str | None:
+        """Unit of the values; of a product those of the factors, ``"s*s"``; None where one is not known."""
+        return unit_of(self._formula, {name: getattr(model, "unit", None) for name, model in self.components.items()})
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Those of all components."""
+        return {symbol: column for model in self.components.values() for symbol, column in model.variables.items()}
+
+    @property
+    def variable_units(self) -> Mapping[str, str]:
+        """Those of all components."""
+        return {symbol: unit for model in self.components.values() for symbol, unit in model.variable_units.items()}
+
+    @functools.cached_property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        """Names that every component knows that has the variable."""
+        return shared_levels(self.components)
+
+    @functools.cached_property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """Where all components were measured, or where there is no such range, any."""
+        return shared_ranges(self.components)
+
+    def predict(self, points: Points, interval: float | None = None) -> Floats:
+        """The expression of what the components predict.
+
+        Parameters
+        ----------
+        points : mapping of columns, DataFrame, or (n,) float for a single variable
+            The variables of all components, each once.
+        interval : float, optional
+            Coverage of bounds. Those of a single component are exact where its values are not negative; those of
+            several come from 65,536 quasi-random draws and err by up to 1 % of their distance from the value
+            (`perfcore.models.independent_draws`). They are widened to hold the value, which is the expression of the
+            components' values: the median of the largest of several lies above it.
+
+        Returns
+        -------
+        (n,) or (n, 3) float
+            Values, or value, lower and upper bound; NaN where a component has none.
+        """
+        if interval is not None:
+            check_coverage(interval)
+        where = points_of_each(points, self.components)
+        if interval is None:
+            return self._formula.evaluate({name: m.predict(where[name]) for name, m in self.components.items()})
+        if len(self.components) == 1:
+            ((name, model),) = self.components.items()
+            own = model.predict(where[name], interval=interval)
+            # Nothing falls where its parts rise, so the bounds go where the quantiles do; a square falls below 0.
+            if is_linear(self._formula) or not (own[:, 1] < 0.0).any():
+                return self._formula.evaluate({name: own})
+        return self._drawn(where, interval)
+
+    def _drawn(self, where: Mapping[str, Any], interval: float) -> Floats:
+        from perfcore.models.independent_draws import bounds_of_function
+
+        names = self._order
+        values = self._formula.evaluate({name: self.components[name].predict(where[name]) for name in names})
+        bounds = bounds_of_function(
+            lambda drawn: self._formula.evaluate(dict(zip(names, drawn, strict=True))),
+            [self.components[name] for name in names],
+            [where[name] for name in names],
+            interval,
+        )
+        return np.column_stack([values, np.minimum(bounds[:, 0], values), np.maximum(bounds[:, 1], values)])
+
+    @functools.cached_property
+    def _order(self) -> tuple[str, ...]:
+        """Names of the components, ordered by what these are: a + b and b + a draw the same numbers."""
+        return tuple(sorted(self.components, key=lambda name: digest(self.components[name].to_dict())))
+
+    def remarks(self, points: Points) -> list[str]:
+        """What the components remark, and which are taken as independent."""
+        where = points_of_each(points, self.components)
+        count = max(map(count_of, where.values()))
+        remarks = {name: model.remarks(where[name]) or [""] * count for name, model in self.components.items()}
+        several = [f"{' and '.join(self.components)} taken as independent"] * (len(self.components) > 1)
+        return [
+            "; ".join([*(f"{name}: {own[place]}" for name, own in remarks.items() if own[place]), *several])
+            for place in range(count)
+        ]
+
+    def part_draws(self, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
+        """Draws of the whole: of a maximum or product, or where a component has no categories, none are parts."""
+        from perfcore.models.part_draws import whole_by_interval
+
+        return whole_by_interval(self, points)
+
+    @property
+    def unfitted(self) -> Mapping[str, str]:
+        """Those of all components."""
+        return {f"{name}: {part}": why for name, m in self.components.items() for part, why in m.unfitted.items()}
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of all components."""
+        return tuple(
+            msgspec.structs.replace(parameter, name=f"{name}: {parameter.name}")
+            for name, model in self.components.items()
+            for parameter in model.parameters
+        )
+
+    @property
+    def statistics(self) -> dict[str, float | int | str | None]:
+        """The number of components, and the figures of each."""
+        figures = {f"{name}_{key}": value for name, m in self.components.items() for key, value in m.statistics.items()}
+        return {"n_components": len(self.components), **figures}
+
+    @property
+    def _titles(self) -> list[str]:
+        return [f"{name}: {model.title}" for name, model in self.components.items()]
+
+    @property
+    def formula(self) -> str:
+        """The expression, and below it the formulas of the components."""
+        lines = [self.expression]
+        for name, model in self.components.items():
+            own = model.formula.split("\n")
+            lines += [f"{name} = {own[0]}"] if len(own) == 1 else [f"{name}:", *(f"  {line}" for line in own)]
+        return "\n".join(lines)
+
+    @property
+    def title(self) -> str:
+        """One line over a picture."""
+        return f"{self.expression} of {self.origin.source}"
+
+    def summary(self) -> list[str]:
+        """What was composed, and what the bounds take for granted."""
+        unit = f" [{self.unit}]" if self.unit else ""
+        lines = [f"{self.expression}{unit}", *self._titles]
+        if len(self.components) > 1:
+            lines.append(f"bounds: {', '.join(self.components)} are taken as independent of one another")
+        sources: dict[str, list[str]] = {}
+        for name, model in self.components.items():
+            sources.setdefault(model.origin.fingerprint, []).append(name)
+        lines += [
+            f"{' and '.join(names)} were fitted to the same data: where their errors go together, the bounds of a sum "
+            "are too narrow"
+            for names in sources.values()
+            if len(names) > 1
+        ]
+        return lines
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """The components."""
+        rows = [
+            [name, model.kind, model.origin.fitter, model.origin.source, getattr(model, "unit", None) or "-"]
+            for name, model in self.components.items()
+        ]
+        return [("Components", ["name", "kind", "fitter", "data", "unit"], rows)]
+
+    def draw(self, figure: Figure, data: Any = None) -> None:
+        """Draw the composed model with its bounds and its components over the first variable."""
+        from perfcore.models.composed_picture import draw_composed
+
+        draw_composed(figure, self, self.components, data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of a model file, with those of the components inside."""
+        components = {name: model.to_dict() for name, model in self.components.items()}
+        origin = msgspec.to_builtins(self.origin)
+        content = {"expression": self.expression, "components": components}
+        return {"schema": MODEL_SCHEMA, "kind": self.kind, **origin, "model": content}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> Self:
+        """The model of a file's content.
+
+        Raises
+        ------
+        msgspec.ValidationError
+            A field is missing, unknown or of the wrong type, or a component cannot be read; the message has its path.
+        """
+        origin = {name: content[name] for name in Origin.__struct_fields__ if name in content}
+        written = msgspec.convert(content["model"], type=_Content)
+        components = {}
+        for name, component in written.components.items():
+            try:
+                components[name] = model_of(component)
+            except ModelFileError as error:
+                raise msgspec.ValidationError(f"components.{name}: {error}") from None
+        try:
+            return cls(msgspec.convert(origin, type=Origin), written.expression, components)
+        except PerfError as error:
+            raise msgspec.ValidationError(str(error)) from None
+
+
+def digest(content: Any) -> str:
+    """Short text that tells contents of JSON apart."""
+    return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()

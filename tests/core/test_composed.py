@@ -1,0 +1,360 @@
+"""Models made of models: values, bounds, points, units, files and pictures."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import perfcore
+from perfcore import Measurements, Series, UtilizationCurve, max_
+from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError
+from perfcore.models.composed import ComposedModel
+
+P = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+POINTS = np.array([1.0, 3.0, 8.0, 16.0])
+
+
+def timed(times, functions="1/p,1", **options):
+    table = pd.DataFrame({"p": P, "time_s": times})
+    return perfcore.fit(table, fitter="individual", functions=functions, **options)
+
+
+@pytest.fixture(scope="module")
+def solver():
+    return timed([8.2, 4.4, 2.4, 1.45, 0.93])
+
+
+@pytest.fixture(scope="module")
+def output():
+    return timed([2.1, 2.4, 1.9, 2.2, 2.0], functions="1")
+
+
+@pytest.fixture(scope="module")
+def law():
+    return perfcore.fit(pd.DataFrame({"p": P, "time_s": [5.1, 5.3, 5.9, 7.2, 9.8]}), fitter="scaling")
+
+
+@pytest.fixture(scope="module")
+def phases():
+    return perfcore.fit(UtilizationCurve([0, 2, 7, 8, 12, 20], [1, 2, 9, 8, 4]), phases=2, degree=0)
+
+
+@pytest.fixture(scope="module")
+def forecast():
+    series = Series(np.arange(40), {"cpu": 0.5 + 0.3 * np.sin(np.arange(40.0))}, "s", source="load.csv")
+    return perfcore.fit(series, fitter="forecast", horizon=4)
+
+
+def pairs(codes, systems, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = [
+        (code, system, p, (10.0 / p + 1.0) * rng.uniform(0.95, 1.05)) for code in codes for system in systems for p in P
+    ]
+    table = pd.DataFrame(rows, columns=["code", "system", "p", "time_s"])
+    return Measurements(table, source=f"{'-'.join(codes)}.csv")
+
+
+def categories(names):
+    rows = [(p, name, k + 5.0 / p + 0.05 * np.sin(9 * p + k)) for p in P for k, name in enumerate(names, 1)]
+    table = pd.DataFrame(rows, columns=["p", "category", "time_s"])
+    totals = table.groupby("p", as_index=False)["time_s"].sum().assign(category="total")
+    return Measurements(pd.concat([table, totals]), source=f"{'-'.join(names)}.csv")
+
+
+class TestValues:
+    def test_are_those_of_the_expression(self, solver, output):
+        a, b = solver.predict(POINTS), output.predict(POINTS)
+        for composed, expected in (
+            (solver + output, a + b),
+            (2 * solver, 2 * a),
+            (solver * np.float64(0.5), 0.5 * a),
+            (solver / 4, a / 4),
+            (solver * output, a * b),
+            (0 * solver, 0 * a),
+            (solver + 1.5, a + 1.5),
+            (max_(solver, output, 1.0), np.maximum(np.maximum(a, b), 1.0)),
+            (max_(solver, output) + 2 * (solver + output), np.maximum(a, b) + 2 * (a + b)),
+            (sum([solver, output, solver]), a + b + a),
+        ):
+            assert isinstance(composed, ComposedModel)
+            np.testing.assert_allclose(composed.predict(POINTS), expected, rtol=1e-14)
+            np.testing.assert_array_equal(composed.predict(POINTS, 0.9)[:, 0], composed.predict(POINTS))
+
+    def test_a_component_is_kept_once(self, solver, output):
+        composed = (solver + output) * max_(solver, 2 * output)
+        assert list(composed.components.values()) == [solver, output]
+        assert composed.expression == "(m1 + m2)*max(m1, 2*m2)"
+
+    def test_many_parts(self, output):
+        parts = [timed(time + np.zeros(5), functions="1") for time in np.linspace(1.0, 2.0, 60)]
+        assert max_(*parts).predict([4.0])[0] == pytest.approx(2.0)
+        assert sum(parts).predict([4.0])[0] == pytest.approx(90.0)
+
+    @pytest.mark.parametrize("number", [-1, -0.5, np.inf, np.nan])
+    def test_numbers_that_no_amount_has(self, solver, number):
+        for compose in (lambda: number * solver, lambda: solver + number, lambda: max_(solver, number)):
+            with pytest.raises(OptionError, match="finite and not negative"):
+                compose()
+
+    def test_what_has_no_meaning(self, solver, output):
+        for compose in (lambda: solver - output, lambda: solver / output, lambda: 1 / solver, lambda: solver + "1"):
+            with pytest.raises(TypeError):
+                compose()
+        with pytest.raises(OptionError, match="positive numbers"):
+            solver / 0
+        with pytest.raises(OptionError, match="at least one"):
+            max_(1, 2)
+
+
+class TestBounds:
+    @pytest.mark.parametrize("coverage", [0.5, 0.95])
+    def test_one_component_is_one_quantity(self, solver, coverage):
+        bounds = solver.predict(POINTS, coverage)
+        for composed, expected in (
+            (solver + solver, 2 * bounds),
+            (max_(solver, solver + solver), 2 * bounds),
+            (solver / 3, bounds / 3),
+            (solver * solver, bounds**2),
+            (max_(solver, 2.0), np.maximum(bounds, 2.0)),
+        ):
+            np.testing.assert_allclose(composed.predict(POINTS, coverage), expected, rtol=1e-12)
+
+    def test_a_product_of_what_can_be_negative(self):
+        curve = perfcore.fit(UtilizationCurve([0, 1, 2, 3, 4], [0, 9, 1, 8]), phases=1, degree=0)
+        value, lower, upper = curve.predict([2.0], 0.95)[0]
+        assert lower < 0.0
+        spread = (upper - value) / 1.959964
+        # P(x^2 <= q) of a normal x, by its distribution.
+        from scipy.stats import ncx2
+
+        expected = spread**2 * ncx2.ppf([0.025, 0.975], 1, (value / spread) ** 2)
+        np.testing.assert_allclose((curve * curve).predict([2.0], 0.95)[0, 1:], expected, rtol=0.01, atol=0.01)
+
+    @settings(max_examples=10, deadline=None)
+    @given(
+        first=st.lists(st.floats(0.5, 20.0), min_size=5, max_size=5),
+        second=st.lists(st.floats(0.5, 20.0), min_size=5, max_size=5),
+        factor=st.floats(0.0, 1e3),
+        coverage=st.sampled_from([0.1, 0.5, 0.95]),
+    )
+    def test_properties(self, first, second, factor, coverage):
+        a, b = timed(first), timed(second)
+        whole = a + b
+        np.testing.assert_array_equal(whole.predict(POINTS), a.predict(POINTS) + b.predict(POINTS))
+        value, lower, upper = whole.predict(POINTS, coverage).T
+        assert (lower <= value).all()
+        assert (value <= upper).all()
+        np.testing.assert_array_equal((b + a).predict(POINTS, coverage), whole.predict(POINTS, coverage))
+        np.testing.assert_allclose((factor * whole).predict(POINTS, coverage)[:, 1], factor * lower, rtol=1e-9)
+        largest = max_(a, b).predict(POINTS, coverage)
+        for part in (a, b):
+            own = part.predict(POINTS, coverage)
+            slack = 0.01 * (own[:, 2] - own[:, 1])
+            assert (largest[:, 1] >= own[:, 1] - slack).all()
+        # Independent errors do not all go one way: the bounds of a sum are within the sum of the bounds.
+        apart = a.predict(POINTS, coverage) + b.predict(POINTS, coverage)
+        if a != b:
+            slack = 0.02 * (apart[:, 2] - apart[:, 1])
+            assert (lower >= apart[:, 1] - slack).all()
+            assert (upper <= apart[:, 2] + slack).all()
+
+    def test_higher_coverage_is_wider(self, solver, output):
+        composed = solver * output + max_(solver, output) * output
+        _, lower, upper = composed.predict(POINTS, 0.5).T
+        _, lowest, uppermost = composed.predict(POINTS, 0.99).T
+        assert (lowest <= lower).all()
+        assert (upper <= uppermost).all()
+        for coverage in (0.0, 1.0, np.nan):
+            with pytest.raises(PerfError):
+                composed.predict(POINTS, coverage)
+
+    def test_independence_is_said(self, solver, output):
+        assert "independent" in (solver + output).remarks(POINTS)[0]
+        assert (2 * solver).remarks([2.0, 64.0]) == ["", "m1: extrapolated: p was 1 to 16"]
+        lines = (solver + timed([8.2, 4.4, 2.4, 1.45, 0.93], functions="1")).summary()
+        assert any("fitted to the same data" in line for line in lines)
+        assert not any("fitted to the same data" in line for line in (solver + output).summary())
+
+
+class TestPoints:
+    def test_of_all_components(self, solver):
+        sizes = pd.DataFrame({"n": [10, 20, 40, 80], "time_s": [1.0, 2.1, 3.9, 8.2]})
+        other = perfcore.fit(sizes, fitter="individual", functions="n", parameter="n=n")
+        composed = solver + other
+        assert dict(composed.variables) == {"p": "p", "n": "n"}
+        expected = solver.predict([2.0, 4.0]) + other.predict([10.0, 10.0])
+        for points in ({"p": [2, 4], "n": 10}, pd.DataFrame({"n": [10, 10], "p": [2, 4]})):
+            np.testing.assert_allclose(composed.predict(points), expected)
+        for points, message in (
+            ([1.0], "is one of p, n"),
+            ({"p": [1.0]}, "n is missing"),
+            ({"p": 1.0, "n": 1.0, "q": 1.0}, "unknown variable"),
+            ({"p": [1.0, 2.0], "n": [1.0, 2.0, 3.0]}, "different lengths"),
+        ):
+            with pytest.raises(PerfError, match=message):
+                composed.predict(points)
+
+    def test_one_symbol_for_two_columns(self, solver):
+        other = perfcore.fit(
+            pd.DataFrame({"procs": P, "time_s": P}), fitter="individual", functions="p", parameter="p=procs"
+        )
+        with pytest.raises(OptionError, match=r"p is 'p' in m1 .* and 'procs' in m2"):
+            solver + other
+
+    def test_one_column_by_two_symbols(self, solver):
+        other = perfcore.fit(pd.DataFrame({"p": P, "time_s": P}), fitter="individual", functions="Q", parameter="Q=p")
+        expected = solver.predict(POINTS) + other.predict(POINTS)
+        np.testing.assert_allclose((solver + other).predict({"Q": POINTS, "p": POINTS}), expected)
+
+    def test_names(self, solver):
+        one = perfcore.fit(pairs(("lu", "cg"), ("old", "new")), fitter="individual", functions="1/p,1")
+        other = perfcore.fit(pairs(("cg", "is"), ("new", "old"), 1), fitter="individual", functions="1/p,1")
+        composed = one + other + solver
+        assert composed.levels == {"code": ("cg",), "system": ("old", "new")}
+        place = {"p": POINTS, "code": "cg", "system": "new"}
+        expected = one.predict(place) + other.predict(place) + solver.predict(POINTS)
+        np.testing.assert_allclose(composed.predict(place), expected)
+        with pytest.raises(UnknownNameError, match=r"code of m2 \(.*cg-is.csv\) 'lu'"):
+            composed.predict({**place, "code": "lu"})
+        apart = perfcore.fit(pairs(("ep", "ft"), ("old", "new")), fitter="individual", functions="1/p,1")
+        with pytest.raises(OptionError, match=r"no code in common \(m1: lu, cg; m2: ep, ft\)"):
+            one + apart
+
+    def test_times_that_count_differently(self, phases, forecast):
+        curve = UtilizationCurve([0, 2, 7, 8, 12, 20], [1, 2, 9, 8, 4], time_unit="s")
+        with pytest.raises(OptionError, match="t is in us in m1"):
+            phases + perfcore.fit(curve, phases=2, degree=0)
+        later = Series(np.arange(5, 45), {"cpu": np.cos(np.arange(40.0))}, "s", source="later.csv")
+        with pytest.raises(OptionError, match="steps is in steps of 1 s after 39 s"):
+            forecast + perfcore.fit(later, fitter="forecast", horizon=4)
+
+
+class TestUnits:
+    def test_of_sums_and_products(self, solver, output):
+        assert (solver + output).unit == (2 * solver + 1).unit == max_(solver, output).unit == "s"
+        assert (solver * output).unit == (output * solver / 2).unit == "s*s"
+        with pytest.raises(OptionError, match=r"m1\*m2 is in s\*s and m1 in s: .*\(m1: "):
+            solver * output + solver
+
+    def test_that_differ(self, solver):
+        volume = perfcore.fit(
+            pd.DataFrame({"p": P, "size": P}), fitter="individual", functions="p", unit="MB", value="size"
+        )
+        assert (solver * volume).unit == (volume * solver).unit == "MB*s"
+        with pytest.raises(OptionError, match="m1 is in s and m2 in MB"):
+            max_(solver, volume)
+
+    def test_not_known(self, phases):
+        assert (phases * phases).unit is None
+
+
+class TestFile:
+    @pytest.fixture
+    def content(self, solver, output):
+        return json.loads(json.dumps((2 * solver + max_(solver, output)).to_dict()))
+
+    @pytest.fixture
+    def refused(self, tmp_path):
+        def refused(content):
+            path = tmp_path / "composed.json"
+            path.write_text(json.dumps(content))
+            with pytest.raises(ModelFileError) as caught:
+                perfcore.load(path)
+            message = str(caught.value)
+            assert message.startswith(f"{path}: ")
+            assert "\n" not in message
+            return message.removeprefix(f"{path}: ")
+
+        return refused
+
+    def test_round_trip(self, solver, output, law, phases, forecast, tmp_path):
+        by_category = perfcore.fit(categories(("compute", "wait")), fitter="lca")
+        generated = perfcore.fit(categories(("compute", "io")), fitter="modgen")
+        joint = perfcore.fit(pairs(("lu", "cg"), ("old", "new")), fitter="strohmaier", functions="1/p,1")
+        place = {"p": POINTS, "code": "cg", "system": "old"}
+        for model, points in (
+            (2 * solver + max_(solver, output) * 3, POINTS),
+            (law + output / 7, POINTS),
+            (phases * 2, np.array([1.0, 7.5, 30.0])),
+            (forecast + forecast, np.array([1, 3])),
+            (by_category + generated, {"p": POINTS}),
+            (by_category + generated, {"p": POINTS, "category": "compute"}),
+            (max_(joint, solver, law), place),
+        ):
+            model.save(tmp_path / "composed.json")
+            loaded = perfcore.load(tmp_path / "composed.json")
+            assert loaded == model
+            assert loaded.to_dict() == model.to_dict()
+            np.testing.assert_array_equal(loaded.predict(points, 0.9), model.predict(points, 0.9))
+            assert pickle.loads(pickle.dumps(model)) == model
+            perfcore.plot(model, None, tmp_path / "composed.svg")
+            assert b"<svg" in (tmp_path / "composed.svg").read_bytes()
+
+    def test_says_what_was_composed(self, content, solver):
+        assert content["kind"] == content["fitter"] == "composed"
+        assert content["options"] == {"expression": "2*m1 + max(m1, m2)"}
+        assert content["model"]["components"]["m1"] == json.loads(json.dumps(solver.to_dict()))
+
+    @pytest.mark.parametrize(
+        ("path", "value", "message"),
+        [
+            (("expression",), "m1 - m2", "not by '-'"),
+            (("expression",), "m1/m2", "divided by positive numbers"),
+            (("expression",), "m1 + (m2", "')' is missing"),
+            (("expression",), "m1", "the components are m1, m2"),
+            (("expression",), "m1 + m2 + m3", "the components are m1, m2"),
+            (("expression",), 5, "Expected `str`"),
+            (("extra",), 5, "unknown field `extra`"),
+            (("components", "m2", "schema"), "other/1", "components.m2: schema 'other/1' is not known here"),
+            (("components", "m2", "fitter"), "nofit", "components.m2: unknown fitter 'nofit'"),
+            (("components", "m2", "kind"), "phases", "components.m2: kind 'phases' does not belong"),
+            (("components", "m2", "model"), None, "components.m2: the field 'model' is missing"),
+            (("components", "m2", "model", "codes"), 5, "components.m2: Expected `array`, got `int` - at `$.codes`"),
+            (("components", "m2"), [], "at `$.components[...]`"),
+        ],
+    )
+    def test_is_refused_with_the_path(self, content, refused, path, value, message):
+        place = content["model"]
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        assert message in refused(content)
+
+    def test_a_composition_as_a_component(self, content, refused, solver):
+        content["model"]["components"]["m2"] = json.loads(json.dumps((2 * solver).to_dict()))
+        assert "m2 is composed itself; write out its expression, 2*m1" in refused(content)
+
+    def test_unknown_beside_the_model(self, content, refused):
+        assert "unknown field 'more'" in refused({**content, "more": 1})
+
+
+class TestTexts:
+    def test_for_people(self, solver, output):
+        model = solver + output
+        assert model.formula.splitlines()[0] == "m1 + m2"
+        assert model.formula.splitlines()[1] == f"m1 = {solver.formula}"
+        assert model.summary()[0] == "m1 + m2 [s]"
+        assert "\n" not in model.title
+        ((_, header, rows),) = model.tables()
+        assert all(len(row) == len(header) for row in rows)
+        names = [parameter.name for parameter in model.parameters]
+        assert len(set(names)) == len(names) == len(solver.parameters) + len(output.parameters)
+        assert model.statistics["n_components"] == 2
+
+    def test_over_data(self, solver, output, phases, tmp_path):
+        table = Measurements(pd.DataFrame({"p": P, "time_s": P}), source="whole.csv")
+        perfcore.plot(solver + output, table, tmp_path / "with.svg")
+        curve = UtilizationCurve([0, 1], [2])
+        with pytest.raises(PerfError, match="drawn over measurements"):
+            perfcore.plot(2 * phases, curve, tmp_path / "curve.svg")
+
+    def test_parts_of_a_whole(self, solver):
+        # The solver is in every category of the composition, which are no parts of a sum then.
+        by_category = perfcore.fit(categories(("compute", "wait")), fitter="lca")
+        drawn = (by_category + solver).part_draws({"p": POINTS})
+        assert drawn.names == ()
+        np.testing.assert_allclose(drawn.total.values, by_category.predict(POINTS) + solver.predict(POINTS))
