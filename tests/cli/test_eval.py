@@ -83,7 +83,7 @@ def test_a_picture(perf):
         (["a", "--with", "a"], "--with 'a': NAME=QUANTITY is expected"),
         (["a", "--with", "a="], "--with 'a=': NAME=QUANTITY is expected"),
         (["a", "--with", "a=1", "--with", "a=2"], "a was given before"),
-        (["a", "--with", "a=normal:1"], "normal: and two numbers with a comma are expected"),
+        (["a", "--with", "a=normal:1"], "eval: inputs.a: normal: MEAN,STD is expected, 1 of these are given"),
         (["a", "--with", "a=normal:1,-1"], "eval: inputs.a: "),
         (["a", "--with", "a=interval:2,1"], "eval: inputs.a: "),
         (["a", "--with", "a=nan"], "inputs.a: nan is neither a finite number"),

@@ -1,7 +1,10 @@
 """Every registered representation, whoever registered it, keeps the contract on values of its own."""
 
+import ast
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from perfcore.hooks.registry import registry
@@ -31,6 +34,8 @@ CASES = {
 
 
 class TestRepresentations(RepresentationSuite):
+    mean_tolerance = 1e-12  # all of these keep the mean of samples
+
     @pytest.fixture(autouse=True, params=CASES)
     def choose(self, request):
         values, options, self.std_tolerance = CASES[request.param]
@@ -38,6 +43,34 @@ class TestRepresentations(RepresentationSuite):
         self.representation = registry().load("representations", name)
         self.values = [from_dict({"representation": name} | content) for content in values]
         self.options = self.representation.Options(**options)
+
+    def test_samples_of_another_kind(self):
+        """The mean of any samples is kept exactly, the spread about."""
+        samples = np.random.default_rng(5).gamma(4.0, 1.0, 1000)
+        value = self.representation.from_samples(samples, self.options)
+        if self.has_distribution:
+            assert value.mean == pytest.approx(samples.mean(), rel=1e-12)
+            if math.isfinite(self.std_tolerance):
+                assert value.std == pytest.approx(samples.std(), rel=self.std_tolerance)
+
+    def test_arithmetic_with_numbers_stays_in_the_representation(self):
+        """And is exact: all of these are closed under shifts, factors and signs."""
+        for x in self.values:
+            for value in (x + 2, 2 + x, x - 1.5, 4 * x, x / 4, 10 - x, x * -2, -x):
+                assert isinstance(value, self.representation)
+                assert value.notes == ()
+
+
+def test_no_representation_is_named_in_the_core():
+    """Nor in the commands: which one is meant is asked of the registry."""
+    root = Path(__file__).parents[2]
+    for folder in (root / "perfcore", root / "plugins" / "commands" / "perf_structural"):
+        for path in folder.rglob("*.py"):
+            texts = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+            named = {text for text in texts if isinstance(text, str)} & set(registry().entries("representations"))
+            # The word of a key in a table of coverage, which is no representation.
+            allowed = {"interval"} if path.name == "judgement.py" else set()
+            assert named <= allowed, f"{path.relative_to(root)} names {named}"
 
 
 def test_every_bundled_representation_has_a_case():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from perf_structural.judging.judge import COVERAGES, crps, judge
+from perf_structural.judging.judge import COVERAGES, judge
 from perf_structural.judging.judgement import rank_names
 from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
@@ -114,7 +114,7 @@ def test_crps_of_a_histogram_is_that_of_its_distribution(make, actual):
     middles = 0.5 * (edges[1:] + edges[:-1])
     expected = np.sum((np.asarray(value.cdf(middles)) - (middles >= actual)) ** 2) * (edges[1] - edges[0])
     # A strip on a jump is wrong by at most its width.
-    assert crps(value, actual) == pytest.approx(expected, abs=4e-4)
+    assert value.crps(actual) == pytest.approx(expected, abs=4e-4)
 
 
 def test_a_single_value_is_a_bin_of_its_own():
@@ -122,7 +122,7 @@ def test_a_single_value_is_a_bin_of_its_own():
     ranks = judge([value], [2.0, 1.5, 2.5, 3.0]).ranks
     assert ranks.argmax(axis=1).tolist() == [0, 1, 2, 2]
     # F rises to 0.3 below 2, and from 0.8 above it.
-    assert crps(value, 2.0) == pytest.approx((0.3**2 + 0.2**2) / 3)
+    assert value.crps(2.0) == pytest.approx((0.3**2 + 0.2**2) / 3)
 
 
 def test_several_representations_together():

@@ -12,13 +12,13 @@ from perf_structural.correlation import Pair, correlated_pairs
 from perf_structural.expression import Constant, Expression
 from perf_structural.fitted import predict_fitted
 from perf_structural.indexed import Indexed, Place, rows
-from perf_structural.inputs import Input, normal_value
+from perf_structural.inputs import Input
 from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import Component
 from perf_structural.units import PLAIN, parse_unit
 from perfcore.base.errors import DataError
 from perfcore.formulas.tree import variables
-from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, of_moments
 
 __all__ = ["Composition", "compose"]
 
@@ -166,7 +166,7 @@ class _Composing:
             points.append(point)
         cells = {}
         for place, prediction in zip(found, predict_fitted(model, points), strict=True):
-            cells[place] = self.quantity(name, place, normal_value(prediction.mean, prediction.std))
+            cells[place] = self.quantity(name, place, of_moments(prediction.mean, prediction.std))
             self.notes += [f"{name}: {note}" for note in prediction.notes]
         label = getattr(model, "unit", None)
         unit = PLAIN if label is None else parse_unit(label)

@@ -15,9 +15,7 @@ from perf_structural.expression import Expression, leaves
 from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import draw_sample
 from perfcore.base.errors import OptionError
-from perfcore.hooks.options import build
-from perfcore.hooks.registry import registry
-from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, as_value, default_representation
 
 __all__ = ["QUANTILES", "Evaluation", "EvaluationOptions", "evaluate"]
 
@@ -99,7 +97,7 @@ def evaluate(
     obstacle = why_not_exact(root)
     if obstacle is None and pairs:
         obstacle = f"{' and '.join(sorted(next(iter(pairs))))} are correlated"
-    without = [name for name in names if math.isnan(values[name].mean)]
+    without = [name for name in names if not values[name].has_distribution]
     if options.method == "exact" and obstacle is not None:
         raise OptionError(f"{obstacle}, so it cannot be evaluated exactly; use --method sample or auto")
     if options.method == "sample" and without:
@@ -112,27 +110,20 @@ def evaluate(
     return _enclosed(root, values, str(obstacle)) if without else _sampled(root, values, pairs, options)
 
 
-def _as_value(quantity: float | StochasticValue) -> StochasticValue:
-    if isinstance(quantity, StochasticValue):
-        return quantity
-    point: StochasticValue = registry().load("representations", "point")(quantity)
-    return point
-
-
 def _by_arithmetic(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> Evaluation:
-    value = _as_value(arithmetic_value(root, values, bins))
+    value = as_value(arithmetic_value(root, values, bins))
     return Evaluation(value, "arithmetic", value.notes)
 
 
 def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle: str) -> Evaluation:
     """Interval arithmetic: right whatever depends on whatever, and wider than need be where a quantity repeats."""
-    interval = registry().load("representations", "interval")
+    enclosure = default_representation("bounds")
     notes, bounds = [f"{obstacle}: the bounds hold, but may be wider than the truth"], {}
     for name in leaves(root):
-        bounds[name], lost = interval.convert(values[name])
+        bounds[name], lost = enclosure.convert(values[name])
         if lost:
             notes.append(f"{name}: {lost}")
-    value = _as_value(arithmetic_value(root, bounds, bins=1))
+    value = as_value(arithmetic_value(root, bounds, bins=1))
     return Evaluation(value, "interval arithmetic", (*notes, *value.notes))
 
 
@@ -144,10 +135,7 @@ def _sampled(
 ) -> Evaluation:
     drawn = draw_sample(root, values, correlations, options.samples, options.seed)
     rows = drawn.values
-    histogram = registry().load("representations", "histogram")
-    # Bins of equal probability: a long tail, as of a quotient, would leave few of equal width to the rest.
-    binning = build(histogram.Options, {"bins": options.bins, "rule": "probability"}, "histogram")
-    value = histogram.from_samples(rows.ravel(), binning)
+    value = default_representation("distributions").from_draws(rows.ravel(), options.bins)
     figures = {
         "mean": rows.mean(axis=1),
         "std": rows.std(axis=1),

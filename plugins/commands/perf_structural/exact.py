@@ -30,6 +30,7 @@ from perfcore.stochastic import (
     maximum,
     minimum,
     multiply,
+    performer_of,
     power,
     sqrt,
 )
@@ -130,11 +131,10 @@ def _joined(function: Callable[..., StochasticValue], operands: Sequence[Quantit
 
 def _applied(function: Callable[..., StochasticValue], operands: Sequence[Quantity], bins: int) -> StochasticValue:
     stochastic = [operand for operand in operands if isinstance(operand, StochasticValue)]
-    performer = type(max(stochastic, key=lambda operand: operand.generality))
-    return function(*operands, **_options(performer, bins))
+    return function(*operands, **_options(performer_of(stochastic), bins))
 
 
 @functools.cache
 def _options(performer: type[StochasticValue], bins: int) -> dict[str, Any]:
     """The number of bins, for a representation whose arithmetic takes one."""
-    return {"bins": bins} if any(field.name == "bins" for field in describe(performer.Arithmetic)) else {}
+    return {"bins": bins} if any(field.name == "bins" for field in describe(performer.arithmetic())) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,35 +14,28 @@ import msgspec
 from perf_structural.indexed import Place, places
 from perf_structural.mistakes import key_first
 from perf_structural.units import parse_unit
-from perfcore.base.errors import DataError, InputError, OptionError, listing
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
-from perfcore.stochastic import StochasticValue, from_dict
+from perfcore.stochastic import StochasticValue, default_name, from_dict, from_text, representation_named
 
-__all__ = ["Input", "normal_value", "read_input", "read_value"]
+__all__ = ["Input", "read_input", "read_value"]
 
 Quantity = StochasticValue | float
 
 # A plain list is one value for each processor.
 _DEFAULT_INDEX = "processor"
-
-
-class _Masses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    edges: list[float]
-    masses: list[float]
+_SOURCES = ("value", "samples", "file")
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"representation": "as"}):
-    """One input as a table; exactly one of the first seven is given."""
+    """One input as a table; exactly one of the first four is given, or the name of a representation."""
 
     value: float | None = None
-    normal: tuple[float, float] | None = None
-    interval: tuple[float, float] | None = None
-    histogram: _Masses | None = None
     samples: list[float] | None = None
     file: str | None = None
     each: list[Any] | None = None
-    representation: str = "histogram"
+    representation: str | None = None
     options: dict[str, Any] = {}
     over: str = _DEFAULT_INDEX
     replicate: dict[str, int] = {}
@@ -72,9 +65,10 @@ def read_input(given: Any, folder: Path) -> Input:
 
     Parameters
     ----------
-    given : float, StochasticValue, mapping or sequence
-        A mapping is the table of a model file: ``{"normal": [10, 2], "unit": "ms"}``. A sequence has one of these for
-        each processor.
+    given : float, str, StochasticValue, mapping or sequence
+        A text is what a user types, ``"NAME:NUMBERS"`` with the name of a representation. A mapping is the table of a
+        model file: ``{"normal": [10, 2], "unit": "ms"}``, where the name of any representation may stand for
+        ``normal``. A sequence has one of these for each processor.
     folder : Path
         Where the names of files begin.
 
@@ -95,12 +89,28 @@ def read_input(given: Any, folder: Path) -> Input:
     if isinstance(given, (list, tuple)):
         return _each(given, _Table(), folder)
     if isinstance(given, Mapping):
+        named, rest = _parted(given)
         try:
-            table = msgspec.convert(given, _Table)
+            table = msgspec.convert(rest, _Table)
         except msgspec.ValidationError as error:
             raise DataError(key_first(error)) from None
-        return _each(table.each, table, folder) if table.each is not None else _copied(given, table, folder)
-    return Input({(): _number(given)}, {})
+        named = {name: content for name in _SOURCES if (content := getattr(table, name)) is not None} | named
+        return _copied(rest, named, table, folder) if table.each is None else _each(table.each, table, folder, named)
+    is_typed = isinstance(given, str) and ":" in given
+    return Input({(): from_text(given) if is_typed else _number(given)}, {})
+
+
+def _parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keys that name a representation, and the others; what nobody knows is refused with both lists."""
+    known = registry().entries("representations")
+    keys = [field.encode_name for field in msgspec.structs.fields(_Table)]
+    for key in given:
+        if key not in known and key not in keys:
+            raise UnknownNameError("key or representation", str(key), [*keys, *known])
+    return (
+        {key: content for key, content in given.items() if key in known},
+        {key: content for key, content in given.items() if key not in known},
+    )
 
 
 def _number(given: Any) -> float:
@@ -109,17 +119,17 @@ def _number(given: Any) -> float:
     return float(given)
 
 
-def _each(given: Sequence[Any], table: _Table, folder: Path) -> Input:
+def _each(given: Sequence[Any], table: _Table, folder: Path, named: Collection[str] = ()) -> Input:
     """One value for each place of an index, each perhaps copied over further ones."""
     if not given:
         raise DataError("the list is empty; one value for each copy is expected")
-    if any(value is not None for value in _alternatives(table).values()):
-        raise DataError(f"each = [...] excludes {_one_of(_alternatives(table))}")
+    if named:
+        raise DataError(f"each = [...] excludes {', '.join(named)}")
     parts = []
     for number, element in enumerate(given, start=1):
         try:
             parts.append(read_input(element, folder))
-        except DataError as error:
+        except (DataError, OptionError) as error:
             raise DataError(f"value {number} of {len(given)}: {error}") from None
     if any(part.sizes for part in parts):
         raise DataError("a value of a list cannot be a list or replicated itself; write replicate beside each")
@@ -135,15 +145,6 @@ def _each(given: Sequence[Any], table: _Table, folder: Path) -> Input:
     return Input(cells, sizes, units.pop())
 
 
-def _alternatives(table: _Table) -> dict[str, Any]:
-    names = ("value", "normal", "interval", "histogram", "samples", "file")
-    return {name: getattr(table, name) for name in names}
-
-
-def _one_of(alternatives: Mapping[str, Any]) -> str:
-    return ", ".join(name for name, value in alternatives.items() if value is not None)
-
-
 def _replicate(table: _Table) -> dict[str, int]:
     for index, copies in table.replicate.items():
         if copies < 1:
@@ -151,17 +152,19 @@ def _replicate(table: _Table) -> dict[str, int]:
     return dict(table.replicate)
 
 
-def _copied(given: Mapping[str, Any], table: _Table, folder: Path) -> Input:
-    alternatives = {name: value for name, value in _alternatives(table).items() if value is not None}
-    if len(alternatives) != 1:
-        found = _one_of(alternatives) or "none of them"
-        raise DataError(f"one of value, normal, interval, histogram, samples, file and each is expected, found {found}")
+def _copied(given: Mapping[str, Any], named: Mapping[str, Any], table: _Table, folder: Path) -> Input:
+    """One quantity, copied as often as the table says."""
+    if len(named) != 1:
+        expected = (
+            f"{', '.join((*_SOURCES, 'each'))} or a representation ({', '.join(registry().entries('representations'))})"
+        )
+        raise DataError(f"one of {expected} is expected, found {', '.join(named) or 'none of them'}")
     for name in ("as", "options"):
         if name in given and table.samples is None:
             raise DataError(f"{name!r} belongs to samples")
     if "over" in given:
         raise DataError("'over' belongs to each; copies of one value are named by replicate")
-    ((kind, content),) = alternatives.items()
+    ((kind, content),) = named.items()
     if table.unit is not None:
         parse_unit(table.unit)
     sizes = _replicate(table)
@@ -173,23 +176,16 @@ def _quantity(kind: str, content: Any, table: _Table, folder: Path) -> Quantity:
     match kind:
         case "value":
             return _number(content)
-        case "normal":
-            return _represented("normal", mean=content[0], std=content[1])
-        case "interval":
-            return _represented("interval", lower=content[0], upper=content[1])
-        case "histogram":
-            return _represented("histogram", edges=content.edges, masses=content.masses)
-        case "samples":
-            representation = registry().load("representations", table.representation)
-            options = build(representation.Options, table.options, table.representation)
-            value: StochasticValue = representation.from_samples(content, options)
-            return value
-        case _:
+        case "file":
             return read_value(folder / content)
-
-
-def _represented(name: str, **fields: Any) -> StochasticValue:
-    return from_dict({"representation": name, **fields})
+        case "samples":
+            representation = representation_named(table.representation or default_name("samples"))
+            options = build(representation.Options, table.options, representation.name)
+            return representation.from_samples(content, options)
+    representation = representation_named(kind)
+    if isinstance(content, Mapping):
+        return representation.from_dict(content)
+    return representation.from_values(content if isinstance(content, list | tuple) else [content])
 
 
 def read_value(path: Path) -> StochasticValue:
@@ -216,8 +212,3 @@ def read_value(path: Path) -> StochasticValue:
         return from_dict(content)
     except (DataError, OptionError) as error:
         raise InputError(str(path), str(error)) from None
-
-
-def normal_value(mean: float, std: float) -> StochasticValue:
-    """A normal."""
-    return _represented("normal", mean=mean, std=std)

@@ -12,7 +12,7 @@ import numpy as np
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.window import Window, variation_class
 from perfcore.hooks.options import build
-from perfcore.hooks.registry import registry
+from perfcore.stochastic import default_name, default_representation, representation_named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,8 +55,8 @@ class MeasuredValue:
 
     @property
     def cdf_error(self) -> float:
-        """Largest distance between the cumulative distributions of samples and value; NaN for an interval."""
-        if math.isnan(self.value.mean):
+        """Largest distance between the cumulative distributions of samples and value; NaN of mere bounds."""
+        if not self.value.has_distribution:
             return math.nan
         ordered, counts = np.unique(self.window.values, return_counts=True)
         after = np.cumsum(counts) / counts.sum()
@@ -163,16 +163,16 @@ def _shown(figure: float) -> str:
     return "-" if math.isnan(figure) else f"{figure:.6g}"
 
 
-def represent(window: Window, representation: str = "histogram", scale: float = 1.0, **options: Any) -> MeasuredValue:
+def represent(window: Window, representation: str | None = None, scale: float = 1.0, **options: Any) -> MeasuredValue:
     """Represent the samples of a window.
 
     Parameters
     ----------
     window : Window
         As `perfcore.data.window.take_window` gives it.
-    representation : str
-        A registered representation (``perf plugins`` lists them). Samples that are all equal become a point, whatever
-        is asked for.
+    representation : str, optional
+        A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
+        Samples that are all equal become one number, whatever is asked for.
     scale : float, > 0
         Full range of the quantity, for the variation class: 1 for a share, 100 for per cent.
     **options
@@ -187,11 +187,10 @@ def represent(window: Window, representation: str = "histogram", scale: float = 
     """
     if not 0.0 < scale < math.inf:
         raise OptionError(f"--scale {scale:g}: a positive number is expected")
-    implementation = registry().load("representations", representation)
-    chosen = build(implementation.Options, options, representation)
+    implementation = representation_named(representation or default_name("samples"))
+    chosen = build(implementation.Options, options, implementation.name)
     if window.variation == 0.0:
-        implementation = registry().load("representations", "point")
-        return MeasuredValue(window, implementation.from_samples(window.values), scale)
+        return MeasuredValue(window, default_representation("number").from_samples(window.values), scale)
     try:
         return MeasuredValue(window, implementation.from_samples(window.values, chosen), scale)
     except DataError as error:

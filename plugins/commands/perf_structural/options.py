@@ -30,7 +30,7 @@ class PredictionOptions(EvaluationOptions):
 
     with_: tuple[str, ...] = option(
         (),
-        "an input: a number, normal:MEAN,STD, interval:LOW,HIGH, or a JSON file of a value; once for each",
+        "an input: a number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value; once for each",
         flag="--with",
         metavar="NAME=QUANTITY",
         repeats=True,

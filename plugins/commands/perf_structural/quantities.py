@@ -16,7 +16,7 @@ def given_quantities(words: Sequence[str]) -> dict[str, Any]:
     Examples
     --------
     >>> given_quantities(["a=3", "b=normal:10,2", "c=load.json"])
-    {'a': 3.0, 'b': {'normal': [10.0, 2.0]}, 'c': {'file': 'load.json'}}
+    {'a': 3.0, 'b': 'normal:10,2', 'c': {'file': 'load.json'}}
     """
     found = {}
     for word in words:
@@ -25,19 +25,14 @@ def given_quantities(words: Sequence[str]) -> dict[str, Any]:
             raise OptionError(f"--with {word!r}: NAME=QUANTITY is expected, such as a=3 or a=normal:10,2")
         if name in found:
             raise OptionError(f"--with {word!r}: {name} was given before")
-        found[name] = _quantity(word, text)
+        found[name] = _quantity(text)
     return found
 
 
-def _quantity(word: str, text: str) -> Any:
-    kind, colon, rest = text.partition(":")
-    if colon and kind in {"normal", "interval"}:
-        try:
-            first, second = map(float, rest.split(","))
-        except ValueError:
-            raise OptionError(f"--with {word!r}: {kind}: and two numbers with a comma are expected") from None
-        return {kind: [first, second]}
+def _quantity(text: str) -> Any:
+    """A number, the words of a representation, which it reads itself, or a file; one called ``a:b`` is ``./a:b``."""
     try:
         return float(text)
     except ValueError:
-        return {"file": text}
+        name, colon, _ = text.partition(":")
+    return text if colon and name.strip().replace("-", "_").isidentifier() else {"file": text}

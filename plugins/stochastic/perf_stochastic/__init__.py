@@ -11,22 +11,31 @@ __all__ = ["register_representations"]
 @hookimpl
 def register_representations(register: Register) -> None:
     """Announce the bundled representations."""
-    register("point", "perf_stochastic.point:Point", options="perfcore.hooks.options:NoOptions", help="one number")
+    register(
+        "point",
+        "perf_stochastic.point:Point",
+        options="perfcore.hooks.options:NoOptions",
+        help="one number",
+        default_for=("number",),
+    )
     register(
         "normal",
         "perf_stochastic.normal.normal:Normal",
         options="perfcore.hooks.options:NoOptions",
         help="mean and standard deviation",
+        default_for=("moments",),
     )
     register(
         "histogram",
         "perf_stochastic.histogram.histogram:Histogram",
         options="perf_stochastic.options:HistogramOptions",
         help="bins with probabilities, and exact arithmetic",
+        default_for=("samples", "distributions"),
     )
     register(
         "interval",
         "perf_stochastic.interval.interval:Interval",
         options="perf_stochastic.options:IntervalOptions",
         help="bounds, and nothing about what lies between",
+        default_for=("bounds",),
     )

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import DataError
+from perfcore.hooks.options import NoOptions
 from perfcore.stochastic import StochasticValue, checked_samples
 
 __all__ = ["Point"]
 
 Floats = npt.NDArray[np.float64]
-
-
-class _Content(msgspec.Struct, forbid_unknown_fields=True):
-    representation: str
-    value: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -40,9 +35,9 @@ class Point(StochasticValue):
 
     name: ClassVar[str] = "point"
     generality: ClassVar[int] = 0
+    Arithmetic: ClassVar[type] = NoOptions
 
     value: float
-    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         try:
@@ -110,18 +105,6 @@ class Point(StochasticValue):
         """The value."""
         levels = np.asarray(q, dtype=np.float64)
         return np.where((levels >= 0.0) & (levels <= 1.0), self.value, np.nan)
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"representation": "point", "value": 3.0}``."""
-        return {"representation": self.name, "value": self.value}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote."""
-        try:
-            return cls(msgspec.convert(content, _Content).value)
-        except msgspec.ValidationError as error:
-            raise DataError(f"point: {error}") from None
 
     def __repr__(self) -> str:
         return f"Point({self.value:.6g})"

@@ -19,7 +19,7 @@ With = Annotated[
     typer.Option(
         "--with",
         metavar="NAME=QUANTITY",
-        help="A number, normal:MEAN,STD, interval:LOW,HIGH, or a JSON file of a value. Once for each input.",
+        help="A number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value. Once for each input.",
     ),
 ]
 

@@ -10,6 +10,7 @@ from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import names_of
 from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
+from perfcore.stochastic import default_name
 
 __all__ = ["command"]
 
@@ -22,7 +23,7 @@ def command(
         typer.Option(
             "--as", metavar="NAME", help="What the samples become.", autocompletion=names_of("representations")
         ),
-    ] = "histogram",
+    ] = default_name("samples"),
     column: Annotated[
         str | None, typer.Option("--column", metavar="NAME", help="Series of several columns: the one to represent.")
     ] = None,

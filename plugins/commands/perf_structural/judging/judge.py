@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_structural.judging.judgement import Judgement
-from perf_structural.judging.scores import crps_normal, crps_piecewise_linear, crps_quantiles, shares_by_rank
+from perf_structural.judging.scores import shares_by_rank
 from perfcore.base.errors import DataError
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["COVERAGES", "crps", "judge"]
+__all__ = ["COVERAGES", "judge"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,68 +63,21 @@ def judge(
     given = list(predictions) * len(values) if len(predictions) == 1 else list(predictions)
     if len(given) != len(values):
         raise DataError(f"{len(given)} predictions for {len(values)} actual values; give one for each, or one for all")
-    levels = {coverage: [0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage] for coverage in COVERAGES}
     ranks, masses = _ranked(given, values)
     return Judgement(
         representations=tuple(dict.fromkeys(value.name for value in given)),
         actual=values,
         mean=np.array([value.mean for value in given], dtype=np.float64),
         support=np.array([value.support for value in given], dtype=np.float64),
-        bounds={coverage: np.array([value.quantile(pair) for value in given]) for coverage, pair in levels.items()},
-        place=np.array([_place(value, x) for value, x in zip(given, values, strict=True)]),
-        crps=np.array([crps(value, x) for value, x in zip(given, values, strict=True)]),
+        bounds={each: np.array([value.central_interval(each) for value in given]) for each in COVERAGES},
+        place=np.array([value.place_of(x) for value, x in zip(given, values, strict=True)]),
+        crps=np.array([value.crps(x) for value, x in zip(given, values, strict=True)]),
         ranks=ranks,
         masses=masses,
         at=None if at is None else np.asarray(at, dtype=np.float64),
         at_name=at_name,
         name=name,
     )
-
-
-def crps(value: StochasticValue, actual: float) -> float:
-    """Continuous ranked probability score of one prediction: how far its distribution was from what happened.
-
-    Exact for points, normals and histograms, by quadrature for others; NaN for an interval, which says where a value
-    lies and not how probably.
-
-    Parameters
-    ----------
-    value : StochasticValue
-    actual : float
-    """
-    low, high = value.support
-    if low == high:
-        return abs(actual - low)
-    if value.name == "normal":
-        return float(crps_normal(value.mean, value.std, actual))
-    if not np.isfinite(value.mean):
-        return float("nan")
-    if _bins(value) is not None:
-        return crps_piecewise_linear(*_knots(value), actual)
-    return crps_quantiles(lambda levels: np.asarray(value.quantile(levels)), float(value.cdf(actual)), actual)
-
-
-def _place(value: StochasticValue, actual: float) -> float:
-    """Probability of values up to the actual one; NaN for an interval, and for a point, which is right or wrong."""
-    low, high = value.support
-    return float(value.cdf(actual)) if low < high and np.isfinite(value.mean) else float("nan")
-
-
-def _bins(value: StochasticValue) -> tuple[Floats, Floats] | None:
-    """Edges and masses of a histogram, None for others."""
-    edges, masses = (getattr(value, name, None) for name in ("edges", "masses"))
-    return None if edges is None or masses is None else (np.asarray(edges), np.asarray(masses))
-
-
-def _knots(value: StochasticValue) -> tuple[Floats, Floats]:
-    """Where a histogram's distribution function bends, each place twice, and its limits from the left and the right.
-
-    It is linear between the edges of the bins and the means within them.
-    """
-    parts = (getattr(value, name, None) for name in ("edges", "means"))
-    places = np.unique(np.concatenate([part for part in parts if part is not None]))
-    limits = np.stack([value.cdf(np.nextafter(places, -np.inf)), value.cdf(places)], axis=1)
-    return np.repeat(places, 2), limits.ravel()
 
 
 def _bin_of(actual: float, edges: Floats) -> int | None:
@@ -140,7 +93,7 @@ def _ranked(values: Sequence[StochasticValue], actual: Floats) -> tuple[Floats, 
 
     Where histograms have different numbers of bins, those with fewer have empty ones at the end.
     """
-    found = [(bins, x) for value, x in zip(values, actual, strict=True) if (bins := _bins(value)) is not None]
+    found = [(bins, x) for value, x in zip(values, actual, strict=True) if (bins := value.binned) is not None]
     most = max((len(masses) for (_, masses), _ in found), default=0)
     ranks, ordered = np.zeros((len(found), most + 1)), np.zeros((len(found), most))
     for row, ((edges, masses), x) in enumerate(found):

@@ -32,8 +32,8 @@ _ACCEPTED = (
 def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
     """The values of a file: one JSON document after another, each a value or a list of them.
 
-    So a list will do, and so will the outputs of several commands, one after the other (``>>``). A number is a point;
-    an object with ``lower`` and ``upper`` is an interval; in an object with a ``value`` that is itself an object, that
+    So a list will do, and so will the outputs of several commands, one after the other (``>>``). A number is itself;
+    an object with ``lower`` and ``upper`` is bounds; in an object with a ``value`` that is itself an object, that
     one counts.
 
     Raises
@@ -79,16 +79,16 @@ def _refuse_constant(word: str) -> float:
 
 
 def _value(entry: Any) -> StochasticValue:
-    from perfcore.stochastic import from_dict
+    from perfcore.stochastic import as_value, from_dict, of_bounds
 
     if isinstance(entry, bool) or not isinstance(entry, (int, float, dict)):
         raise DataError(f"{str(entry)[:40]!r} is met; {_ACCEPTED}")
     if isinstance(entry, (int, float)):
-        return from_dict({"representation": "point", "value": entry})
+        return as_value(float(entry))
     if isinstance(entry.get("value"), dict):
         entry = entry["value"]
     if "representation" not in entry and {"lower", "upper"} <= set(entry):
-        return from_dict({"representation": "interval", "lower": entry["lower"], "upper": entry["upper"]})
+        return of_bounds(entry["lower"], entry["upper"])
     return from_dict(entry)
 
 

@@ -11,6 +11,7 @@ from perfcore.base.errors import PerfError
 from perfcore.data.series import Series
 from perfcore.data.window import take_window
 from perfcore.hooks.registry import registry
+from perfcore.stochastic import default_name
 from perfcore.views.contents import Block, Cell, Chart, Field, Form, Link, Notice, Query, Table, View, ViewPath
 from perfcore.views.drawable import model_blocks
 
@@ -57,7 +58,7 @@ def series_blocks(data: Series, path: ViewPath) -> tuple[Block, ...]:
 
 def column_view(data: Series, column: str, path: ViewPath, query: Query, trail: tuple[Link, ...]) -> View:
     """One column as a stochastic value, in the representation and over the window of the address."""
-    representation, window = query.get(_REPRESENTATION, "histogram"), query.get(_WINDOW, "all")
+    representation, window = query.get(_REPRESENTATION, default_name("samples")), query.get(_WINDOW, "all")
     known = tuple(registry().entries("representations"))
     fields = (
         Field(_REPRESENTATION, "represented as", representation, "choice", known, help="what the samples become"),

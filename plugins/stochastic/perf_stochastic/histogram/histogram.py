@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -19,8 +18,11 @@ from perf_stochastic.histogram.arithmetic import operate
 from perf_stochastic.histogram.binning import bin_samples
 from perf_stochastic.histogram.bins import Bins, checked_bins, joined, spread
 from perf_stochastic.histogram.cartesian import cartesian
+from perf_stochastic.histogram.conversion import bins_of
 from perf_stochastic.histogram.rebinning import rebin
+from perf_stochastic.histogram.score import crps_piecewise_linear, jumps_of
 from perf_stochastic.normal.bins import REACH, normal_bins
+from perf_stochastic.normal.normal import Normal
 from perf_stochastic.options import COUNTED, HistogramArithmetic, HistogramOptions
 from perf_stochastic.point import Point
 from perfcore.base.errors import DataError, OptionError
@@ -31,15 +33,8 @@ __all__ = ["Histogram"]
 Floats = npt.NDArray[np.float64]
 
 _PAPERS_BINS = 5
-_BINS_OF_NORMAL = 50
+_CONVERTED_BINS = 50  # of what is no histogram
 _SHOWN_BINS = 5
-
-
-class _Content(msgspec.Struct, forbid_unknown_fields=True):
-    representation: str
-    edges: list[float]
-    masses: list[float]
-    means: list[float] | None = None
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -73,8 +68,7 @@ class Histogram(StochasticValue):
 
     edges: Floats
     masses: Floats
-    means: Floats
-    notes: tuple[str, ...]
+    means: Floats = None  # type: ignore[assignment]  # may be left out where a histogram is written down
 
     def __init__(
         self,
@@ -114,16 +108,25 @@ class Histogram(StochasticValue):
         return cls(*bin_samples(checked_samples(samples), given.rule, given.bins or _PAPERS_BINS))
 
     @classmethod
+    def from_draws(cls, draws: npt.ArrayLike, detail: int) -> Self:
+        """Bins of equal probability: of equal width a long tail, as of a quotient, would leave few to the rest."""
+        return cls.from_samples(draws, HistogramOptions(bins=detail, rule="probability"))
+
+    @classmethod
     def convert(cls, value: StochasticValue) -> tuple[Self, str]:
-        """Bins of a normal, to six standard deviations; one even bin of an interval."""
+        """Bins of any distribution, of a normal to six standard deviations; one even bin of mere bounds."""
         if isinstance(value, Histogram):
             return cls(value.edges, value.masses, value.means, notes=value.notes), ""
         lower, upper = value.support
-        if math.isfinite(lower) and math.isfinite(upper):
+        if lower == upper or not value.has_distribution:
             assumed = f"assumed that all values from {lower:.6g} to {upper:.6g} are equally likely"
             return cls([lower, upper], [1.0]), "" if lower == upper else assumed
-        found = cls(*normal_bins(value.mean, value.std, _BINS_OF_NORMAL))
-        return found, f"{_BINS_OF_NORMAL} bins, to {REACH:g} standard deviations from the mean"
+        if isinstance(value, Normal):
+            converted = cls(*normal_bins(value.mean, value.std, _CONVERTED_BINS))
+            return converted, f"{_CONVERTED_BINS} bins, to {REACH:g} standard deviations from the mean"
+        converted = cls(*bins_of(value, _CONVERTED_BINS))
+        lower, upper = converted.support
+        return converted, f"{_CONVERTED_BINS} bins, from {lower:.6g} to {upper:.6g}"
 
     @classmethod
     def operate(cls, operation: str, operands: Sequence[StochasticValue], options: Any = None) -> Self:
@@ -204,19 +207,17 @@ class Histogram(StochasticValue):
         """The inverse of `cdf`."""
         return self.distribution.quantile(np.asarray(q, dtype=np.float64))
 
-    def to_dict(self) -> dict[str, Any]:
-        """``{"representation": "histogram", "edges": [...], "masses": [...], "means": [...]}``."""
-        numbers = {"edges": self.edges.tolist(), "masses": self.masses.tolist(), "means": self.means.tolist()}
-        return {"representation": self.name, **numbers}
+    @property
+    def binned(self) -> tuple[Floats, Floats]:
+        """Edges and probabilities."""
+        return self.edges, self.masses
 
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote; means may be left out."""
-        try:
-            read = msgspec.convert(content, _Content)
-        except msgspec.ValidationError as error:
-            raise DataError(f"histogram: {error}") from None
-        return cls(read.edges, read.masses, read.means)
+    def crps(self, actual: float) -> float:
+        """Exact: the distribution function is linear between edges and means."""
+        low, high = self.support
+        if low == high:
+            return abs(actual - low)
+        return crps_piecewise_linear(*jumps_of(self.cdf, np.union1d(self.edges, self.means)), actual)
 
     def __repr__(self) -> str:
         if len(self.masses) > _SHOWN_BINS:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from perf_stochastic.interval.arithmetic import OPERATIONS
 from perf_stochastic.options import IntervalOptions
 from perfcore.base.errors import DataError, OptionError
+from perfcore.hooks.options import NoOptions
 from perfcore.stochastic import StochasticValue, checked_samples
 
 __all__ = ["Interval"]
@@ -21,12 +21,6 @@ __all__ = ["Interval"]
 Floats = npt.NDArray[np.float64]
 
 _REACH = 3.0  # standard deviations of what has no bounds itself; a normal has 0.27% beyond
-
-
-class _Content(msgspec.Struct, forbid_unknown_fields=True):
-    representation: str
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -50,10 +44,10 @@ class Interval(StochasticValue):
     name: ClassVar[str] = "interval"
     generality: ClassVar[int] = 30
     Options: ClassVar[type] = IntervalOptions
+    Arithmetic: ClassVar[type] = NoOptions
 
     lower: float
     upper: float
-    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         try:
@@ -87,7 +81,7 @@ class Interval(StochasticValue):
             return cls(lower, upper), ""
         if math.isfinite(lower) and math.isfinite(upper):
             return cls(lower, upper), "the distribution between the bounds is not kept"
-        lower, upper = value.mean - _REACH * value.std, value.mean + _REACH * value.std
+        lower, upper = max(lower, value.mean - _REACH * value.std), min(upper, value.mean + _REACH * value.std)
         outside = 1.0 - float(value.cdf(upper) - value.cdf(lower))
         return cls(lower, upper), f"values beyond {lower:.6g} to {upper:.6g}, probability {outside:.2g}, and the shape"
 
@@ -106,6 +100,11 @@ class Interval(StochasticValue):
         except OverflowError:
             given = ", ".join(map(repr, intervals))
             raise DataError(f"{operation} of {given}: a bound is too large for a float; change the unit") from None
+
+    @property
+    def has_distribution(self) -> bool:
+        """No: not even where both bounds are the same."""
+        return False
 
     @property
     def mean(self) -> float:
@@ -138,29 +137,6 @@ class Interval(StochasticValue):
         if self.lower == self.upper:
             return np.where((levels >= 0.0) & (levels <= 1.0), self.lower, np.nan)
         return np.where(levels == 0.0, self.lower, np.where(levels == 1.0, self.upper, np.nan))
-
-    def sample(self, n: int, rng: np.random.Generator) -> Floats:
-        """Refused.
-
-        Raises
-        ------
-        DataError
-            Always: an interval has no distribution.
-        """
-        raise DataError(f"{self!r} has no distribution to draw from; as a histogram all its values are equally likely")
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"representation": "interval", "lower": 3.0, "upper": 5.0}``."""
-        return {"representation": self.name, "lower": self.lower, "upper": self.upper}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote."""
-        try:
-            read = msgspec.convert(content, _Content)
-        except msgspec.ValidationError as error:
-            raise DataError(f"interval: {error}") from None
-        return cls(read.lower, read.upper)
 
     def __repr__(self) -> str:
         return f"Interval[{self.lower:.6g}, {self.upper:.6g}]"

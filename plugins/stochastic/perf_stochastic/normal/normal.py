@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from perf_stochastic.normal.normality import doubts
 from perf_stochastic.normal.operations import operate
+from perf_stochastic.normal.score import crps_of_normals
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import option
 from perfcore.stochastic import StochasticValue, checked_samples
@@ -30,12 +30,6 @@ class NormalArithmetic:
     correlation: float = option(
         0.0, "of every two operands, -1 to 1: 0 for unrelated values, 1 for related ones", minimum=-1.0
     )
-
-
-class _Content(msgspec.Struct, forbid_unknown_fields=True):
-    representation: str
-    mean: float
-    std: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -64,7 +58,6 @@ class Normal(StochasticValue):
     # Fields in place of the properties of the contract, which need a value in the class: the standard normal.
     mean: float = 0.0  # type: ignore[assignment]
     std: float = 1.0  # type: ignore[assignment]
-    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         try:
@@ -147,18 +140,9 @@ class Normal(StochasticValue):
             return np.where((levels >= 0.0) & (levels <= 1.0), self.mean, np.nan)
         return np.asarray(self.mean + self.std * ndtri(levels))
 
-    def to_dict(self) -> dict[str, Any]:
-        """``{"representation": "normal", "mean": 10.0, "std": 2.0}``."""
-        return {"representation": self.name, "mean": self.mean, "std": self.std}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Read what `to_dict` wrote."""
-        try:
-            read = msgspec.convert(content, _Content)
-        except msgspec.ValidationError as error:
-            raise DataError(f"normal: {error}") from None
-        return cls(read.mean, read.std)
+    def crps(self, actual: float) -> float:
+        """In closed form, see `crps_of_normals`."""
+        return float(crps_of_normals(self.mean, self.std, actual))
 
     def __repr__(self) -> str:
         return f"Normal({self.mean:.6g} ± {self.std:.6g})"

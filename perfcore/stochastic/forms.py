@@ -1,0 +1,165 @@
+"""How the fields of a dataclass are read and written: as a table, as numbers in a row, as words."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from perfcore.base.errors import DataError
+
+__all__ = ["field_names", "from_row", "from_table", "number_text", "row_from_words", "words_of"]
+
+_SCALARS = {"float": float, "int": int, "str": str}
+_BETWEEN_NUMBERS, _BETWEEN_ROWS = ",", "/"
+
+
+@functools.cache
+def _fields(cls: type) -> tuple[dataclasses.Field[Any], ...]:
+    if not dataclasses.is_dataclass(cls):
+        raise TypeError(f"{cls.__name__} must be a frozen dataclass, so that its fields can be read and written")
+    return tuple(field for field in dataclasses.fields(cls) if field.name != "notes")
+
+
+def field_names(cls: type) -> tuple[str, ...]:
+    """What a value of this class is made of, in order.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass
+    ... class Gamma:
+    ...     shape: float
+    ...     scale: float
+    >>> field_names(Gamma)
+    ('shape', 'scale')
+    """
+    return tuple(field.name for field in _fields(cls))
+
+
+def _scalar(field: dataclasses.Field[Any]) -> type | None:
+    """Its type; None of a row of numbers."""
+    name = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
+    return _SCALARS.get(name)
+
+
+def _is_optional(field: dataclasses.Field[Any]) -> bool:
+    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+
+
+@functools.cache
+def _layout(cls: type) -> type:
+    import msgspec
+
+    fields: list[Any] = []
+    for field in _fields(cls):
+        kind: Any = _scalar(field) or list[float]
+        # What a value is made of is written down whole; a row may be left out where the class has a default for it.
+        fields.append((field.name, kind | None, None) if _is_row(field) and _is_optional(field) else (field.name, kind))
+    return msgspec.defstruct(cls.__name__, fields, forbid_unknown_fields=True, kw_only=True)
+
+
+def _is_row(field: dataclasses.Field[Any]) -> bool:
+    return _scalar(field) is None
+
+
+def from_table(cls: Any, content: Mapping[str, Any], owner: str) -> Any:
+    """A value from its fields by name.
+
+    Parameters
+    ----------
+    cls : dataclass type
+    content : mapping
+    owner : str
+        For messages: the name of the representation.
+
+    Raises
+    ------
+    DataError
+        A field is missing, unknown, of another type or not finite.
+    """
+    import msgspec
+
+    layout = _layout(cls)
+    try:
+        read = msgspec.structs.asdict(msgspec.convert(dict(content), layout))
+    except msgspec.ValidationError as error:
+        raise DataError(f"{owner}: {error}") from None
+    for name, given in read.items():
+        for number in given if isinstance(given, list) else [given]:
+            if isinstance(number, float) and not math.isfinite(number):
+                raise DataError(f"{owner}: {name}: {number} is not finite; finite numbers are expected")
+    return cls(**{name: given for name, given in read.items() if given is not None})
+
+
+def from_row(cls: Any, values: Sequence[Any], owner: str) -> Any:
+    """A value from its fields in order.
+
+    Raises
+    ------
+    DataError
+        There are too few or too many, or as of `from_table`.
+    """
+    fields = _fields(cls)
+    required = sum(not (_is_row(field) and _is_optional(field)) for field in fields)
+    if not required <= len(values) <= len(fields):
+        between = _BETWEEN_ROWS if any(map(_is_row, fields)) else _BETWEEN_NUMBERS
+        expected = between.join(name.upper() for name in field_names(cls))
+        raise DataError(f"{owner}: {expected} is expected, {len(values)} of these are given")
+    return from_table(cls, dict(zip(field_names(cls), values, strict=False)), owner)
+
+
+def row_from_words(cls: type, words: str, owner: str) -> list[Any]:
+    """``1,0.2`` as the fields in order; where one is a row of numbers, ``/`` stands between fields.
+
+    Raises
+    ------
+    DataError
+        A word is no number.
+    """
+    fields = _fields(cls)
+    if not any(map(_is_row, fields)):
+        return [_read(word, field, owner) for word, field in _paired(words.split(_BETWEEN_NUMBERS), fields)]
+    found: list[Any] = []
+    for part, field in _paired(words.split(_BETWEEN_ROWS), fields):
+        numbers = [_read(word, field, owner) for word in part.split(_BETWEEN_NUMBERS)]
+        found.append(numbers if _is_row(field) else numbers[0] if len(numbers) == 1 else numbers)
+    return found
+
+
+def _paired(words: list[str], fields: Sequence[dataclasses.Field[Any]]) -> list[tuple[str, dataclasses.Field[Any]]]:
+    """Words with their fields; of too many the last field, which `from_row` then refuses."""
+    return [(word.strip(), fields[min(place, len(fields) - 1)]) for place, word in enumerate(words)]
+
+
+def _read(word: str, field: dataclasses.Field[Any], owner: str) -> Any:
+    kind = _scalar(field) or float
+    if kind is str:
+        return word
+    try:
+        return int(word) if kind is int else float(word)
+    except ValueError:
+        raise DataError(f"{owner}: {field.name.upper()}: {word!r} is no number") from None
+
+
+def words_of(value: Any) -> str:
+    """What `row_from_words` reads again, without loss."""
+    cls: type = type(value)
+    fields = _fields(cls)
+    texts = []
+    for field in fields:
+        given = getattr(value, field.name)
+        texts.append(_BETWEEN_NUMBERS.join(map(number_text, given)) if _is_row(field) else number_text(given))
+    return (_BETWEEN_ROWS if any(map(_is_row, fields)) else _BETWEEN_NUMBERS).join(texts)
+
+
+def number_text(given: Any) -> str:
+    """A number in as few digits as it needs to be read again.
+
+    Examples
+    --------
+    >>> number_text(3.0), number_text(0.1)
+    ('3', '0.1')
+    """
+    return repr(float(given)).removesuffix(".0") if isinstance(given, float) else str(given)

@@ -1,0 +1,100 @@
+"""Operations on stochastic values: by name, for any number of operands, and with options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from perfcore.stochastic.value import Quantity, StochasticValue, perform
+
+__all__ = [
+    "absolute",
+    "add",
+    "divide",
+    "exp",
+    "log",
+    "maximum",
+    "minimum",
+    "multiply",
+    "negative",
+    "power",
+    "sqrt",
+    "subtract",
+]
+
+
+def add(*values: Quantity, **options: Any) -> StochasticValue:
+    """Sum of two or more; ``x + y``.
+
+    Parameters
+    ----------
+    *values : StochasticValue or float
+        At least one of them stochastic.
+    **options
+        What the representation that performs the operation declares in `StochasticValue.Arithmetic`; likewise for all
+        functions here.
+
+    Examples
+    --------
+    >>> from perfcore.stochastic import of_moments
+    >>> x, y = of_moments(3.0, 0.3), of_moments(5.0, 0.4)
+    >>> add(x, y, 2.0).mean, add(x, y).std
+    (10.0, 0.5)
+    >>> round(add(x, y, correlation=1.0).std, 12)
+    0.7
+    """
+    return perform("add", values, options)
+
+
+def subtract(x: Quantity, y: Quantity, **options: Any) -> StochasticValue:
+    """Difference; ``x - y``."""
+    return perform("subtract", (x, y), options)
+
+
+def multiply(*values: Quantity, **options: Any) -> StochasticValue:
+    """Product of two or more; ``x * y``."""
+    return perform("multiply", values, options)
+
+
+def divide(x: Quantity, y: Quantity, **options: Any) -> StochasticValue:
+    """Quotient; ``x / y``."""
+    return perform("divide", (x, y), options)
+
+
+def power(x: Quantity, y: Quantity, **options: Any) -> StochasticValue:
+    """Power; ``x ** y``."""
+    return perform("power", (x, y), options)
+
+
+def maximum(*values: Quantity, **options: Any) -> StochasticValue:
+    """Distribution of the largest of several values."""
+    return perform("maximum", values, options)
+
+
+def minimum(*values: Quantity, **options: Any) -> StochasticValue:
+    """Distribution of the smallest of several values."""
+    return perform("minimum", values, options)
+
+
+def negative(x: Quantity) -> StochasticValue:
+    """``-x``."""
+    return perform("negative", (x,), {})
+
+
+def absolute(x: Quantity, **options: Any) -> StochasticValue:
+    """``abs(x)``."""
+    return perform("absolute", (x,), options)
+
+
+def exp(x: Quantity, **options: Any) -> StochasticValue:
+    """Exponential function."""
+    return perform("exp", (x,), options)
+
+
+def log(x: Quantity, **options: Any) -> StochasticValue:
+    """Natural logarithm."""
+    return perform("log", (x,), options)
+
+
+def sqrt(x: Quantity, **options: Any) -> StochasticValue:
+    """Square root."""
+    return perform("sqrt", (x,), options)

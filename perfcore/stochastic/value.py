@@ -1,0 +1,437 @@
+"""The contract of a quantity of which more than one value is possible, and what follows from it for all."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from perfcore.base.errors import DataError, PluginError
+from perfcore.hooks.options import NoOptions, build
+from perfcore.stochastic.forms import field_names, from_row, from_table, row_from_words, words_of
+from perfcore.stochastic.purposes import default_representation
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["Quantity", "StochasticValue", "as_value", "perform", "performer_of"]
+
+_CONVERTED_LEVELS = 1000  # by which a value of another representation is summarised
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StochasticValue(ABC):
+    """A quantity of which more than one value is possible; frozen.
+
+    A representation is a frozen dataclass that inherits from this class, is registered by
+    ``register_representations`` under its `name`, and is tested by `perfcore.testing.RepresentationSuite`. Its fields
+    are numbers, or rows of numbers. It must have `name`, `generality`, `from_samples`, and `quantile` or else `cdf` and
+    `support`. All else follows from these by quadrature or bisection, and is overridden where there is a closed form.
+
+    Parameters
+    ----------
+    notes : tuple of str
+        What a reader of the result must know, such as the error of a poor approximation. A result has the notes of
+        its operands too. They do not count in comparisons.
+
+    Attributes
+    ----------
+    name : str
+        What the user types, and the key ``representation`` of its JSON.
+    generality : int
+        In an operation the operand of the highest generality converts the others and performs it, or leaves it to the
+        representation that can hold any distribution (`operate`).
+    Options : type
+        Options of `from_samples`, a dataclass declared with `perfcore.hooks.options.option`.
+    Arithmetic : type, optional
+        Options of operations, likewise. None: those of the representation that can hold any distribution, since some
+        operations are left to it.
+    """
+
+    name: ClassVar[str]
+    generality: ClassVar[int]
+    Options: ClassVar[type] = NoOptions
+    Arithmetic: ClassVar[type | None] = None
+
+    __array_ufunc__: ClassVar[None] = None  # so that numpy's numbers leave `number + value` to this class
+
+    notes: tuple[str, ...] = field(default=(), kw_only=True, compare=False, repr=False)
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        base = StochasticValue
+        if cls.quantile is base.quantile and (cls.cdf is base.cdf or cls.support is base.support):
+            raise TypeError(f"{cls.__name__} needs quantile, or else cdf and support: the rest follows from these")
+
+    # What samples and other values become.
+
+    @classmethod
+    @abstractmethod
+    def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
+        """Summarise samples; `checked_samples` checks them.
+
+        Parameters
+        ----------
+        samples : (n,) float, n >= 1, finite
+        options : instance of `Options`, optional
+
+        Raises
+        ------
+        DataError
+            There are no samples, one is not finite, or the representation cannot hold such values.
+        """
+
+    @classmethod
+    def from_draws(cls, draws: npt.ArrayLike, detail: int) -> Self:
+        """Summarise many draws of a computed distribution as closely as it can be done.
+
+        Parameters
+        ----------
+        draws : (n,) float
+        detail : int
+            How many numbers the result may be made of, for representations that have a choice; by default it counts
+            for nothing, and this is `from_samples`.
+        """
+        return cls.from_samples(draws)
+
+    @classmethod
+    def convert(cls, value: StochasticValue) -> tuple[Self, str]:
+        """Bring another value to this representation: by default what `from_samples` makes of its quantiles.
+
+        Returns
+        -------
+        converted : instance of this class
+        lost : str
+            What it no longer says, or what was assumed; empty where nothing is lost.
+
+        Raises
+        ------
+        DataError
+            The representation cannot hold such values.
+        """
+        import numpy as np
+
+        if isinstance(value, cls):
+            return value, ""
+        low, high = value.support
+        if low == high:
+            return cls.from_samples([low]), ""
+        levels = (np.arange(_CONVERTED_LEVELS) + 0.5) / _CONVERTED_LEVELS
+        if not value.has_distribution:
+            assumed = f"assumed that all values from {low:.6g} to {high:.6g} are equally likely"
+            return cls.from_samples(low + (high - low) * levels), assumed
+        places = value.quantile(levels)
+        converted = cls.from_samples(places)
+        error = float(np.abs(converted.cdf(places) - value.cdf(places)).max())
+        return converted, f"the shape: probabilities differ by up to {error:.2g}"
+
+    @classmethod
+    def converted(cls, operands: Sequence[StochasticValue]) -> tuple[list[Self], tuple[str, ...]]:
+        """Operands in this representation, and notes: theirs, and what conversion lost."""
+        values: list[Self] = []
+        notes: list[str] = []
+        for operand in operands:
+            notes += operand.notes
+            if isinstance(operand, cls):
+                values.append(operand)
+                continue
+            value, lost = cls.convert(operand)
+            values.append(value)
+            if lost:
+                notes.append(f"{operand!r} taken as {cls.name}: {lost}")
+        return values, tuple(dict.fromkeys(notes))
+
+    # Arithmetic.
+
+    @classmethod
+    def operate(cls, operation: str, operands: Sequence[StochasticValue], options: Any = None) -> StochasticValue:
+        """Perform an operation; by default it is left to the representation that can hold any distribution.
+
+        A representation overrides this for the operations under which it is closed, and calls ``super().operate``
+        with the same arguments for all others.
+
+        Parameters
+        ----------
+        operation : str
+            Name of one of this package's functions: ``"add"``.
+        operands : sequence of StochasticValue
+            As many as the operation takes, none of higher generality; numbers have become values without spread.
+        options : optional
+            Instance of `Arithmetic`.
+
+        Returns
+        -------
+        StochasticValue
+            Of any representation. Where it is not exact, a note says so.
+
+        Raises
+        ------
+        DataError
+            A divisor can be zero; a root or logarithm is taken of what can be negative; the result is not finite.
+        """
+        general: type[StochasticValue] = default_representation("distributions")
+        if issubclass(cls, general):
+            raise PluginError(f"{cls.name}, to which others leave their arithmetic, has no rule for {operation!r}")
+        return general.operate(operation, operands, options if isinstance(options, general.arithmetic()) else None)
+
+    @classmethod
+    def arithmetic(cls) -> type:
+        """Options of operations: `Arithmetic`, or those of the representation that operations are left to."""
+        if cls.Arithmetic is not None:
+            return cls.Arithmetic
+        general: type[StochasticValue] = default_representation("distributions")
+        return NoOptions if issubclass(cls, general) else general.arithmetic()
+
+    # What a value knows.
+
+    @property
+    def has_distribution(self) -> bool:
+        """Whether it says how probable values between its bounds are; bounds alone do not."""
+        return not math.isnan(float(self.quantile(0.5)))
+
+    @property
+    def mean(self) -> float:
+        """Expected value, by default by quadrature; NaN where the representation has none."""
+        from perfcore.stochastic.quadrature import moments_of
+
+        return moments_of(self.quantile)[0]
+
+    @property
+    def std(self) -> float:
+        """Standard deviation, by default by quadrature; NaN where the representation has none."""
+        from perfcore.stochastic.quadrature import moments_of
+
+        return moments_of(self.quantile)[1]
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest and largest possible value, by default the quantiles 0 and 1; may be infinite."""
+        return float(self.quantile(0.0)), float(self.quantile(1.0))
+
+    def cdf(self, x: npt.ArrayLike) -> Floats:
+        """Probability of values up to ``x`` (...), by default by bisection; NaN where it is not known."""
+        from perfcore.stochastic.quadrature import levels_reached
+
+        return levels_reached(self.quantile, x)
+
+    def pdf(self, x: npt.ArrayLike) -> Floats:
+        """Density at ``x`` (...), per unit of the quantity, by default the slope of `cdf`; NaN where it is not known.
+
+        Single values that have a probability of their own show in `cdf` alone.
+        """
+        from perfcore.stochastic.quadrature import density_of
+
+        low, high = self.quantile([0.25, 0.75])
+        return density_of(self.cdf, (float(low), float(high)), x)
+
+    def quantile(self, q: npt.ArrayLike) -> Floats:
+        """Smallest value whose `cdf` reaches ``q`` (...), 0 to 1; for 0 and 1 the ends of the support.
+
+        By default by bisection. NaN where the representation does not know it, or ``q`` is no probability.
+        """
+        from perfcore.stochastic.quadrature import places_reaching
+
+        return places_reaching(self.cdf, self.support, q)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Floats:
+        """Draw ``n`` independent values (n,).
+
+        Raises
+        ------
+        DataError
+            The representation has no distribution to draw from.
+        """
+        if not self.has_distribution:
+            raise DataError(
+                f"{self!r} has no distribution to draw from; one that says all values are equally likely has"
+            )
+        return self.quantile(rng.random(n))
+
+    def central_interval(self, coverage: float) -> tuple[float, float]:
+        """Bounds that hold a share ``coverage`` (0 to 1) of all values, as many below as above; NaN if unknown."""
+        low, high = self.quantile([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
+        return float(low), float(high)
+
+    @property
+    def binned(self) -> tuple[Floats, Floats] | None:
+        """Edges (m + 1,) and probabilities (m,) of what is made of bins; None, the default, of what is not."""
+        return None
+
+    # How good it was as a prediction of what then happened.
+
+    def place_of(self, actual: float) -> float:
+        """Probability of values up to the actual one (probability integral transform); NaN without a distribution.
+
+        NaN of one number too: it is right or wrong, and its place says nothing.
+        """
+        low, high = self.support
+        return float(self.cdf(actual)) if low < high and self.has_distribution else math.nan
+
+    def crps(self, actual: float) -> float:
+        """Continuous ranked probability score, in the unit of the quantity: less is better, 0 is best.
+
+        By default by quadrature over the quantiles; without spread the absolute error, without a distribution NaN.
+        """
+        low, high = self.support
+        if low == high:
+            return abs(actual - low)
+        if not self.has_distribution:
+            return math.nan
+        from perfcore.stochastic.quadrature import crps_of
+
+        return crps_of(self.quantile, float(self.cdf(actual)), actual)
+
+    # Forms in files and on the command line.
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `from_dict` accepts, ready for JSON; without notes. By default the fields by name."""
+        fields = {name: getattr(self, name) for name in field_names(type(self))}
+        plain = {
+            name: value if isinstance(value, (float, int, str)) else [float(number) for number in value]
+            for name, value in fields.items()
+        }
+        return {"representation": self.name, **plain}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """The value that `to_dict` wrote; ``representation`` may be left out.
+
+        Raises
+        ------
+        DataError
+            A key is missing, unknown or of another type, or the numbers make no value.
+        """
+        fields = {key: value for key, value in content.items() if key != "representation"}
+        value: Self = from_table(cls, fields, cls.name)
+        return value
+
+    @classmethod
+    def from_values(cls, values: Sequence[Any]) -> Self:
+        """A value from its fields in order: ``normal = [10, 2]`` of a model file.
+
+        Raises
+        ------
+        DataError
+            There are too few or too many, one is of another type, or the numbers make no value.
+        """
+        value: Self = from_row(cls, values, cls.name)
+        return value
+
+    def to_text(self) -> str:
+        """What `perfcore.stochastic.from_text` reads again: ``NAME:`` and the fields in order."""
+        return f"{self.name}:{words_of(self)}"
+
+    @classmethod
+    def from_words(cls, words: str) -> Self:
+        """A value from what a user types behind ``NAME:``; by default the fields in order, with commas.
+
+        Where a field is a row of numbers, ``/`` stands between fields: ``2,4,7/0.6,0.4``.
+
+        Raises
+        ------
+        DataError
+            As of `from_values`.
+        """
+        return cls.from_values(row_from_words(cls, words, cls.name))
+
+    # What makes it a number among numbers.
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.support))
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value}" for name, value in self.to_dict().items() if name != "representation")
+        return f"{type(self).__name__}({fields})"
+
+    def __add__(self, other: Quantity) -> StochasticValue:
+        return perform("add", (self, other), {})
+
+    def __radd__(self, other: float) -> StochasticValue:
+        return perform("add", (other, self), {})
+
+    def __sub__(self, other: Quantity) -> StochasticValue:
+        return perform("subtract", (self, other), {})
+
+    def __rsub__(self, other: float) -> StochasticValue:
+        return perform("subtract", (other, self), {})
+
+    def __mul__(self, other: Quantity) -> StochasticValue:
+        return perform("multiply", (self, other), {})
+
+    def __rmul__(self, other: float) -> StochasticValue:
+        return perform("multiply", (other, self), {})
+
+    def __truediv__(self, other: Quantity) -> StochasticValue:
+        return perform("divide", (self, other), {})
+
+    def __rtruediv__(self, other: float) -> StochasticValue:
+        return perform("divide", (other, self), {})
+
+    def __pow__(self, other: Quantity) -> StochasticValue:
+        return perform("power", (self, other), {})
+
+    def __rpow__(self, other: float) -> StochasticValue:
+        return perform("power", (other, self), {})
+
+    def __neg__(self) -> StochasticValue:
+        return perform("negative", (self,), {})
+
+    def __abs__(self) -> StochasticValue:
+        return perform("absolute", (self,), {})
+
+
+Quantity = StochasticValue | float
+
+
+def as_value(quantity: Quantity) -> StochasticValue:
+    """A stochastic value; of a number one without spread.
+
+    Examples
+    --------
+    >>> as_value(3.0).support
+    (3.0, 3.0)
+    """
+    if isinstance(quantity, StochasticValue):
+        return quantity
+    number: StochasticValue = default_representation("number")(quantity)
+    return number
+
+
+def performer_of(operands: Sequence[StochasticValue]) -> type[StochasticValue]:
+    """The representation that performs an operation: the highest generality; of equals the last by name."""
+    return type(max(operands, key=lambda operand: (operand.generality, operand.name)))
+
+
+def perform(operation: str, values: Sequence[Quantity], options: Mapping[str, Any]) -> StochasticValue:
+    """An operation on values of any representations, done by that of the highest generality.
+
+    Parameters
+    ----------
+    operation : str
+    values : sequence of StochasticValue or float
+    options : mapping
+        Of `StochasticValue.arithmetic` of that representation.
+
+    Raises
+    ------
+    DataError
+        There are no values, or as of `StochasticValue.operate`.
+    UnknownNameError
+        An option is unknown.
+    """
+    if not values:
+        raise DataError(f"{operation} needs at least one value")
+    operands = [as_value(value) for value in values]
+    performer = performer_of(operands)
+    arithmetic = performer.arithmetic()
+    return performer.operate(
+        operation, operands, build(arithmetic, options, performer.name) if options else arithmetic()
+    )

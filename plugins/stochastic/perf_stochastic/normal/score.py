@@ -1,0 +1,35 @@
+"""How good a normal distribution was as a prediction."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+__all__ = ["crps_of_normals"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def crps_of_normals(mean: npt.ArrayLike, std: npt.ArrayLike, actual: npt.ArrayLike) -> Floats:
+    """Continuous ranked probability score of normal distributions.
+
+    Source: T. Gneiting and A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", Journal of the
+    American Statistical Association 102 (2007), section 4.2; there it is a gain, here a loss.
+
+    Parameters
+    ----------
+    mean, std, actual : (...) float
+        Where a standard deviation is 0, the score is the absolute error.
+
+    Examples
+    --------
+    >>> round(float(crps_of_normals(0.0, 1.0, 0.0)), 6)  # (sqrt(2) - 1) / sqrt(pi)
+    0.233695
+    """
+    centre, spread, x = (np.asarray(given, dtype=np.float64) for given in (mean, std, actual))
+    error = x - centre
+    z = np.divide(error, spread, out=np.zeros(np.broadcast_shapes(error.shape, spread.shape)), where=spread > 0.0)
+    density = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
+    score = spread * (z * (2.0 * ndtr(z) - 1.0) + 2.0 * density - 1.0 / np.sqrt(np.pi))
+    return np.where(spread > 0.0, score, np.abs(error))
