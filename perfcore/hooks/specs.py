@@ -65,7 +65,8 @@ class Register(Protocol):
         extra : str, optional
             What to install when importing the target fails, for example ``"perfcore[formats]"``.
         suffixes : tuple of str, optional
-            Readers and openers only: endings of the files that it reads, such as ``(".prv",)``, without ``.gz``.
+            Readers and openers only: endings of the files that it reads, such as ``(".prv",)``, without that of a
+            compression.
         default_for : tuple of str, optional
             Fitters only: kinds of data (`perfcore.data.kinds`) that ``perf fit`` takes it for when none is named.
         group : str, optional

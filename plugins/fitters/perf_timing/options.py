@@ -112,7 +112,8 @@ class ScalingOptions:
     duplicates: str = option("refuse", "rows that agree in every column: copies or repeated runs", choices=DUPLICATES)
     prepare: tuple[str, ...] = option(
         ("auto",),
-        "scale of the fit: times the first parameter, over --operations, times --peak; auto is all that is given",
+        "scale of the fit: times the first parameter, over --operations, times --peak; auto is all that is given, and "
+        "for a rate none",
         parse=parse_prepare, choices=_PREPARATIONS, metavar="STEP,...",
     )  # fmt: skip
     operations: tuple[str, ...] | None = option(
