@@ -69,6 +69,32 @@ class ModelFileError(PerfError):
     """A model file that this version does not know or that is damaged."""
 
 
+# Of the letters of both names, in their order: a slip in each third letter. With a half, 'linear' suggests 'interval'.
+_NEAR = 0.65
+_SHORT, _NEAR_SHORT = 3, 0.5  # one letter of two or three, where the lengths are about the same
+_BEGINNING = 3  # letters after which a name that was cut short is told from others
+
+
+def _nearest(name: str, known: list[str]) -> str | None:
+    """The known name that this one was meant to be, or None where none is near; case does not count.
+
+    Examples
+    --------
+    >>> _nearest("Worly", ["lca", "worley"]), _nearest("hist", ["histogram", "list"]), _nearest("linear", ["interval"])
+    ('worley', 'histogram', None)
+    """
+    plain = {one.casefold(): one for one in reversed(known)}
+    wanted = name.casefold()
+    longer = [one for one in plain if one.startswith(wanted)] if len(wanted) >= _BEGINNING else []
+    if longer:
+        return plain[min(longer, key=len)]
+    near = difflib.get_close_matches(wanted, plain, n=1, cutoff=_NEAR)
+    if not near and len(wanted) <= _SHORT:
+        alike = [one for one in plain if abs(len(one) - len(wanted)) <= 1]
+        near = difflib.get_close_matches(wanted, alike, n=1, cutoff=_NEAR_SHORT)
+    return plain[near[0]] if near else None
+
+
 def listing(names: Iterable[str], most: int = 20) -> str:
     """Names in a line that stays readable when there are hundreds.
 
@@ -92,7 +118,7 @@ class UnknownNameError(OptionError):
     name : str
         The name met.
     known : iterable of str
-        All accepted names; the nearest is suggested.
+        All accepted names; the nearest is suggested if it is near.
 
     Examples
     --------
@@ -102,7 +128,7 @@ class UnknownNameError(OptionError):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        near = _nearest(name, known)
+        hint = "" if near is None else f"did you mean {near!r}? "
         super().__init__(f"unknown {what} {name!r}: {hint}Known: {listing(known)}")
         self.name = name

@@ -10,9 +10,41 @@ from pathlib import Path
 
 from perfcore.base.errors import InputError
 
-__all__ = ["MODEL_SCHEMA", "atomic_path", "write_bytes"]
+__all__ = ["MODEL_SCHEMA", "atomic_path", "check_folder", "write_bytes"]
 
 MODEL_SCHEMA = "perfcore-model/1"  # how a model file says what it is, by which it is told from a file of data
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that no file can be written to, before the work whose result is to go there.
+
+    Raises
+    ------
+    InputError
+        Its folder does not exist, is no folder, or may not be written.
+
+    Examples
+    --------
+    >>> check_folder("results/model.json")
+    Traceback (most recent call last):
+        ...
+    perfcore.base.errors.InputError: results/model.json: cannot be written: there is no folder 'results'; make it first
+    """
+    target = Path(path)
+    folder = (target.resolve() if target.is_symlink() else target).parent
+    if _is_special(target):
+        return
+    if not folder.exists():
+        raise InputError(path, f"cannot be written: there is no folder {str(folder)!r}; make it first")
+    if not folder.is_dir():
+        raise InputError(path, f"cannot be written: {str(folder)!r} is a file and no folder; name a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(path, f"cannot be written: the folder {str(folder)!r} may not be written; name another")
+
+
+def _is_special(target: Path) -> bool:
+    """Whether it is a device or a pipe, such as /dev/null: replacing it would destroy it."""
+    return target.exists() and not (target.is_file() or target.is_dir())
 
 
 @contextlib.contextmanager
@@ -22,15 +54,14 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     InputError
-        The folder cannot be written, or the disk is full.
+        The folder does not exist or cannot be written, or the disk is full.
     """
     try:
-        # A device or a pipe, such as /dev/null, is written into: replacing it would destroy it.
+        check_folder(path)
         target = Path(path)
-        special = target.exists() and not (target.is_file() or target.is_dir())
+        special = _is_special(target)
         if not special:
             target = target.resolve()  # a link stays, and what it names is replaced
-        target.parent.mkdir(parents=True, exist_ok=True)
         # The ending stays: matplotlib and DuckDB choose the format by it.
         folder = None if special else target.parent
         handle, name = tempfile.mkstemp(dir=folder, prefix=".tmp-", suffix=target.suffix)

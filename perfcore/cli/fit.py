@@ -41,6 +41,7 @@ def command(
         raise OptionError("--json and --table do not go together")
     with reporting():
         import perfcore
+        from perfcore.base.files import check_folder
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
         from perfcore.views.picture import check_ending
@@ -50,6 +51,8 @@ def command(
             resolve(registry().entry("fitters", fitter), options)
         if picture is not None:
             check_ending(picture)
+        for path in filter(None, (output, picture)):
+            check_folder(path)
         measured = how.read_file(data, types_to_read(fitter))
         model = perfcore.fit(measured, fitter=fitter, **options)
         if output is not None:

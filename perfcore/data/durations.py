@@ -5,16 +5,11 @@ from __future__ import annotations
 import re
 
 from perfcore.base.errors import OptionError
-from perfcore.data.units import NANOSECONDS
+from perfcore.data.units import LABELS, NANOSECONDS
 
 __all__ = ["check_length", "parse_duration"]
 
-_DURATION_NS = {
-    **NANOSECONDS,
-    "min": 60 * NANOSECONDS["s"],
-    "h": 3600 * NANOSECONDS["s"],
-    "d": 86400 * NANOSECONDS["s"],
-}
+_DURATION_NS = {unit: int(LABELS[unit][1] * NANOSECONDS["s"]) for unit in (*NANOSECONDS, "min", "h", "d")}
 _DURATION = re.compile(r"\s*(\d{1,15}(?:\.\d*)?|\.\d+)\s*([a-z]*)\s*")
 
 

@@ -14,9 +14,8 @@ from perfcore.data.roles import (
     missing_roles,
     named_columns,
     named_parameters,
-    same_unit,
-    unit_of,
 )
+from perfcore.data.units import same_unit, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd

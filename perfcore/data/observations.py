@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -315,6 +316,8 @@ def numbers_of(
         row = int(np.argmax(wrong))
         met = "is empty" if empty[row] else f"is {texts.loc[row][:40]!r}"
         cure = f"; mend it, or leave such rows out with --where '{name}>0'" if empty[row] else ""
+        if not empty[row] and re.fullmatch(r"[+-]?[0-9]*,[0-9]+", texts.loc[row]):
+            cure = "; it has a decimal comma, which tables of text are read with by -r decimal=,"
         data.refuse(row, f"{name} {met}; a number is expected{cure}")
     with np.errstate(invalid="ignore"):
         wrong = considered & ~empty & ~(((numbers > 0.0) | (zero & (numbers == 0.0))) & (numbers < np.inf))

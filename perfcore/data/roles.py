@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perfcore.base.errors import OptionError, UnknownNameError, listing
+from perfcore.data.units import split_unit, unit_in_name, unit_of
 from perfcore.formulas.formula import Formula, FormulaError
 
 __all__ = [
@@ -16,8 +17,6 @@ __all__ = [
     "missing_roles",
     "named_columns",
     "named_parameters",
-    "same_unit",
-    "unit_of",
 ]
 
 # The first that a table has is taken, so the narrower word comes first: with processes and nodes in one table, the
@@ -35,13 +34,6 @@ _NAMES = {
         "category": "category overhead region function routine call_path callpath path kernel_name timer section",
     }.items()
 }
-_UNITS = {
-    **{unit: unit for unit in ("ns", "us", "ms", "s", "min", "h")},
-    **{"sec": "s", "secs": "s", "seconds": "s", "usec": "us", "msec": "ms", "nsec": "ns"},
-    **{"minutes": "min", "hours": "h"},
-}
-_ENDING = re.compile(rf"(?P<name>.+?)(?:_|\s*[(\[]\s*)(?P<unit>{'|'.join(_UNITS)})\s*[)\]]?", re.IGNORECASE)
-_STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|min|max|total|sum)", re.IGNORECASE)
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -86,15 +78,21 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     >>> guess_roles(["code", "procs", "time_s"], {"procs", "time_s"})
     MeasurementRoles(parameters={'p': 'procs'}, value='time_s', unit='s', code=('code',), system=(), category=())
     """
-    processors = _first(columns, _NAMES["processors"], among=numeric)
-    value = _first([c for c in columns if c != processors], _NAMES["value"], among=numeric)
+    kinds = {column: None if (unit := unit_in_name(column)) is None else unit.kind for column in columns}
+    counting = [column for column in columns if kinds[column] in (None, "count")]
+    timing = [column for column in columns if kinds[column] in (None, "time")]  # a rate is none
+    processors = _first(counting, _NAMES["processors"], among=numeric)
+    value = _first([c for c in timing if c != processors], _NAMES["value"], among=numeric)
     named = [column for column in columns if column != value]
     code, system = (_first(named, _NAMES[role]) for role in ("code", "system"))
     # Names only: a column of numbers that is called `function` or `region` counts something.
     category = _first([column for column in named if column not in numeric], _NAMES["category"])
-    if value is None:
+    if value is None and processors is not None:
         left = [c for c in columns if c in numeric and c not in (processors, code, system)]
-        value = left[0] if processors is not None and len(left) == 1 else None
+        # What was measured beside the rates that follow from it, or the only thing that was.
+        others = [c for c in left if kinds[c] != "rate"]
+        if len(left) == 1 or (len(others) == 1 and kinds[others[0]] == "time"):
+            value = (others or left)[0]
     return MeasurementRoles(
         parameters={} if processors is None else {_symbol(processors, True, columns): processors},
         value=value,
@@ -114,34 +112,6 @@ def is_processors(column: str) -> bool:
     (True, False, True)
     """
     return _first([column], _NAMES["processors"]) is not None
-
-
-def unit_of(column: str) -> str | None:
-    """Unit of time that a column's name ends with.
-
-    Examples
-    --------
-    >>> unit_of("time_ms"), unit_of("wall [s]"), unit_of("time_s_min"), unit_of("bytes")
-    ('ms', 's', 's', None)
-    """
-    name = column.strip()
-    if name.lower() == "seconds":
-        return "s"
-    # In time_s_min the ending is a statistic, in time_min it is a unit.
-    statistic = _STATISTIC.fullmatch(name)
-    found = (_ENDING.fullmatch(statistic["name"]) if statistic else None) or _ENDING.fullmatch(name)
-    return _UNITS[found["unit"].lower()] if found else None
-
-
-def same_unit(unit: str) -> str:
-    """A unit as it is spelt here, whatever the blanks around it and however long the word.
-
-    Examples
-    --------
-    >>> same_unit(" seconds "), same_unit("GB")
-    ('s', 'GB')
-    """
-    return _UNITS.get(unit.strip().lower(), unit.strip())
 
 
 def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
@@ -234,9 +204,8 @@ def _first(columns: Sequence[str], names: Sequence[str], among: Collection[str] 
     """The column that bears the earliest of the names."""
     plain: dict[str, str] = {}
     for column in reversed([c for c in columns if among is None or c in among]):
-        found = _ENDING.fullmatch(column.strip())
-        bare = found["name"] if found else column
-        plain[bare.strip().lower().replace(" ", "_").replace("-", "_")] = column
+        bare, _ = split_unit(column)
+        plain[(bare or column).strip().lower().replace(" ", "_").replace("-", "_")] = column
     return next((plain[name] for name in names if name in plain), None)
 
 

@@ -1,12 +1,333 @@
-"""Units of time: their size in nanoseconds, and how a person reads a duration."""
+"""Units: of times, amounts of data, operations, counts and rates; by their labels, and as names of columns say them.
+
+This is the one place where a unit is read from a text. A rate is not a time: ``rate_per_s`` ends like ``time_s``, and
+means the opposite.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import NamedTuple
+
 from perfcore.base.errors import UnknownNameError
 
-__all__ = ["NANOSECONDS", "nanoseconds_per", "readable", "shown_origin"]
+__all__ = [
+    "LABELS",
+    "NANOSECONDS",
+    "KnownUnit",
+    "is_rate",
+    "is_time",
+    "nanoseconds_per",
+    "readable",
+    "same_unit",
+    "seconds_per",
+    "shown_origin",
+    "split_unit",
+    "unit_in_name",
+    "unit_of",
+]
 
-NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}  # in which curves and traces count
+
+_PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+_BINARY_PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
+_SECONDS = {"min": 60, "h": 3600, "d": 86400, "day": 86400}
+
+# Each label: the one that those of its kind are multiples of, and how many of that it is.
+LABELS: dict[str, tuple[str, Fraction]] = {
+    **{label: ("s", Fraction(size, 10**9)) for label, size in NANOSECONDS.items()},
+    **{label: ("s", Fraction(size)) for label, size in _SECONDS.items()},
+    **{f"{prefix}B": ("B", Fraction(size)) for prefix, size in (_PREFIXES | _BINARY_PREFIXES).items()},
+    **{f"{prefix}bit": ("B", Fraction(size, 8)) for prefix, size in _PREFIXES.items()},
+    **{f"{prefix}flop": ("flop", Fraction(size)) for prefix, size in _PREFIXES.items()},
+}
+_KINDS = {"s": "time", "B": "bytes", "flop": "operations"}
+
+
+def _spelt(table: dict[str, str]) -> dict[str, str]:
+    return {word: label for label, words in table.items() for word in words.split()}
+
+
+# Words for times in lower case; those of the first table also end names after a low line, as in time_sec.
+_TIME_ENDINGS = _spelt(
+    {
+        "ns": "ns nsec nsecs nanosec nanosecs nanoseconds",
+        "us": "us µs μs usec usecs microsec microsecs microseconds",
+        "ms": "ms msec msecs millisec millisecs milliseconds",
+        "s": "s sec secs seconds",
+        "min": "min mins minutes",
+        "h": "h hrs hours",
+    }
+)
+_TIME_WORDS = _TIME_ENDINGS | _spelt(
+    {"ns": "nanosecond", "us": "microsecond", "ms": "millisecond", "s": "second", "min": "minute", "h": "hr hour",
+     "day": "d day days"}
+)  # fmt: skip
+_TIMES_ALONE = frozenset({"nanoseconds", "microseconds", "milliseconds", "seconds"})  # whole names of columns
+# What is written over a unit is a quantity, not an amount, in "time/s" and "rate_per_s".
+_TIME_QUANTITIES = frozenset(["t", "time", "times", "runtime", "walltime", "wall", "elapsed", "duration", "latency"])
+_RATE_QUANTITIES = frozenset(["rate", "rates", "throughput", "bandwidth", "bw", "speed", "performance", "value"])
+_SHORT_RATES = {
+    **_spelt({"ops/s": "iops", "requests/s": "rps", "queries/s": "qps", "transactions/s": "tps", "frames/s": "fps"}),
+    **{f"{prefix.lower()}flops": f"{prefix}flop/s" for prefix in _PREFIXES if prefix},
+}
+_COUNTS = frozenset({"#", "count", "counts", "1"})
+
+_DATA = re.compile(r"(?P<prefix>[kmgtpe]?)(?P<binary>i?)(?P<base>b|bytes?|bits?)", re.IGNORECASE)
+_OPERATIONS = re.compile(r"(?P<prefix>[kmgtpe]?)flops?", re.IGNORECASE)
+_PER_SECOND = re.compile(r"(?P<prefix>[kmgtpe]i?)(?P<base>bit|b)ps", re.IGNORECASE)
+_BRACKETS = re.compile(r"(?P<name>.*?)[\s_]*[(\[]\s*(?P<label>[^()\[\]]+?)\s*[)\]]", re.DOTALL)
+_EACH = r"(?P<each>(?:/[^\s/]+)*)"  # as in MB/s/rank
+_OVER = re.compile(rf"(?P<amount>[^\s/]+)\s*(?:/|\bper\b)\s*(?P<over>[^\s/]+){_EACH}", re.IGNORECASE)
+_LAST_OVER = re.compile(rf"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_/]+)\s*/\s*(?P<over>[^\s_/]+){_EACH}", re.DOTALL)
+_LAST_PER = re.compile(
+    r"(?:(?P<name>.*?)[\s_-]+)??(?P<amount>[^\s_-]+)[\s_-]+per[\s_-]+(?P<over>[^\s_-]+)(?P<each>)",
+    re.DOTALL | re.IGNORECASE,
+)
+_LAST_TWO = re.compile(r"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_]+)_(?P<over>[^\s_]+)(?P<each>)", re.DOTALL)
+_LAST = re.compile(r"(?P<name>.+?)(?P<gap>[\s_])\s*(?P<label>[^\s_]+)", re.DOTALL)
+_STATISTIC = re.compile(r"(?P<name>.+?)_(?:olympic_)?(?:mean|avg|average|median|min|max|total|sum)", re.IGNORECASE)
+
+
+class KnownUnit(NamedTuple):
+    """A unit and what it measures.
+
+    Attributes
+    ----------
+    kind : {"time", "bytes", "operations", "count", "rate"}
+    label : str
+        As it is spelt here, such as ``"ms"`` or ``"MB/s"``.
+    factor : float
+        How many of the base unit it is: s, B, flop, 1, or these over s.
+    """
+
+    kind: str
+    label: str
+    factor: float
+
+
+def split_unit(name: str) -> tuple[str, KnownUnit | None]:
+    """A column's name without the unit that it ends with, and that unit.
+
+    Understood are ``time_ms``, ``Wall time [min]``, ``elapsed (us)``, ``rate_per_s``, ``bandwidth_MB_s``, ``ops/s``.
+    A time after a low line is one word of a few letters; a rate is what is per time, or over it.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    bare : str
+        As it was given where there is no unit; empty where the whole name is one.
+    unit : KnownUnit or None
+
+    Examples
+    --------
+    >>> split_unit("Wall time [min]")
+    ('Wall time', KnownUnit(kind='time', label='min', factor=60.0))
+    >>> split_unit("bandwidth_MB_s")
+    ('bandwidth', KnownUnit(kind='rate', label='MB/s', factor=1000000.0))
+    >>> split_unit("tokens/s")[1].label, split_unit("rate_per_s")[1].label, split_unit("time_per_step_s")[1].label
+    ('tokens/s', '1/s', 's')
+    >>> split_unit("tasks")
+    ('tasks', None)
+    """
+    name = name.strip()
+    if match := _BRACKETS.fullmatch(name):
+        unit = _of_label(match["label"])
+        return (match["name"], unit) if unit is not None else (name, None)
+    return _rate_ending(name) or _plain_ending(name) or (name, None)
+
+
+def unit_in_name(name: str) -> KnownUnit | None:
+    """The unit that a column's name ends with, also before a statistic.
+
+    Examples
+    --------
+    >>> unit_in_name("time_s_min").label, unit_in_name("time_min").label, unit_in_name("gflops_max").label
+    ('s', 'min', 'Gflop/s')
+    """
+    statistic = _STATISTIC.fullmatch(name.strip())
+    # In time_s_min the ending is a statistic, in time_min it is a unit.
+    return (split_unit(statistic["name"])[1] if statistic else None) or split_unit(name)[1]
+
+
+def unit_of(name: str) -> str | None:
+    """Label of the unit that a column's name ends with; None for a count, which has none.
+
+    Examples
+    --------
+    >>> unit_of("time_ms"), unit_of("wall [s]"), unit_of("rate_per_s"), unit_of("calls [#]"), unit_of("class")
+    ('ms', 's', '1/s', None, None)
+    """
+    unit = unit_in_name(name)
+    return None if unit is None or unit.kind == "count" else unit.label
+
+
+def same_unit(unit: str) -> str:
+    """A unit as it is spelt here, whatever the blanks around it and however long the word.
+
+    Examples
+    --------
+    >>> same_unit(" seconds "), same_unit("GB"), same_unit("MBytes/sec"), same_unit("images per second")
+    ('s', 'GB', 'MB/s', 'images/s')
+    """
+    known = _of_label(unit)
+    return unit.strip() if known is None or known.kind == "count" else known.label
+
+
+def is_time(unit: str | None) -> bool:
+    """Whether a unit is one of time, or of time per something; further words after a blank do not count.
+
+    Examples
+    --------
+    >>> is_time("ms"), is_time("s (sum)"), is_time("MB/s"), is_time(None)
+    (True, True, False, False)
+    """
+    return _kind(unit) == "time"
+
+
+def is_rate(unit: str | None) -> bool:
+    """Whether a unit is something per time.
+
+    Examples
+    --------
+    >>> is_rate("MB/s"), is_rate("1/s"), is_rate("s"), is_rate(None)
+    (True, True, False, False)
+    """
+    return _kind(unit) == "rate"
+
+
+def _kind(unit: str | None) -> str | None:
+    known = None if unit is None else _of_label(unit) or _of_label(unit.split(" ")[0])
+    return None if known is None else known.kind
+
+
+def seconds_per(unit: str) -> float | None:
+    """Seconds in one unit of time; None for any other unit.
+
+    Examples
+    --------
+    >>> seconds_per("ms"), seconds_per("h"), seconds_per("MB")
+    (0.001, 3600.0, None)
+    """
+    label = same_unit(unit)
+    return float(LABELS[label][1]) if LABELS.get(label, ("",))[0] == "s" else None
+
+
+def _of_label(text: str) -> KnownUnit | None:
+    """The unit that a text is, as a whole: ``ms``, ``MB``, ``GB/s``, ``images per second``."""
+    text = text.strip()
+    if text.lower() in _COUNTS:
+        return KnownUnit("count", "1", 1.0)
+    if match := _OVER.fullmatch(text):
+        return _quotient(match)
+    return _time(text, _TIME_WORDS) or _short_rate(text) or _amount(text)
+
+
+def _rate_ending(name: str) -> tuple[str, KnownUnit] | None:
+    """A name that ends with something per time, and what is before that."""
+    for pattern in (_LAST_OVER, _LAST_PER):
+        if match := pattern.fullmatch(name):
+            unit = _quotient(match)
+            if unit is None:
+                break  # time per step: what follows may still be its unit
+            quantity = match["amount"] if match["amount"].lower() in _TIME_QUANTITIES | _RATE_QUANTITIES else ""
+            return " ".join(filter(None, (match["name"], quantity))), unit
+    if (match := _LAST_TWO.fullmatch(name)) and _time(match["over"], _TIME_ENDINGS) is not None:
+        word = match["amount"]
+        counted = len(word) > 1 and _amount(word) is not None  # A_b_s may be anything
+        if counted or word.lower() in _RATE_QUANTITIES - {"value", "performance"}:
+            unit = _quotient(match)
+            assert unit is not None
+            return " ".join(filter(None, (match["name"], "" if counted else word))), unit
+    before, gap, last = name.rpartition("_") if "_" in name else name.rpartition(" ")
+    unit = _short_rate(last)
+    return None if unit is None else (before if gap else "", unit)
+
+
+def _plain_ending(name: str) -> tuple[str, KnownUnit] | None:
+    """A name that ends with a unit of time, data, operations, or with the word count."""
+    if name.lower() in _TIMES_ALONE:
+        return "", _unit(_TIME_ENDINGS[name.lower()])
+    if name.lower() == "bytes":
+        return "", _unit("B")
+    match = _LAST.fullmatch(name)
+    if match is None or match["gap"] != "_":
+        return None
+    label = match["label"]
+    if (unit := _time(label, _TIME_ENDINGS)) is not None:
+        return match["name"], unit
+    if label.lower() == "count":
+        return match["name"], KnownUnit("count", "1", 1.0)
+    unit = _amount(label) if len(label) > 1 else None  # B alone is more often a name than bytes
+    return None if unit is None else (match["name"], unit)
+
+
+def _time(word: str, words: Iterable[str]) -> KnownUnit | None:
+    return _known(_TIME_WORDS[word.lower()]) if word.lower() in words else None
+
+
+def _amount(word: str) -> KnownUnit | None:
+    """An amount of data or of operations, in any usual spelling: ``MB``, ``mib``, ``Gbit``, ``kBytes``, ``GFlop``."""
+    if match := _OPERATIONS.fullmatch(word):
+        return _known(f"{_prefix(match['prefix'])}flop")
+    if (match := _DATA.fullmatch(word)) is None:
+        return None
+    base, prefix = match["base"], match["prefix"]
+    # Gb are bits, and gb is what people write for GB.
+    bits = base.lower().startswith("bit") or (base == "b" and (prefix.isupper() or not prefix))
+    if match["binary"]:
+        return None if bits or not prefix else _known(f"{prefix.upper()}iB")
+    return _known(f"{_prefix(prefix)}{'bit' if bits else 'B'}")
+
+
+def _short_rate(word: str) -> KnownUnit | None:
+    """A rate in one word: ``gflops``, ``iops``, ``Gbps``."""
+    if (label := _SHORT_RATES.get(word.lower())) is not None:
+        amount = label.removesuffix("/s")
+        return KnownUnit("rate", label, float(LABELS[amount][1]) if amount in LABELS else 1.0)
+    match = _PER_SECOND.fullmatch(word)
+    if match is None or (match["base"].lower() == "bit" and match["prefix"][1:]):
+        return None
+    if match["prefix"][1:]:
+        amount = f"{match['prefix'][0].upper()}iB"
+    else:
+        amount = f"{_prefix(match['prefix'])}{'B' if match['base'] == 'B' else 'bit'}"
+    return KnownUnit("rate", f"{amount}/s", float(LABELS[amount][1])) if amount in LABELS else None
+
+
+def _quotient(match: re.Match[str]) -> KnownUnit | None:
+    """One thing over another, where one of them is a time; a name of a time over its unit is in that unit."""
+    amount, over, each = match["amount"], match["over"], match["each"]
+    above, below = _time(amount, _TIME_WORDS), _time(over, _TIME_WORDS)
+    if below is None:
+        # min_per_node is a minimum.
+        if above is None or amount.lower() == "min":
+            return None
+        return KnownUnit("time", f"{above.label}/{over}{each}", above.factor)
+    if amount.lower() in _TIME_QUANTITIES:
+        return below
+    if amount.lower() in _RATE_QUANTITIES or amount == "1":
+        return KnownUnit("rate", f"1/{below.label}{each}", 1.0 / below.factor)
+    counted = above or _amount(amount) or KnownUnit("count", amount, 1.0)
+    return KnownUnit("rate", f"{counted.label}/{below.label}{each}", counted.factor / below.factor)
+
+
+def _prefix(letter: str) -> str:
+    return "k" if letter in "kK" and letter else letter.upper()
+
+
+def _known(label: str) -> KnownUnit | None:
+    return _unit(label) if label in LABELS else None
+
+
+def _unit(label: str) -> KnownUnit:
+    base, size = LABELS[label]
+    return KnownUnit(_KINDS[base], label, float(size))
 
 
 def nanoseconds_per(time_unit: str) -> int:

@@ -66,8 +66,9 @@ class Register(Protocol):
         extra : str, optional
             What to install when importing the target fails, for example ``"perfcore[formats]"``.
         suffixes : tuple of str, optional
-            Readers and openers only: endings of the files that it reads, such as ``(".prv",)``, without ``.gz``.
-                default_for, ranks_for : tuple of str, optional
+            Readers and openers only: endings of the files that it reads, such as ``(".prv",)``, without that of a
+            compression.
+        default_for, ranks_for : tuple of str, optional
             Of fitters the kinds of data (`perfcore.data.kinds`) that ``perf fit``, and ``perf rank``, take it for when
             none is named; of representations the purposes (`perfcore.stochastic.purposes`) for which it is taken then.
         group : str, optional

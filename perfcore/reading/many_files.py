@@ -13,6 +13,7 @@ from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
 from perfcore.hooks.registry import registry
+from perfcore.reading.compression import COMPRESSED_ENDINGS, without_compressed_ending
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,8 @@ class NamePattern:
 
     A field is one of ``{name:int}``, ``{name:float}``, ``{name:str}`` and ``{name}``, which is a number if it is one in
     the name of every file. ``*`` stands for any characters. Everything else stands for itself; there are no regular
-    expressions. A pattern with ``/`` looks at as many folders; an ending ``.gz`` need not be named.
+    expressions. A pattern with ``/`` looks at as many folders; the ending of a compression, such as ``.gz``, need not
+    be named.
 
     Parameters
     ----------
@@ -71,7 +73,8 @@ class NamePattern:
             end = found.end()
         if not self.types:
             raise self._refused("there is no field in it, such as {p:int}")
-        self._names = re.compile("".join(parts) + _literal(text[end:]) + r"(?:\.gz)?")
+        packed = "|".join(map(re.escape, COMPRESSED_ENDINGS))
+        self._names = re.compile("".join(parts) + _literal(text[end:]) + f"(?:{packed})?")
         self._depth = text.count("/") + 1
 
     def fields_of(self, path: str | os.PathLike[str]) -> dict[str, Any] | None:
@@ -133,12 +136,14 @@ def named_files(name: str) -> list[Path] | None:
 def _without_parts(found: set[Path]) -> set[Path]:
     """The files less those that are read with another one of them, such as the logs of a trace."""
     parts: set[Path] = set()
-    endings_of = {path: _plain(path).suffix.lower() for path in found}
+    endings_of = {path: Path(without_compressed_ending(path.name)).suffix.lower() for path in found}
     for entry in registry().entries("readers").values():
         anchors = [path for path, ending in endings_of.items() if ending in entry.suffixes]
         endings = _endings_of_parts(entry) if anchors else ()
         for path in found if endings else ():
-            if path.name.endswith(endings) and any(_belongs(path, anchor) for anchor in anchors):
+            if without_compressed_ending(path.name).endswith(endings) and any(
+                _belongs(path, anchor) for anchor in anchors
+            ):
                 parts.add(path)
     return found - parts
 
@@ -152,17 +157,12 @@ def _endings_of_parts(entry: Entry) -> tuple[str, ...]:
 
 
 def _belongs(path: Path, anchor: Path) -> bool:
-    """Whether a file is called ``NAME.*``, or lies in the folder ``NAME``, beside ``NAME.sts`` or ``NAME.sts.gz``."""
+    """Whether a file is called ``NAME.*``, or lies in the folder ``NAME``, beside ``NAME.sts``, packed or not."""
     if path == anchor or anchor.parent not in path.parents:
         return False
     name = path.relative_to(anchor.parent).as_posix()
-    stem = _plain(anchor).stem
+    stem = Path(without_compressed_ending(anchor.name)).stem
     return name.startswith((f"{stem}.", f"{stem}/"))
-
-
-def _plain(path: Path) -> Path:
-    """A name without the ending of compression."""
-    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
 
 
 def _below(folder: Path, name: str) -> list[Path]:

@@ -97,8 +97,9 @@ def read(
     Parameters
     ----------
     path : str or path
-        A file, also gzip-compressed, or ``"-"`` for standard input. Or many files of measurements in one format: a
-        folder, in which files of no known format are passed over, or a pattern such as ``"runs/*.out"``.
+        A file, also compressed with gzip, bzip2, xz or zstd, or ``"-"`` for standard input. Or many files of
+        measurements in one format: a folder, in which files of no known format are passed over, or a pattern such as
+        ``"runs/*.out"``.
     reader : str, optional
         Name of the format; by default it is told from the content.
     wanted : sequence of type

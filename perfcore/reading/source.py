@@ -1,32 +1,24 @@
-"""Where bytes come from: a file, a gzip-compressed file, or standard input, behind one face."""
+"""Where bytes come from: a file, a compressed file, or standard input, behind one face."""
 
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import os
 import shutil
 import sys
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO, cast
 
 from perfcore.base.errors import InputError
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+from perfcore.reading.compression import Unpacked, compression_of, without_compressed_ending
 
 __all__ = ["Source"]
 
 HEAD_BYTES = 1 << 16  # enough for every header that a format is told by
-_GZIP_MAGIC = b"\x1f\x8b"
 _LONGEST_LINE = 1 << 20
-# Measurements and traces shrink to a tenth or a fiftieth. What grows this much, and is large, was made to fill a disk;
-# the format itself allows a growth of 1,030 times.
-_LARGEST_GROWTH, _GROWTH_FROM_BYTES = 300, 1 << 28
 
 
 class Source:
@@ -42,7 +34,9 @@ class Source:
     name : str
         The input as the user named it, for messages.
     suffix : str
-        Ending in lower case without ``.gz``; empty for standard input.
+        Ending in lower case without that of a compression; empty for standard input.
+    compression : Compression or None
+        How the file is compressed.
     head : bytes
         The first 64 KiB, decompressed.
 
@@ -50,6 +44,8 @@ class Source:
     ------
     InputError
         The file does not exist, is a folder, is empty, or cannot be read.
+    MissingDependencyError
+        It is compressed in a way that needs a library which is not installed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -63,7 +59,7 @@ class Source:
             try:
                 self.path = self._locate()
                 with self.path.open("rb") as raw:
-                    self.is_gzip = raw.read(2) == _GZIP_MAGIC
+                    self.compression = compression_of(raw.read(16))
                 with self.open() as stream:
                     self.head = stream.read(HEAD_BYTES)
             except OSError as error:
@@ -71,10 +67,7 @@ class Source:
             if not self.head:
                 raise InputError(self.name, "the file is empty")
             undo.pop_all()
-        suffixes = [] if self.is_stdin else [s.lower() for s in self.path.suffixes]
-        if suffixes and suffixes[-1] == ".gz":
-            suffixes.pop()
-        self.suffix = suffixes[-1] if suffixes else ""
+        self.suffix = "" if self.is_stdin else Path(without_compressed_ending(self.path.name)).suffix.lower()
 
     def _locate(self) -> Path:
         """The file to read: the named one, or a copy of what can be read only once."""
@@ -106,11 +99,11 @@ class Source:
             The compressed file is damaged, or decompresses to more than 256 MiB and 300 times its size.
         """
         with self.path.open("rb") as raw:
-            stream = io.BufferedReader(_Decompressed(raw, self.name), 1 << 17) if self.is_gzip else raw
-            try:
-                yield stream
-            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-                raise InputError(self.name, f"the gzip file is cut short or damaged: {error}") from error
+            if self.compression is None:
+                yield raw
+            else:
+                unpacked = Unpacked(raw, self.compression, self.name)
+                yield cast(BinaryIO, io.BufferedReader(unpacked, 1 << 17))
 
     def lines(self, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
         """Number, from 1, and bytes of each line with its end.
@@ -137,7 +130,7 @@ class Source:
     @contextlib.contextmanager
     def plain_file(self) -> Iterator[Path]:
         """A path to the decompressed bytes, for libraries that open files themselves."""
-        if not self.is_gzip:
+        if self.compression is None:
             yield self.path
             return
         with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
@@ -157,26 +150,3 @@ class Source:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class _Decompressed(io.RawIOBase):
-    """What a gzip file holds, as long as that is not out of all proportion to the file."""
-
-    def __init__(self, packed: BinaryIO, name: str) -> None:
-        self._stream = gzip.GzipFile(fileobj=packed)
-        self._name = name
-        self._left = max(_GROWTH_FROM_BYTES, os.fstat(packed.fileno()).st_size * _LARGEST_GROWTH)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        count = self._stream.readinto(buffer)
-        self._left -= count
-        if self._left < 0:
-            raise InputError(
-                self._name,
-                f"decompresses to more than {_LARGEST_GROWTH} times its size, as files do that are made to fill disks; "
-                "if you trust it, unpack it with gunzip first",
-            )
-        return count

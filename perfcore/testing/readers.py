@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -13,17 +15,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import MissingDependencyError, PerfError
 from perfcore.contracts import Reader
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.hooks.options import build
+from perfcore.reading.compression import COMPRESSED_ENDINGS, zstd_library
 from perfcore.reading.source import Source
 from perfcore.testing._options import check_options
 
-__all__ = ["ReaderSuite"]
+__all__ = ["ReaderSuite", "compressed"]
 
 _CUTS, _DAMAGES = 6, 6  # shortened and damaged copies of each sample that are tried
 
@@ -94,12 +97,20 @@ class ReaderSuite:
             assert isinstance(data, (Trace, UtilizationCurve, Series, Measurements))
             assert str(path) in data.source, f"the data say that they come from {data.source!r}"
 
-    def test_gzip_is_transparent(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
+    def test_compression_is_transparent(self, tmp_path: Path, ending: str) -> None:
         """A compressed file holds the same data."""
         for path, content in self.files(tmp_path):
-            packed = path.with_name(path.name + ".gz")
-            packed.write_bytes(gzip.compress(content))
+            packed = path.with_name(path.name + ending)
+            packed.write_bytes(compressed(content, ending))
             assert _content(self.read(packed)) == _content(self.read(path))
+
+    @pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
+    def test_compressed_files_that_are_cut_short_are_refused(self, tmp_path: Path, ending: str) -> None:
+        """In one line, unless all that matters was there."""
+        for path, content in self.files(tmp_path):
+            packed = compressed(content, ending)
+            self.read_or_refuse(path.with_name(path.name + ending), packed[: len(packed) // 2])
 
     def test_standard_input_is_a_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The same data come through a pipe, which has no name and can be read only once."""
@@ -148,6 +159,22 @@ class ReaderSuite:
             with Source(copy) as source:
                 again = self.reader().read(source, self.reader.Options())
             assert _content(again) == _content(data)
+
+
+def compressed(content: bytes, ending: str) -> bytes:
+    """The content as a file with this ending holds it; the test is skipped where the library for it is missing."""
+    if ending == ".zst":
+        try:
+            packed = bytes(zstd_library().compress(content))
+        except MissingDependencyError as error:
+            pytest.skip(str(error))
+        return packed
+    packers: dict[str, Callable[[bytes], bytes]] = {
+        ".gz": gzip.compress,
+        ".bz2": bz2.compress,
+        ".xz": lzma.compress,
+    }
+    return packers[ending](content)
 
 
 def _damaged(content: bytes, rng: np.random.Generator) -> bytes:

@@ -22,6 +22,12 @@ def test_a_place_in_a_file():
     ("name", "known", "text"),
     [
         ("worly", ["worley", "lca"], "unknown fitter 'worly': did you mean 'worley'? Known: lca, worley"),
+        ("Worley", ["worley", "lca"], "unknown fitter 'Worley': did you mean 'worley'? Known: lca, worley"),
+        ("hist", ["list", "histogram"], "unknown fitter 'hist': did you mean 'histogram'? Known: histogram, list"),
+        ("linear", ["interval", "normal"], "unknown fitter 'linear': Known: interval, normal"),
+        ("spline", ["scaling", "point"], "unknown fitter 'spline': Known: point, scaling"),
+        ("cq", ["cg", "lu"], "unknown fitter 'cq': did you mean 'cg'? Known: cg, lu"),
+        ("usl", ["equal", "point"], "unknown fitter 'usl': Known: equal, point"),
         ("x", ["worley", "lca"], "unknown fitter 'x': Known: lca, worley"),
         ("x", [], "unknown fitter 'x': Known: none"),
     ],

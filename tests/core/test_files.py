@@ -8,11 +8,12 @@ import threading
 import pytest
 
 from perfcore.base.errors import InputError
-from perfcore.base.files import atomic_path, write_bytes
+from perfcore.base.files import atomic_path, check_folder, write_bytes
 
 
 def test_the_file_appears_with_its_content_and_the_usual_rights(tmp_path):
-    target = tmp_path / "new folder" / "model.json"
+    target = tmp_path / "a folder" / "model.json"
+    target.parent.mkdir()
     umask = os.umask(0o027)
     try:
         write_bytes(target, b"content")
@@ -68,8 +69,27 @@ def test_a_folder_cannot_be_written_as_a_file(tmp_path):
 
 def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match=r"cannot be written: '.*file' is a file and no folder"):
         write_bytes(tmp_path / "file" / "model.json", b"")
+
+
+@pytest.mark.parametrize("check", [check_folder, lambda path: write_bytes(path, b"content")])
+def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path, check):
+    """A misspelt folder would otherwise come into being, and the file would be looked for in vain."""
+    with pytest.raises(InputError) as caught:
+        check(tmp_path / "reslts" / "model.json")
+    folder = str(tmp_path / "reslts")
+    assert str(caught.value) == f"{folder}/model.json: cannot be written: there is no folder {folder!r}; make it first"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_that_a_link_leads_to_counts(tmp_path):
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "gone" / "model.json")
+    with pytest.raises(InputError, match=r"there is no folder '.*gone'"):
+        check_folder(link)
+    check_folder("model.json")
+    check_folder("/dev/null")
 
 
 def test_a_name_that_is_too_long_is_one_line(tmp_path):

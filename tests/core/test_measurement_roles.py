@@ -14,7 +14,6 @@ from perfcore.data.roles import (
     missing_roles,
     named_columns,
     named_parameters,
-    unit_of,
 )
 from perfcore.formulas.formula import Formula
 
@@ -79,16 +78,30 @@ def test_a_guess_gives_each_column_one_role(columns, data):
     assert {*roles.parameters.values(), *([roles.value] if roles.value else [])} <= numeric
 
 
-@pytest.mark.parametrize(
-    ("column", "unit"),
-    [
-        ("time_s", "s"), ("time_MS", "ms"), ("wall [s]", "s"), ("wall(us)", "us"), ("elapsed (sec)", "s"),
-        ("real_time_nsec", "ns"), ("run_time_h", "h"), ("elapsed [minutes]", "min"), ("Seconds", "s"),
-        ("time", None), ("tasks", None), ("class", None), ("energy_J", None), ("s", None), ("time-s", None),
-    ],
-)  # fmt: skip
-def test_units_are_read_from_the_ending_of_a_name(column, unit):
-    assert unit_of(column) == unit
+RATES = [
+    "rate_per_s",
+    "bandwidth_MB_s",
+    "flops_s",
+    "GB/s",
+    "requests_per_second",
+    "ops/s",
+    "MB_per_s",
+    "gflops",
+    "tokens/s",
+]
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_a_rate_is_no_time_where_there_is_one(rate):
+    for columns in itertools.permutations(["p", "solve_s", rate]):
+        assert guess_roles(columns, set(columns)).value == "solve_s"
+    roles = guess_roles(["p", rate], {"p", rate})
+    assert (roles.value, roles.unit != "s") == (rate, True)
+
+
+@pytest.mark.parametrize("column", ["threads_s", "tasks/s", "ranks_per_s", "procs_MB"])
+def test_what_has_a_unit_is_no_number_of_processors(column):
+    assert guess_roles([column, "time_s"], {column, "time_s"}).parameters == {}
 
 
 @pytest.mark.parametrize(

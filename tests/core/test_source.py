@@ -1,8 +1,13 @@
 """Inputs: plain, compressed, piped, and those that cannot be read."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
+import shutil
+import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -10,8 +15,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from perfcore.base.errors import InputError
+from perfcore.base.errors import InputError, MissingDependencyError, PerfError
+from perfcore.reading.compression import COMPRESSED_ENDINGS, compression_of, without_compressed_ending
 from perfcore.reading.source import HEAD_BYTES, Source
+from perfcore.testing.readers import compressed
 
 TEXT = b"time,value\n" + b"1,2\n" * 40_000  # longer than the head
 
@@ -34,7 +41,17 @@ def spool(tmp_path_factory, monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "suffix"),
-    [("a.csv", ".csv"), ("A.PRV", ".prv"), ("a.trace.gz", ".trace"), ("a.b.csv", ".csv"), ("plain", ""), ("x.gz", "")],
+    [
+        ("a.csv", ".csv"),
+        ("A.PRV", ".prv"),
+        ("a.trace.gz", ".trace"),
+        ("a.b.csv", ".csv"),
+        ("plain", ""),
+        ("x.gz", ""),
+        ("a.csv.BZ2", ".csv"),
+        ("a.prv.xz", ".prv"),
+        ("a.b.csv.zst", ".csv"),
+    ],
 )
 def test_suffix(tmp_path, name, suffix):
     (tmp_path / name).write_bytes(TEXT)
@@ -43,10 +60,11 @@ def test_suffix(tmp_path, name, suffix):
         assert source.name == str(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "compressed, without the ending"])
-def test_compression_is_told_from_the_content(tmp_path, name, spool):
-    path = tmp_path / name
-    path.write_bytes(TEXT if name == "data.csv" else gzip.compress(TEXT))
+@pytest.mark.parametrize("name", ["data.csv", "data.csv{}", "compressed, without the ending"])
+@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
+def test_compression_is_told_from_the_content(tmp_path, name, ending, spool):
+    path = tmp_path / name.format(ending)
+    path.write_bytes(TEXT if name == "data.csv" else compressed(TEXT, ending))
     with Source(path) as source:
         assert source.head == TEXT[:HEAD_BYTES]
         with source.open() as stream:
@@ -60,19 +78,26 @@ def test_compression_is_told_from_the_content(tmp_path, name, spool):
     assert list(spool.iterdir()) == []
 
 
-def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatch, spool):
-    """Zeros shrink to a thousandth, the most that the format allows; text of measurements to a fiftieth."""
-    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 20)
-    path = tmp_path / "bomb.csv.gz"
-    path.write_bytes(gzip.compress(bytes(4 << 20)))
+@pytest.mark.parametrize(
+    ("ending", "program"), [(".gz", "gunzip"), (".bz2", "bunzip2"), (".xz", "unxz"), (".zst", "unzstd")]
+)
+def test_what_decompresses_out_of_all_proportion_is_refused(tmp_path, monkeypatch, spool, ending, program):
+    """Zeros shrink to a thousandth and less; text of measurements to a fiftieth."""
+    monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 20)
+    path = tmp_path / f"bomb.csv{ending}"
+    path.write_bytes(compressed(bytes(4 << 20), ending))
     with Source(path) as source:
-        with source.open() as stream, pytest.raises(InputError, match=r"bomb\.csv\.gz: decompresses to more than 300"):
+        with (
+            source.open() as stream,
+            pytest.raises(InputError, match=rf"bomb\.csv\{ending}: decompresses to more than 300"),
+        ):
             stream.read()
-        with pytest.raises(InputError, match="unpack it with gunzip first"), source.plain_file():
+        with pytest.raises(InputError, match=f"unpack it with {program} first"), source.plain_file():
             pass
     assert list(spool.iterdir()) == []
-    path.write_bytes(gzip.compress(TEXT * 4))  # also beyond the size from which it counts
-    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 10)
+    rows = "".join(f"{k},{k * k % 977}\n" for k in range(40_000)).encode()
+    path.write_bytes(compressed(rows, ending))  # also beyond the size from which it counts
+    monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 10)
     with Source(path) as source, source.open() as stream:
         assert len(stream.read(1 << 16)) == 1 << 16
 
@@ -138,7 +163,9 @@ def test_what_must_not_be_read(tmp_path):
         path.parent.chmod(0o700)
 
 
-@pytest.mark.parametrize("content", [b"", gzip.compress(b"", mtime=0)], ids=["nothing", "compressed nothing"])
+@pytest.mark.parametrize(
+    "content", [b"", gzip.compress(b"", mtime=0), bz2.compress(b""), lzma.compress(b"")], ids=["", "gz", "bz2", "xz"]
+)
 def test_empty_inputs(tmp_path, stdin, spool, content):
     (tmp_path / "x.csv").write_bytes(content)
     with pytest.raises(InputError, match=r"x.csv: the file is empty"):
@@ -149,23 +176,95 @@ def test_empty_inputs(tmp_path, stdin, spool, content):
     assert list(spool.iterdir()) == []
 
 
-@pytest.mark.parametrize("keep", [5, 60, -4])
-def test_a_gzip_file_that_is_cut_short(tmp_path, keep):
-    path = tmp_path / "x.csv.gz"
-    path.write_bytes(gzip.compress(TEXT)[:keep])
-
-    def read_all():
-        with Source(path) as source, source.open() as stream:
-            stream.read()
-
-    with pytest.raises(InputError, match=r"x.csv.gz: the gzip file is cut short or damaged"):
-        read_all()
+def read_all(path):
+    with Source(path) as source, source.open() as stream:
+        return stream.read()
 
 
-def test_a_damaged_gzip_file(tmp_path, spool):
-    path = tmp_path / "x.csv.gz"
-    packed = bytearray(gzip.compress(TEXT))
-    packed[-6] ^= 0xFF  # in the checksum: the content is whole, and wrong
+@pytest.mark.parametrize("keep", [6, 20, -4])
+@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
+def test_a_compressed_file_that_is_cut_short(tmp_path, keep, ending):
+    path = tmp_path / f"x.csv{ending}"
+    path.write_bytes(compressed(TEXT, ending)[:keep])
+    with pytest.raises(
+        InputError, match=r"x.csv\.\w+: the (gzip|bzip2|xz|zstd) file is cut short or damaged"
+    ) as caught:
+        read_all(path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
+def test_streams_that_follow_one_another_are_one_file(tmp_path, ending):
+    """As pigz, pbzip2, pixz, pzstd and cat write them."""
+    path = tmp_path / f"x.csv{ending}"
+    path.write_bytes(compressed(TEXT, ending) + compressed(b"3,4\n", ending))
+    assert read_all(path) == TEXT + b"3,4\n"
+
+
+@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
+def test_a_second_stream_that_is_damaged_is_not_lost_without_a_word(tmp_path, ending):
+    path = tmp_path / f"x.csv{ending}"
+    path.write_bytes(compressed(TEXT, ending) + b"?" + compressed(b"3,4\n", ending)[1:])
+    with pytest.raises(InputError, match="is cut short or damaged"):
+        read_all(path)
+
+
+def test_padding_between_streams_of_xz(tmp_path):
+    """The format allows zeros, four at a time, between streams and at the end (its specification, section 2.2)."""
+    path = tmp_path / "x.xz"
+    path.write_bytes(lzma.compress(TEXT) + bytes(8) + lzma.compress(b"3,4\n") + bytes(4))
+    assert read_all(path) == TEXT + b"3,4\n"
+
+
+def test_an_xz_file_that_asks_for_all_memory(tmp_path):
+    path = tmp_path / "x.xz"
+    path.write_bytes(lzma.compress(TEXT, filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 3 << 29}]))
+    with pytest.raises(InputError, match="Memory usage limit"):
+        read_all(path)
+
+
+def test_a_frame_of_zstd_that_is_skipped(tmp_path):
+    """Section 3.1.2 of RFC 8878; pzstd begins its files with one."""
+    path = tmp_path / "x.zst"
+    path.write_bytes(struct.pack("<II", 0x184D2A50, 4) + b"1234" + compressed(TEXT, ".zst"))
+    assert read_all(path) == TEXT
+
+
+@pytest.mark.parametrize("program", ["gzip", "bzip2", "xz", "zstd"])
+def test_what_the_usual_programs_write(tmp_path, program):
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    compressed(b"", ".zst" if program == "zstd" else ".gz")  # skips where its library is missing
+    path = tmp_path / "x.csv.packed"
+    path.write_bytes(subprocess.run([program, "-c"], input=TEXT, capture_output=True, check=True).stdout)
+    assert read_all(path) == TEXT
+
+
+def test_without_the_library_for_zstd_the_line_says_what_to_install(tmp_path, monkeypatch):
+    path = tmp_path / "x.csv.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd" + bytes(20))
+    for module in ("compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'perfcore\[formats\]'") as caught:
+        Source(path)
+    assert isinstance(caught.value, PerfError)
+
+
+def test_a_text_that_begins_like_bzip2_is_a_text():
+    assert compression_of(b"BZh9,value\n1,2\n") is None
+    assert compression_of(bz2.compress(b"")).name == compression_of(bz2.compress(TEXT)[:7]).name == "bzip2"
+
+
+@pytest.mark.parametrize("name", ["a.csv", ".gz", "a.b/c"])
+def test_names_without_an_ending_of_compression_stay(name):
+    assert without_compressed_ending(name) == name
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
+def test_a_damaged_compressed_file(tmp_path, spool, ending):
+    path = tmp_path / f"x.csv{ending}"
+    packed = bytearray(compressed(TEXT, ending))
+    packed[-6] ^= 0xFF  # in the checksum, or the index of blocks: the content is whole, and wrong
     path.write_bytes(packed)
 
     def unpack():

@@ -9,6 +9,8 @@ import pytest
 
 import perfcore
 from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.reading.compression import COMPRESSED_ENDINGS
+from perfcore.testing.readers import compressed
 
 
 @pytest.fixture
@@ -85,6 +87,19 @@ def test_trace_times_are_exact(write):
 def test_nanoseconds_since_1970_stay_whole(write):
     curve = perfcore.read(write("time_ns,value\n1700000000000000001,1\n1700000000000000002,\n"))
     assert curve.edges.tolist() == [1700000000000000001, 1700000000000000002]
+
+
+@pytest.mark.parametrize("ending", COMPRESSED_ENDINGS)
+def test_a_compressed_table_is_read_as_text(tmp_path, ending):
+    """Through DuckDB, which knows only some of the compressions."""
+    text = "start,end,rank,state\n" + "".join(f"{k},{k + 1},0,run\n" for k in range(5000))
+    path = tmp_path / f"run.csv{ending}"
+    path.write_bytes(compressed(text.encode(), ending))
+    trace = perfcore.read(path)
+    assert (trace.n_intervals, trace.end_ns[-1]) == (5000, 5_000_000)
+    path.write_bytes(compressed(text.encode(), ending)[:-20])
+    with pytest.raises(InputError, match=r"cut short or damaged"):
+        perfcore.read(path)
 
 
 def test_trace_with_synonyms_gzip_and_names_with_wildcards(tmp_path):
@@ -196,3 +211,14 @@ def test_repeated_times_of_a_real_series_are_refused(real_data):
     # At the change to daylight-saving time this file repeats 2014-03-09 03:00:00.
     with pytest.raises(InputError, match=r":2120: timestamp is '2014-03-09 03:00:00' but the time before"):
         perfcore.read(real_data / "timeseries" / "ec2_network_in_5abac7.csv")
+
+
+@pytest.mark.parametrize("header", ["start_min,end_min,rank,state", "start [h],end [h],rank,state"])
+def test_units_that_traces_do_not_count_in_are_refused(write, header):
+    with pytest.raises(InputError, match=r"times of curves and traces are in ns, us, ms, s, not in (min|h); convert"):
+        perfcore.read(write(f"{header}\n0,1,0,run\n"))
+
+
+def test_a_rate_is_no_time_of_a_series(write):
+    curve = perfcore.read(write("time_ms,time/s,requests per s\n0,1,2\n1,2,3\n"), value="requests per s")
+    assert (curve.time_unit, curve.heights.tolist()) == ("ms", [2.0, 3.0])

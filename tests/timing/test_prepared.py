@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import perfcore
 from perf_timing.options import ScalingOptions
 from perf_timing.prepared import prepare
 from perfcore import Measurements
@@ -44,6 +45,46 @@ def test_equation_4(runs):
     assert ready.by_point == pytest.approx(seen.points["p"])
     assert ready.target == pytest.approx(seen.value * ready.factor)
     assert (ready.root_weight == 1).all()
+
+
+@pytest.mark.parametrize("column", ["bandwidth_MB_s", "rate_per_s", "gflops", "tokens/s"])
+def test_a_rate_is_fitted_as_it_was_measured(runs, column):
+    """t * p of a code that scales perfectly is constant; its rate times p grows like p^2 and says nothing."""
+    runs[column] = 1.0 / runs.pop("time_s")
+    ready = prepared(runs, value=column)
+    assert ready.preparation.formula == "t' = t"
+    assert (ready.factor == 1.0).all()
+    assert prepared(runs, value=column, prepare="parameter").preparation.formula == "t' = t * p"  # as it was said
+
+
+def test_the_unit_decides_what_a_rate_is_and_not_the_name(runs):
+    runs = runs.rename(columns={"time_s": "result"})
+    assert prepared(runs, value="result").preparation.formula == "t' = t * p"
+    assert prepared(runs, value="result", unit="GB/s").preparation.formula == "t' = t"
+    assert prepared(runs.assign(unit="items/sec"), value="result").preparation.formula == "t' = t"
+
+
+def test_scales_of_times_are_refused_for_a_rate(runs):
+    with pytest.raises(OptionError, match=r"--peak scale times, and result is a rate \(1/s\); name a column of times"):
+        prepared(runs.rename(columns={"time_s": "result"}), value="result", unit="1/s", peak=PEAK)
+
+
+def test_a_sum_of_works_over_speeds_is_no_model_of_a_rate(runs):
+    """Times of the parts of a program add up to its time; their rates do not add up to its rate."""
+    runs = runs.rename(columns={"time_s": "bandwidth_GB_s"})
+    for call in (perfcore.fit, perfcore.rank):
+        with pytest.raises(OptionError, match=r"is a rate \(GB/s\), and strohmaier adds up times") as caught:
+            call(runs, fitter="strohmaier", value="bandwidth_GB_s")
+        assert len(str(caught.value).splitlines()) == 1
+    perfcore.fit(runs, fitter="strohmaier", value="bandwidth_GB_s", functions="1/p", prepare="none")
+
+
+def test_a_law_of_a_rate_is_found_in_its_own_scale():
+    """10 p of perfect scaling: one function, its coefficient, and a prediction in MB/s."""
+    table = pd.DataFrame({"p": [1, 2, 4, 8, 16], "bandwidth_MB_s": [10.0, 20.0, 40.0, 80.0, 160.0]})
+    model = perfcore.fit(table, fitter="individual", functions="p")
+    assert model.unit == "MB/s"
+    assert model.predict({"p": [32]}) == pytest.approx([320.0])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perfcore.base.errors import OptionError, listing
 from perfcore.base.plain_name import plain_name
 from perfcore.data.categories.runs import RUN_COLUMNS
-from perfcore.data.roles import unit_of
+from perfcore.data.units import is_rate, is_time, unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,9 +82,10 @@ def refuse_unnamed_factors(
 
     varied = {}
     for column, values in differing_columns(data, kept, point, category).items():
-        # A time is measured, however it was rounded.
+        # A time or a rate is measured, however it was rounded.
         rows = pd.DataFrame({"point": point, "category": category, "level": values}).dropna()
-        if unit_of(column) is None and _recurs(rows):
+        unit = unit_of(column)
+        if not is_time(unit) and not is_rate(unit) and _recurs(rows):
             varied[column] = rows
     if not varied:
         return

@@ -1,7 +1,7 @@
 """Units as labels: they combine by multiplication, and those of one kind convert into one another.
 
-Times, amounts of data and operation counts are known; any other word is a kind of its own. There are no quantities,
-prefixes or systems of units beyond that.
+Times, amounts of data and operation counts are known (`perfcore.data.units`); any other word is a kind of its own.
+There are no quantities, prefixes or systems of units beyond that.
 """
 
 from __future__ import annotations
@@ -11,22 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from perfcore.base.errors import DataError
+from perfcore.data.units import LABELS
 from perfcore.formulas.parser import FormulaError, Parser
 from perfcore.formulas.tree import Node, Number, Operation, Variable
 
 __all__ = ["PLAIN", "Unit", "parse_unit"]
-
-_PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
-_BINARY_PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-
-# Each label: the kind it measures, named by the label that the others are multiples of, and how many of that it is.
-_KNOWN: dict[str, tuple[str, Fraction]] = {
-    **{"ns": ("s", Fraction(1, 10**9)), "us": ("s", Fraction(1, 10**6)), "ms": ("s", Fraction(1, 1000))},
-    **{"s": ("s", Fraction(1)), "min": ("s", Fraction(60)), "h": ("s", Fraction(3600))},
-    **{f"{prefix}B": ("B", Fraction(size)) for prefix, size in (_PREFIXES | _BINARY_PREFIXES).items()},
-    **{f"{prefix}bit": ("B", Fraction(size, 8)) for prefix, size in _PREFIXES.items()},
-    **{f"{prefix}flop": ("flop", Fraction(size)) for prefix, size in _PREFIXES.items()},
-}
 
 Powers = tuple[tuple[str, Fraction], ...]
 
@@ -61,7 +50,7 @@ class Unit:
     @property
     def kind(self) -> Unit:
         """What it measures: the same for all units that convert into one another."""
-        return Unit(tuple(sorted(_collected((_KNOWN.get(label, (label,))[0], power) for label, power in self.powers))))
+        return Unit(tuple(sorted(_collected((LABELS.get(label, (label,))[0], power) for label, power in self.powers))))
 
     @property
     def size(self) -> Fraction:
@@ -74,10 +63,10 @@ class Unit:
         """
         product = Fraction(1)
         for label, power in self.powers:
-            if label in _KNOWN and _KNOWN[label][1] != 1:
+            if label in LABELS and LABELS[label][1] != 1:
                 if power.denominator != 1:
-                    raise DataError(f"the unit {self} cannot be converted; use {_KNOWN[label][0]} for {label}")
-                product *= _KNOWN[label][1] ** power.numerator
+                    raise DataError(f"the unit {self} cannot be converted; use {LABELS[label][0]} for {label}")
+                product *= LABELS[label][1] ** power.numerator
         return product
 
     def times(self, other: Unit) -> Unit:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perf_laws.draws.draws import DRAWS, SIDES
 from perfcore.data.roles import guess_roles
+from perfcore.data.units import is_time
 
 if TYPE_CHECKING:
     from perf_laws.model import LawModel
@@ -18,7 +19,6 @@ __all__ = ["AtLevel", "Speedup", "speedup"]
 
 Floats = npt.NDArray[np.float64]
 
-_TIMES = ("ns", "us", "ms", "s", "min", "h")
 _HALF = 0.5
 _STEPS = 15  # levels at which the fall of the efficiency is looked for
 _PATHS_AT_ONCE = 256
@@ -115,7 +115,7 @@ def speedup(model: LawModel, path: int | None = None) -> Speedup | None:
 
 def _is_time(model: LawModel) -> bool:
     if model.unit is not None:
-        return model.unit.split(" ")[0] in _TIMES
+        return is_time(model.unit)
     name = model.value_name
     return guess_roles([name], {name}).value == name
 

@@ -122,7 +122,7 @@ class ScalingOptions:
     prepare: tuple[str, ...] = option(
         ("auto",),
         "scale of the fit: times the first parameter, over --operations, times --peak; auto is all that is given, and "
-        "times the first parameter if it is a number of processors, by its name or as p=COLUMN",
+        "times the first parameter if it is a number of processors, by its name or as p=COLUMN; for a rate none",
         parse=parse_prepare, choices=_PREPARATIONS, metavar="STEP,...",
     )  # fmt: skip
     operations: tuple[str, ...] | None = option(

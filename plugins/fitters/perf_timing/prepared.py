@@ -15,6 +15,7 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
 from perfcore.data.roles import is_processors
+from perfcore.data.units import is_rate
 
 __all__ = ["Prepared", "prepare"]
 
@@ -60,12 +61,22 @@ class Prepared:
         )
 
 
-def prepare(data: Any, options: ScalingOptions, fitter: str) -> Prepared:
+def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool = False) -> Prepared:
     """Select, check, join and scale; see `ScalingOptions`.
+
+    The automatic scale t * p is one of times: a code that scales perfectly keeps it. A rate is not multiplied by p,
+    since rate * p of such a code grows like p^2. Where every code on every system is fitted by itself, any function of
+    p is a description, so a rate is fitted as it was measured.
 
     Parameters
     ----------
     data : Measurements or pandas.DataFrame
+    options : ScalingOptions
+    fitter : str
+        Its name, for messages.
+    adds_times : bool
+        The model is a sum of works over speeds. Times of parts add up and rates do not, so that such a model of a rate
+        would have works and speeds that are none: a rate is refused unless ``prepare`` says what is meant.
 
     Raises
     ------
@@ -83,6 +94,11 @@ def prepare(data: Any, options: ScalingOptions, fitter: str) -> Prepared:
     if options.where:
         runs = runs.where(options.where)
     seen = runs.observations(options.aggregate, options.duplicates)
+    if adds_times and options.prepare == ("auto",) and is_rate(seen.unit):
+        raise OptionError(
+            f"{seen.source}: {seen.value_name} is a rate ({seen.unit}), and {fitter} adds up times of parts; name a "
+            "column of times with --value, or take --fitter individual; --prepare none fits it as if rates added up"
+        )
     preparation = _preparation(runs, seen, options)
     codes, systems = _names(seen)
     factor = preparation.factor(seen.points, codes, systems)
@@ -109,10 +125,17 @@ def _as_measurements(data: Any, fitter: str) -> Measurements:
 
 
 def _preparation(runs: Measurements, seen: Observations, options: ScalingOptions) -> Preparation:
-    """The steps that the options ask for, in the order of equation 4."""
+    """The steps that the options ask for, in the order of equation 4; for a rate only those that are named."""
     asked = options.prepare
     every = asked == ("auto",)
     steps: list[Step] = []
+    if every and is_rate(seen.unit):
+        if options.operations is not None or options.peak is not None:
+            raise OptionError(
+                f"{seen.source}: --operations and --peak scale times, and {seen.value_name} is a rate ({seen.unit}); "
+                "name a column of times with --value, or say with --prepare which steps to take all the same"
+            )
+        return Preparation()
     if every or "parameter" in asked:
         symbol = _processors(seen, options) if every else next(iter(seen.points))
         if symbol is not None:

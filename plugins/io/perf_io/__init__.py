@@ -14,7 +14,7 @@ def register_readers(register: Register) -> None:
     register(
         "csv",
         "perf_io.tables.csv:CsvReader",
-        options="perf_io.tables.options:TableOptions",
+        options="perf_io.tables.options:TextTableOptions",
         help="tables of text: curves, traces, time series",
         suffixes=(".csv", ".tsv", ".txt"),
     )

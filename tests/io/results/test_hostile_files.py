@@ -61,7 +61,7 @@ def test_a_small_file_that_decompresses_to_a_large_one(tmp_path, reader):
 @pytest.mark.parametrize("padding", [b"\n", b" ", b"\0"])
 @pytest.mark.parametrize("reader", sorted(SAMPLES))
 def test_what_grows_out_of_all_proportion_is_not_read_to_its_end(tmp_path, monkeypatch, reader, padding):
-    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 16)
+    monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 16)
     content = SAMPLES[reader][0][1]
     path = tmp_path / "bomb.gz"
     with gzip.open(path, "wb") as bomb:

@@ -126,7 +126,7 @@ def test_real_files(real_data):
     flops = perfcore.read(folder / "reframe_perflog_excalibur.log")
     assert flops.table["flops"].tolist() == [0.67, 1.23, 0.67, 1.23, 1.23, 0.67, 1.23, 0.67, 1.31, 0.67, 0.67, 1.29]
     assert list(flops.roles.parameters.values()) == ["num_tasks", "num_cpus_per_task"]
-    assert flops.roles.unit == "Gflops/seconds"
+    assert flops.roles.unit == "Gflop/s"
     assert perfcore.read(folder / "jube_iterations.dat").table["foo"].tolist() == [1] * 4 + [2] * 4 + [4] * 4 + [
         *(1, 1, 2, 2, 4, 4),
     ]

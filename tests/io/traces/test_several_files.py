@@ -43,7 +43,7 @@ def test_links_are_not_followed(read, tmp_path):
 
 
 def test_archives_that_grow_without_limit_are_refused(read, monkeypatch):
-    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 16)
+    monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 16)
     bomb = gzip.compress(tarred({**FILES, "a.1.log": bytes(1 << 22)}))
     with pytest.raises(InputError, match="decompresses to more than 300 times its size"):
         read(bomb, "run.tar.gz")
@@ -73,7 +73,7 @@ def test_files_with_holes_are_refused(read):
 
 
 def test_compressed_logs_grow_no_further_than_their_archive(tmp_path, monkeypatch):
-    monkeypatch.setattr("perfcore.reading.source._GROWTH_FROM_BYTES", 1 << 16)
+    monkeypatch.setattr("perfcore.reading.compression._GROWTH_FROM_BYTES", 1 << 16)
     (tmp_path / "a.sts").write_text(PROJECTIONS_STS)
     (tmp_path / "a.0.log.gz").write_bytes(gzip.compress(b"PROJECTIONS-RECORD\n" + b"\n" * (1 << 22)))
     with pytest.raises(InputError, match=r"a\.sts\(a\.0\.log\.gz\): decompresses to more than 300 times its size"):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from perf_compare.comparison.crossings import SAME
 from perf_compare.comparison.ratios import surely
 from perfcore.base.errors import listing
-from perfcore.data.units import NANOSECONDS
+from perfcore.data.units import is_time
 
 if TYPE_CHECKING:
     from perf_compare.comparison.comparison import Comparison
@@ -31,7 +31,7 @@ _PLURALS = {"category": "categories"}
 
 def larger_word(unit: str | None) -> str:
     """``slower`` for times, ``larger`` for everything else."""
-    return "slower" if unit in NANOSECONDS else "larger"
+    return "slower" if is_time(unit) else "larger"
 
 
 def where(found: Comparison, place: int) -> str:

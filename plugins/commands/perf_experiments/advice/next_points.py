@@ -14,7 +14,7 @@ from perf_experiments.advice.variance import PartialFit
 from perf_experiments.design.factors import Level, Point, check_factors
 from perf_experiments.design.layouts import full_factorial
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.data.units import NANOSECONDS
+from perfcore.data.units import seconds_per
 from perfcore.models.design_rows import DesignRows
 
 if TYPE_CHECKING:
@@ -244,11 +244,11 @@ def _measured_levels(model: Model, target: Point) -> list[Point]:
 
 def _seconds(model: Model, rows: DesignRows, points: Sequence[Point], fixed: Point) -> Floats | None:
     """Time of one run at each candidate; None where the model is not one of time."""
-    unit = (rows.unit or "").split(" ")[0]
-    if unit not in NANOSECONDS:
+    seconds = seconds_per((rows.unit or "").split(" ")[0])
+    if seconds is None:
         return None
     of_run = {name: level for name, level in fixed.items() if name != "category"}  # a run measures all of them
-    return costs_by_model(model, [{**of_run, **point} for point in points], NANOSECONDS[unit] / 1e9)
+    return costs_by_model(model, [{**of_run, **point} for point in points], seconds)
 
 
 def _runs_at(rows: DesignRows, model: Model, points: Sequence[Point]) -> npt.NDArray[np.int64]:

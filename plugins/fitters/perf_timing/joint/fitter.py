@@ -65,7 +65,7 @@ class JointFitter(Fitter):
         PerfError
             Data or options that do not go together, in one line.
         """
-        prepared = prepare(data, options, "strohmaier")
+        prepared = prepare(data, options, "strohmaier", adds_times=True)
         with single_thread():
             return self._fit(prepared, options)
 
@@ -85,7 +85,7 @@ class JointFitter(Fitter):
 
     def rank(self, data: Any, options: JointOptions, **parts: Any) -> Ranking:
         """Compare all combinations of functions; see `perfcore.rank`."""
-        prepared = prepare(data, options, "strohmaier")
+        prepared = prepare(data, options, "strohmaier", adds_times=True)
         with single_thread():
             return JointComparison(prepared, options).ranking()
 

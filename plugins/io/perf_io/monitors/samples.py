@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.columns import Column, Roles
-from perf_io.tables.duck import quoted_name
 from perf_io.tables.table import Table
 from perfcore.base.errors import DataError, InputError
 from perfcore.data.curve import UtilizationCurve
@@ -103,7 +102,7 @@ def _load(table: Table, roles: Roles, times: tuple[Column, ...]) -> tuple[list[T
         parts.append(f"{sql} AS t{number}")
         factors.append(factor)
     for number, column in enumerate(roles.values):
-        parts.append(f"TRY_CAST({quoted_name(column.name)} AS DOUBLE) AS v{number}")
+        parts.append(f"TRY_CAST({table.number(column)} AS DOUBLE) AS v{number}")
     loaded = table.database.columns(f"SELECT {', '.join(parts)} FROM {table.relation}")
     if not len(loaded["t0"]):
         raise InputError(table.source, "has column names but no rows", line=1)
@@ -123,7 +122,7 @@ def _time_sql(table: Table, roles: Roles, column: Column) -> tuple[str, int]:
     Whole numbers stay whole and fractions become the nearest float64, so that a written curve reads back exactly; only
     timestamps pass through nanoseconds.
     """
-    name, kind = quoted_name(column.name), table.types[column.name]
+    name, kind = table.number(column), table.types[column.name]
     if kind.endswith("timestamp"):
         return table.ns(column, "ns"), nanoseconds_per(roles.time_unit)
     whole = kind == "integer"
@@ -155,10 +154,9 @@ def _check_heights(table: Table, roles: Roles, heights: Floats) -> None:
 def _check_missing(table: Table, column: Column, values: Floats) -> None:
     """An empty field is a missing sample; any other text that is no number is refused."""
     if not np.isfinite(values).all():
-        name = quoted_name(column.name)
         bad = table.database.rows(
-            f"SELECT row FROM (SELECT row_number() OVER () - 1 AS row, {name} FROM {table.relation}) "
-            f"WHERE {name} IS NOT NULL AND coalesce(isinf(TRY_CAST({name} AS DOUBLE)), true) LIMIT 1"
+            f"SELECT row FROM (SELECT row_number() OVER () - 1 AS row, {table.number(column)} AS met "
+            f"FROM {table.relation}) WHERE met IS NOT NULL AND coalesce(isinf(TRY_CAST(met AS DOUBLE)), true) LIMIT 1"
         )
         if bad:
             table.refuse(

@@ -20,6 +20,7 @@ from perf_io.shared.caliper_records import CaliperRecords
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
+from perfcore.data.units import same_unit
 from perfcore.reading.source import Source
 
 __all__ = ["CaliperProfileReader"]
@@ -67,7 +68,7 @@ class CaliperProfileReader(Reader):
                 if type_ in _METRIC_TYPES and attributes[name].is_value() and not attributes[name].is_global()
             }
             dates = {name for name, one in attributes.items() if one.get("adiak.type") == "date"}
-            seconds = {name for name in names if attributes[name].get("attribute.unit") in ("sec", "s")}
+            seconds = {name for name in names if same_unit(str(attributes[name].get("attribute.unit"))) == "s"}
         except (ReaderError, LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError) as error:
             problem = f"no record of Caliper: {type(error).__name__} {' '.join(str(error).split())[:120]}"
             raise InputError(source.name, problem, line=lines.line or None) from error

@@ -27,6 +27,7 @@ from perf_io.results.result_table import Row, number_or_text, one_line, results
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements
+from perfcore.data.units import same_unit
 from perfcore.reading.source import Source
 
 __all__ = ["CubeReader"]
@@ -80,7 +81,7 @@ class CubeReader(Reader):
             except Exception as error:  # the library meets damaged archives with whatever fails first
                 problem = f"is no Cube profile, or damaged: {type(error).__name__} {' '.join(str(error).split())[:120]}"
                 raise InputError(source.name, problem) from error
-        value = "time_s" if unit == "sec" else one_line(options.metric or "time")
+        value = "time_s" if same_unit(unit) == "s" else one_line(options.metric or "time")
         run = _run(Path(source.name).absolute().parent.name if not source.is_stdin else "")
         return results(
             profile_rows(run, exclusive, inclusive, value),

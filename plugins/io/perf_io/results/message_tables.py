@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from perf_io.results.options import MessageOptions
 from perf_io.results.result_table import Row
 from perfcore.base import progress
+from perfcore.data.units import same_unit
 
 __all__ = ["named", "without_empty_messages"]
-
-_UNITS = {"usec": "us", "msec": "ms", "sec": "s"}
 
 
 def named(heading: str) -> tuple[str, str]:
@@ -24,7 +23,7 @@ def named(heading: str) -> tuple[str, str]:
     """
     found = re.fullmatch(r"(.+?)\s*[(\[]\s*([^()\[\]]+?)\s*[)\]]", heading.strip())
     if found:
-        return re.sub(r"\W+", "_", found[1].lower()).strip("_"), _UNITS.get(found[2], found[2])
+        return re.sub(r"\W+", "_", found[1].lower()).strip("_"), same_unit(found[2])
     if re.fullmatch(r"M(?:bytes|B)/s(?:ec)?", heading):
         return "bandwidth", heading
     return re.sub(r"\W+", "_", heading.strip().lower()).strip("_") or "unnamed", ""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import guess_roles, unit_of
+from perfcore.data.roles import guess_roles
+from perfcore.data.units import unit_of
 from perfcore.formulas.formula import Formula, FormulaError
 from perfcore.reading.many_files import varied_columns
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from perf_io.tables.options import TableOptions
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import guess_roles
-from perfcore.data.units import NANOSECONDS
+from perfcore.data.units import NANOSECONDS, KnownUnit, split_unit
 
 __all__ = ["Column", "Roles", "assign_roles", "one_line"]
 
@@ -26,14 +25,6 @@ _SYNONYMS: Mapping[str, tuple[str, ...]] = {
         "value": "value height utilization utilisation usage busy active running processors load count",
     }.items()
 }
-_UNIT_WORDS = {
-    **{word: word for word in NANOSECONDS},
-    **{"µs": "us", "usec": "us", "msec": "ms", "nsec": "ns", "sec": "s", "seconds": "s"},
-}
-_NAME_AND_UNIT = re.compile(
-    rf"(?P<name>.*?)(?:_|\s*[(\[]\s*)(?P<unit>{'|'.join(_UNIT_WORDS)})\s*[)\]]?",
-    re.IGNORECASE | re.DOTALL,
-)
 _ACCEPTED = (
     "time,value or start,end,value (a curve), start,end,location,state (a trace), or p,time_s with code and system "
     "(measurements)"
@@ -160,7 +151,7 @@ class _Finder:
         for synonym in _SYNONYMS[role]:
             for column in self.columns:
                 name_only, unit = _split_unit(column.name)
-                if unit is not None and role not in ("time", "start", "end"):
+                if unit is not None and (role not in ("time", "start", "end") or unit.kind != "time"):
                     continue
                 if column not in but and synonym == name_only:
                     return column
@@ -182,11 +173,16 @@ class _Finder:
             return options.time_unit
         if any(column.kind == "timestamp" for column in columns):
             return "s"
-        units = {_split_unit(column.name)[1] or "us" for column in columns}
+        named = [(column, _split_unit(column.name)[1]) for column in columns]
+        units = {"us" if unit is None or unit.kind != "time" else unit.label for _, unit in named}
+        names = " and ".join(one_line(column.name) for column in columns)
         if len(units) > 1:
-            names = " and ".join(column.name for column in columns)
             raise InputError(self.source, f"{names} are in different units; rename one or give time_unit", line=1)
-        return units.pop()
+        (unit,) = units
+        if unit not in NANOSECONDS:
+            problem = f"{names}: times of curves and traces are in {', '.join(NANOSECONDS)}, not in {unit}"
+            raise InputError(self.source, f"{problem}; convert them and rename the column", line=1)
+        return unit
 
 
 def one_line(name: str) -> str:
@@ -198,8 +194,7 @@ def _listed(columns: Sequence[Column]) -> str:
     return ", ".join(one_line(column.name) for column in columns)
 
 
-def _split_unit(name: str) -> tuple[str, str | None]:
+def _split_unit(name: str) -> tuple[str, KnownUnit | None]:
     """A column's name in lower case, with underscores, without its unit; and the unit."""
-    found = _NAME_AND_UNIT.fullmatch(name.strip().lower())
-    bare, unit = (found["name"], _UNIT_WORDS[found["unit"]]) if found and found["name"] else (name, None)
-    return bare.strip().lower().replace(" ", "_").replace("-", "_"), unit
+    bare, unit = split_unit(name)
+    return (bare or name).strip().lower().replace(" ", "_").replace("-", "_"), unit

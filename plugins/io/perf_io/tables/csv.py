@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from perf_io.shared.decimals import sql_number
 from perf_io.tables.columns import Column, assign_roles
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
-from perf_io.tables.options import TableOptions
+from perf_io.tables.options import TableOptions, TextTableOptions
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Table
 from perf_io.tables.table_write import write_table
@@ -55,7 +56,7 @@ class CsvReader(Reader):
     2.3333333333333335
     """
 
-    Options = TableOptions
+    Options = TextTableOptions
     writes: ClassVar[bool] = True
 
     @classmethod
@@ -76,7 +77,7 @@ class CsvReader(Reader):
             return guess
         return 0.8
 
-    def read(self, source: Source, options: TableOptions) -> Any:
+    def read(self, source: Source, options: TextTableOptions) -> Any:
         """Read the table as what its columns say.
 
         Raises
@@ -88,7 +89,7 @@ class CsvReader(Reader):
         layout = _layout(source)
         with source.plain_file() as path:
             try:
-                return read_table(_open(source, path, layout), options)
+                return read_table(_open(source, path, layout, options.decimal), options)
             except TableError as error:
                 _explain(path, source, layout, error)
 
@@ -101,12 +102,15 @@ class CsvReader(Reader):
         write_table(data, Path(path), "csv")
 
 
-def _open(source: Source, path: Path, layout: _Layout) -> Table:
+def _open(source: Source, path: Path, layout: _Layout, decimal: str) -> Table:
     database = Database(source.name)
     relation = csv_scan(database.link(path), layout.names, layout.delimiter, layout.skip)
+    # Numbers with the other decimal sign count as numbers: that is what is wrong with them, and then gets said. Between
+    # commas 0,1 is as often a list of two.
+    signs = (decimal,) if layout.delimiter == "," else (decimal, "," if decimal == "." else ".")
     columns, types = [], {}
     for position, name in enumerate(layout.names):
-        kind = _kind(database, relation, name)
+        kind = _kind(database, relation, name, signs)
         columns.append(Column(layout.names[position], kind))
         types[name] = "text timestamp" if kind == "timestamp" else "text"
 
@@ -119,14 +123,15 @@ def _open(source: Source, path: Path, layout: _Layout) -> Table:
     def lines() -> list[int]:
         return [line for line, _ in _records(path, layout)]
 
-    return Table(database, relation, tuple(columns), types, at_row, lines=lines)
+    return Table(database, relation, tuple(columns), types, at_row, lines=lines, decimal=decimal)
 
 
-def _kind(database: Database, relation: str, name: str) -> str:
+def _kind(database: Database, relation: str, name: str, decimals: Sequence[str]) -> str:
     """What the first rows of a column hold; the majority decides, so that a bad value is refused, not believed."""
     column = quoted_name(name)
+    numbers_in = ", ".join(f"TRY_CAST({sql_number(name, decimal)} AS DOUBLE)" for decimal in decimals)
     given, numbers, moments = database.rows(
-        f"SELECT count({column}), count(TRY_CAST({column} AS DOUBLE)), count(TRY_CAST({column} AS TIMESTAMP)) "
+        f"SELECT count({column}), count(coalesce({numbers_in})), count(TRY_CAST({column} AS TIMESTAMP)) "
         f"FROM (SELECT {column} FROM {relation} LIMIT {_SAMPLE_ROWS})"
     )[0]
     if 2 * numbers >= given:  # also without any value: then what is missing is what gets reported

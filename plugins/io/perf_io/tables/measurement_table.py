@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_io.shared.decimals import decimal_hint, has_decimal_comma, number_of
 from perf_io.tables.duck import quoted_name
 from perf_io.tables.options import TableOptions
 from perf_io.tables.table import Table
 from perfcore.base.errors import InputError, OptionError
 from perfcore.data.measurements import Measurements
+from perfcore.data.roles import guess_roles
 
 __all__ = ["read_measurements"]
 
@@ -40,8 +43,9 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     if not count:
         raise InputError(table.source, "has column names but no rows", line=1)
     kept = table.facts.get("roles") or {}
+    _refuse_decimal_signs(table, options, loaded)
     return Measurements(
-        pd.DataFrame({name: _as_numbers(values) for name, values in loaded.items()}),
+        pd.DataFrame({name: _as_numbers(values, table.decimal) for name, values in loaded.items()}),
         options.parameters or kept.get("parameters"),
         options.value[0] if options.value else kept.get("value"),
         code=kept.get("code") if options.code is None else options.code,
@@ -53,7 +57,32 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
     )
 
 
-def _as_numbers(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _refuse_decimal_signs(table: Table, options: TableOptions, loaded: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Refuse numbers with the other decimal sign in what was varied or measured; elsewhere they may be names.
+
+    With a decimal comma, every column counts that no role or option calls a name: 1.234 would pass for a number.
+
+    Raises
+    ------
+    InputError
+    """
+    numeric = {column.name for column in table.columns if column.kind == "number"}
+    roles = guess_roles([column.name for column in table.columns], numeric)
+    if table.decimal == ".":
+        looked_at = {roles.value or "", *roles.parameters.values(), *options.value}
+        looked_at |= {word.rpartition("=")[2].strip() for word in options.parameters}
+    else:
+        named = ((options.code, roles.code), (options.system, roles.system), (options.category, roles.category))
+        looked_at = numeric - {name for told, guessed in named for name in (guessed if told is None else told)}
+    for column in table.columns:
+        if column.name not in looked_at or table.types[column.name] != "text":
+            continue
+        for row, text in enumerate(np.ma.filled(loaded[column.name], None).tolist()):
+            if text is not None and decimal_hint(text, table.decimal):
+                table.refuse(row, column, "; a number is expected")
+
+
+def _as_numbers(values: npt.NDArray[Any], decimal: str) -> npt.NDArray[Any]:
     """Texts as numbers where all are, and where different texts are different numbers; None for a missing text.
 
     A version such as 1.10 is not 1.1, and a code that is called 01 not 1; numbers that remain texts are still read as
@@ -66,18 +95,18 @@ def _as_numbers(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     numbers = np.full(len(given), np.nan)
     texts = given[~missing].tolist()
     try:
-        numbers[~missing] = [_number(text) for text in texts]
+        numbers[~missing] = [number_of(text, decimal) for text in texts]
     except (TypeError, ValueError):
         pass
     else:
         different = set(texts)
-        if len({_number(text) for text in different}) == len(different):
+        if len({number_of(text, decimal) for text in different}) == len(different):
             return numbers
+    given[~missing] = [_with_point(text, decimal) for text in texts]
     given[missing] = None
     return given
 
 
-def _number(text: str) -> float:
-    if "_" in text:  # Python's own way of grouping digits, which no table means
-        raise ValueError
-    return float(text)
+def _with_point(text: str, decimal: str) -> str:
+    """A text as it is; a number with a decimal comma with a point, as numbers are read from texts later."""
+    return text.replace(",", ".") if decimal == "," and has_decimal_comma(text) else text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
-__all__ = ["TableOptions"]
+__all__ = ["TableOptions", "TextTableOptions"]
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,10 @@ class TableOptions:
         "unit of times; by default the ending of the column's name (_s, _ms, _us, _ns), else us",
         choices=tuple(NANOSECONDS),
     )
+
+
+@dataclass(frozen=True)
+class TextTableOptions(TableOptions):
+    """Which column is what, and how numbers are written."""
+
+    decimal: str = option(".", "decimal sign of numbers; with a comma, a point makes none", choices=(".", ","))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from perf_io.monitors.samples import read_samples, read_steps
@@ -39,7 +40,7 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
 def _with_facts(options: TableOptions, facts: Mapping[str, Any]) -> TableOptions:
     """The kind that the file itself states, unless an option overrides it."""
     if options.kind == "auto" and facts.get("kind") in ("series", "measurements"):
-        return TableOptions(**{**vars(options), "kind": facts["kind"]})
+        return replace(options, kind=facts["kind"])
     return options
 
 
@@ -67,6 +68,7 @@ def _trace(table: Table, roles: Roles) -> Trace:
             at_row=at_row,
             keeps=table.keeps,
             time_unit=roles.time_unit,
+            decimal=table.decimal,
             **_trace_facts(table.facts),
         )
     )

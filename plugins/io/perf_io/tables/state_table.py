@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from perf_io.shared.decimals import decimal_hint
 from perf_io.tables.duck import Database
 from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query
 from perfcore.base.errors import InputError
@@ -52,6 +53,8 @@ class StateTable:
         What the states of the table are called, for all of them.
     busy_states, span_ns, notes
         As for `perfcore.Trace`.
+    decimal : {".", ","}
+        Decimal sign of the times.
     """
 
     database: Database
@@ -65,6 +68,7 @@ class StateTable:
     busy_states: Sequence[str] | None = None
     span_ns: tuple[int, int] | None = None
     notes: tuple[str, ...] = ()
+    decimal: str = "."
 
 
 def read_states(table: StateTable) -> Trace:
@@ -189,9 +193,10 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
     for role, is_missing in zip(roles, missing, strict=True):
         if is_missing:
             what = "a finite number or an ISO timestamp" if role in ("start", "end") else f"a {role}"
+            hint = decimal_hint(texts[role], table.decimal) if role in ("start", "end") else ""
             raise InputError(
                 table.database.source,
-                f"the {role} is {texts[role][:40]!r}; {what} is expected",
+                f"the {role} is {texts[role][:40]!r}; {what} is expected{hint}",
                 line=line,
             )
     raise InputError(

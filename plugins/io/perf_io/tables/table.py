@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from perf_io.shared.decimals import decimal_hint, sql_number
 from perf_io.shared.times import sql_ns
 from perf_io.tables.columns import Column, one_line
-from perf_io.tables.duck import Database, quoted_name
+from perf_io.tables.duck import Database
 from perfcore.base.errors import InputError
 
 __all__ = ["Table"]
@@ -34,6 +35,8 @@ class Table:
         Gives the line in the file of each row; without it the first row is line 1. Call it before the file is closed.
     keeps : bool
         The relation can be read again later; if not, it is copied into the database.
+    decimal : {".", ","}
+        Decimal sign of numbers in texts.
     """
 
     database: Database
@@ -44,19 +47,25 @@ class Table:
     facts: Mapping[str, Any] = field(default_factory=dict)
     lines: Callable[[], Sequence[int]] | None = None
     keeps: bool = False
+    decimal: str = "."
 
     @property
     def source(self) -> str:
         """The input as the user named it."""
         return self.database.source
 
+    def number(self, column: Column) -> str:
+        """SQL for the column as what SQL reads numbers from."""
+        return sql_number(column.name, self.decimal if self.types[column.name] == "text" else ".")
+
     def ns(self, column: Column, time_unit: str) -> str:
         """SQL for the column in whole nanoseconds."""
-        return sql_ns(quoted_name(column.name), self.types[column.name], time_unit)
+        return sql_ns(self.number(column), self.types[column.name], time_unit)
 
     def refuse(self, row: int, column: Column, problem: str) -> NoReturn:
         """Raise the error for the value met in one place."""
         line, texts = self.at_row(row)
         met = texts.get(column.name, "")
         shown = "is empty" if met == "" else f"is {met[:40]!r}"
-        raise InputError(self.source, f"{one_line(column.name)} {shown}{problem}", line=line)
+        hint = decimal_hint(met, self.decimal)
+        raise InputError(self.source, f"{one_line(column.name)} {shown}{problem}{hint}", line=line)

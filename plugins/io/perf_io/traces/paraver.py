@@ -22,6 +22,7 @@ from perf_io.traces.paraver_records import StateRecords
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
+from perfcore.reading.compression import without_compressed_ending
 from perfcore.reading.source import Source
 
 __all__ = ["ParaverReader"]
@@ -133,7 +134,9 @@ def _state_names(source: Source) -> dict[str, str] | None:
     """Names of states by number, from the ``.pcf`` beside the trace; None where there is none."""
     if source.is_stdin:
         return None
-    beside = source.path.with_name(re.sub(r"\.prv(\.gz)?$", "", source.path.name, flags=re.IGNORECASE) + ".pcf")
+    beside = source.path.with_name(
+        re.sub(r"\.prv$", "", without_compressed_ending(source.path.name), flags=re.IGNORECASE) + ".pcf"
+    )
     try:
         lines = beside.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,7 +1,7 @@
 """Projections traces of Charm++: entry methods of the processors, and when these were idle.
 
 A trace is ``NAME.sts``, which names the entry methods, and ``NAME.0.log``, ``NAME.1.log``, ... of the processors, also
-with ``.gz``; a tar archive of them is read too. Read are the records BEGIN_COMPUTATION and END_COMPUTATION (6, 7), the
+compressed; a tar archive of them is read too. Read are the records BEGIN_COMPUTATION and END_COMPUTATION (6, 7), the
 begin and end of entry methods (2, 3), of idle times (14, 15) and of tracing (11, 12); what is left of the time belongs
 to the scheduler. Others (messages, packing, user events) are counted and passed over. Times are microseconds.
 
@@ -25,6 +25,7 @@ from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
+from perfcore.reading.compression import COMPRESSED_ENDINGS, without_compressed_ending
 from perfcore.reading.source import Source
 
 __all__ = ["ProjectionsReader"]
@@ -46,7 +47,8 @@ _HEADER = "PROJECTIONS-RECORD"
 _SUMMARY = b"ver:"
 _LONGEST_LINE = 1 << 16
 _MOST_PROCESSORS = 1 << 20
-_LOG = re.compile(r"\.(\d{1,7})\.log(\.gz)?")
+_LOGS = tuple(f".log{packed}" for packed in ("", *COMPRESSED_ENDINGS))
+_LOG = re.compile(r"\.(\d{1,7})\.log")
 
 
 class ProjectionsReader(Reader):
@@ -56,7 +58,7 @@ class ProjectionsReader(Reader):
     computes within entry methods.
     """
 
-    parts: ClassVar[tuple[str, ...]] = (".log", ".log.gz", ".sum", ".sum.gz", ".sum.sts")
+    parts: ClassVar[tuple[str, ...]] = (".log", ".sum", ".sum.sts")
 
     def sniff(self, source: Source) -> float:
         """Nearly sure by the first words of the definitions, or by the names in an archive."""
@@ -65,7 +67,7 @@ class ProjectionsReader(Reader):
             return 0.95
         if words[:1] == [_HEADER.encode()] or (source.suffix == ".sum" and source.head.startswith(_SUMMARY)):
             return 0.6
-        return 0.9 if holds(source, (b".sts", b".log", b".log.gz")) else 0.0
+        return 0.9 if holds(source, (b".sts", *(ending.encode() for ending in _LOGS))) else 0.0
 
     def read(self, source: Source, options: Any) -> Trace:
         """Read the entry methods.
@@ -79,7 +81,7 @@ class ProjectionsReader(Reader):
         if source.head.startswith((_HEADER.encode(), _SUMMARY)):
             what = "summary" if source.head.startswith(_SUMMARY) else "log"
             raise InputError(source.name, f"is the {what} of one processor; name the .sts file beside it")
-        with anchor_file(source, ".sts", (".log", ".log.gz"), "a Projections trace", never=".sum.sts") as anchor:
+        with anchor_file(source, ".sts", _LOGS, "a Projections trace", never=".sum.sts") as anchor:
             name = f"{source.name}({anchor.name})" if is_tar(source) else source.name
             return _Run(anchor, source.name, name).trace()
 
@@ -139,7 +141,8 @@ class _Run:
         base = self._anchor.name.removesuffix(".sts")
         found: dict[int, Path] = {}
         for path in self._anchor.parent.iterdir():
-            match = _LOG.fullmatch(path.name.removeprefix(base)) if path.name.startswith(base) else None
+            name = without_compressed_ending(path.name)
+            match = _LOG.fullmatch(name.removeprefix(base)) if name.startswith(base) else None
             if match and int(match[1]) < self._n_processors:
                 found.setdefault(int(match[1]), path)
         if not found:

@@ -68,7 +68,7 @@ def anchor_file(source: Source, anchor: str, others: Sequence[str], what: str, *
         alone from standard input.
     """
     if not is_tar(source):
-        if source.is_stdin or source.is_gzip:
+        if source.is_stdin or source.compression is not None:
             raise InputError(
                 source.name, f"{what} is several files; name its {anchor} file, or pack all of them with tar"
             )

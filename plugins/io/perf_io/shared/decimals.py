@@ -1,0 +1,59 @@
+"""Decimal commas: numbers as most of Europe's spreadsheets write them."""
+
+from __future__ import annotations
+
+import re
+
+from perf_io.tables.duck import quoted_name
+
+__all__ = ["decimal_hint", "has_decimal_comma", "number_of", "sql_number"]
+
+_WITH_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
+_SWAPPED = str.maketrans(".,", ",.")
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Whether a text is a number if its comma is a decimal sign.
+
+    Examples
+    --------
+    >>> has_decimal_comma("1,5"), has_decimal_comma(",5e-3"), has_decimal_comma("1.5"), has_decimal_comma("1,2,3")
+    (True, True, False, False)
+    """
+    return _WITH_COMMA.fullmatch(text) is not None
+
+
+def decimal_hint(text: str, decimal: str) -> str:
+    """What to add to the message about a text that is a number with the other decimal sign; else nothing."""
+    if decimal == "." and has_decimal_comma(text):
+        return "; it has a decimal comma, which the option decimal reads: -r decimal=,"
+    if decimal == "," and has_decimal_comma(text.translate(_SWAPPED)):
+        return "; it has a point, which is no decimal sign with decimal=,"
+    return ""
+
+
+def sql_number(name: str, decimal: str) -> str:
+    """SQL for a column of texts as numbers are spelt in SQL.
+
+    Point and comma change places, so that with a decimal comma a point makes no number: in 1.234 it separates thousands
+    as often as not.
+    """
+    return f"translate({quoted_name(name)}, '.,', ',.')" if decimal == "," else quoted_name(name)
+
+
+def number_of(text: str, decimal: str = ".") -> float:
+    """The number that a text is.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+
+    Examples
+    --------
+    >>> number_of("1e3"), number_of("0,5", ",")
+    (1000.0, 0.5)
+    """
+    if "_" in text:  # Python's own way of grouping digits, which no table means
+        raise ValueError
+    return float(text.translate(_SWAPPED) if decimal == "," else text)

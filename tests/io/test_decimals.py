@@ -1,0 +1,87 @@
+"""Decimal commas: read where an option says so, named where none does."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import perfcore
+from perf_io.shared.decimals import number_of
+from perfcore.base.errors import InputError, PerfError
+
+CURVE = "time;value\n0;1.5\n1.25;2\n2.5;3.5e0\n"
+STEPS = "start;end;value\n0;1.5;1.25\n1.5;4;2\n"
+SERIES = "time;load;disk\n0;0.5;1.25\n1.5;1;\n"
+TRACE = "start;end;rank;state\n0;0.1;0;run\n0.1;2;0;wait\n"
+RUNS = "p;size;time_s;code\n1;0.5;8.5;a\n2;0.5;4.25;a\n4;0.5;2;b,c\n"
+KINDS = [CURVE, STEPS, SERIES, TRACE, RUNS]
+
+
+def with_commas(text):
+    return text.replace("b,c", "b c").replace(".", ",").replace("b c", "b,c")
+
+
+def content(data):
+    """What the four kinds of data hold."""
+    if hasattr(data, "table"):
+        return data.table.to_dict("list")
+    if hasattr(data, "heights"):
+        return data.edges.tolist(), data.heights.tolist()
+    if hasattr(data, "columns"):
+        return data.times.tolist(), repr({name: values.tolist() for name, values in data.columns.items()})
+    return data.start_ns.tolist(), data.end_ns.tolist(), data.states
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_the_same_data_with_commas(tmp_path, text):
+    (tmp_path / "points.csv").write_text(text)
+    (tmp_path / "commas.csv").write_text(with_commas(text))
+    commas = perfcore.read(tmp_path / "commas.csv", decimal=",")
+    assert content(commas) == content(perfcore.read(tmp_path / "points.csv"))
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_a_decimal_comma_is_named_with_the_option_that_reads_it(tmp_path, text):
+    path = tmp_path / "commas.csv"
+    path.write_text(with_commas(text))
+    with pytest.raises(InputError, match=r"commas\.csv:\d: .* is '\d,\d+'.*decimal comma.*-r decimal=,$") as caught:
+        perfcore.read(path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_with_a_decimal_comma_a_point_makes_no_number(tmp_path, text):
+    """1.234 is 1234 to whoever writes 0,5; it must not become 1.234."""
+    path = tmp_path / "points.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"points\.csv:\d: .*it has a point, which is no decimal sign with decimal=,"):
+        perfcore.read(path, decimal=",")
+
+
+def test_names_are_no_numbers(tmp_path):
+    """A version is a name, and a list of two devices is no decimal."""
+    path = tmp_path / "runs.csv"
+    path.write_text("p;time_s;code;devices\n1;8,5;1.10;0,1\n2;4,5;1.1;0,1\n")
+    runs = perfcore.read(path, decimal=",")
+    assert runs.table["code"].tolist() == ["1.10", "1.1"]
+    path.write_text('p,time_s,devices\n1,8.5,"0,1"\n2,4.5,"2,3"\n')
+    assert perfcore.read(path).table["devices"].tolist() == ["0,1", "2,3"]
+
+
+def test_a_value_that_is_named_later(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text('p,result\n1,"8,5"\n2,"4,5"\n')
+    with pytest.raises(InputError, match=r"runs\.csv:2: result is '8,5'; a number is expected; it has a decimal comma"):
+        perfcore.fit(path, fitter="individual", value="result")
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_number_with_a_comma_is_that_number(number):
+    assert number_of(repr(number).replace(".", ","), ",") == number
+    assert np.isfinite(number_of(repr(number)))
+
+
+def test_other_decimal_signs_are_refused():
+    with pytest.raises(PerfError, match="decimal"):
+        perfcore.read("examples/step.csv", decimal="'")
