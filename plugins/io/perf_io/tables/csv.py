@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from perf_io.shared.decimals import sql_number
 from perf_io.tables.columns import Column, assign_roles
+from perf_io.tables.decimals import sql_number
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
 from perf_io.tables.options import TableOptions, TextTableOptions
 from perf_io.tables.read_table import read_table

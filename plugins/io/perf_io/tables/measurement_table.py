@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_io.shared.decimals import decimal_hint, has_decimal_comma, number_of
+from perf_io.tables.decimals import decimal_hint, has_decimal_comma, number_of
 from perf_io.tables.duck import quoted_name
 from perf_io.tables.options import TableOptions
 from perf_io.tables.table import Table

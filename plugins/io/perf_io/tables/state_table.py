@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from perf_io.shared.decimals import decimal_hint
+from perf_io.tables.decimals import decimal_hint
 from perf_io.tables.duck import Database
 from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query
 from perfcore.base.errors import InputError

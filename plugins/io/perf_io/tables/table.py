@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from perf_io.shared.decimals import decimal_hint, sql_number
 from perf_io.shared.times import sql_ns
 from perf_io.tables.columns import Column, one_line
+from perf_io.tables.decimals import decimal_hint, sql_number
 from perf_io.tables.duck import Database
 from perfcore.base.errors import InputError
 
