@@ -63,9 +63,21 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
 
 @pytest.mark.usefixtures("folder")
 def test_what_was_written_is_named_last(perf):
+    Path("new").mkdir()
     lines = perf("fit", "curve.csv", *ARGUMENTS, "-o", "new/model.json", "--plot", "new/phases.svg").lines
     assert lines[-2:] == ["model: new/model.json", "picture: new/phases.svg"]
     assert perfcore.load("new/model.json").breaks == (40.0,)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("words", [("-o", "reslts/model.json"), ("--plot", "reslts/phases.svg")])
+def test_a_folder_that_is_not_there_is_said_before_the_data_are_read(perf, words):
+    """The data do not even exist: what is written comes last and is checked first."""
+    said = perf("fit", "none.csv", *ARGUMENTS, *words)
+    assert (said.status, said.err) == (
+        2,
+        f"perf: error: {words[1]}: cannot be written: there is no folder 'reslts'; make it first\n",
+    )
 
 
 @pytest.mark.usefixtures("folder")

@@ -109,6 +109,7 @@ def test_python_and_the_command_line_are_the_same_call(perf, words, options):
 @pytest.mark.parametrize("words", [JOINT, SINGLE])
 @pytest.mark.parametrize("ending", ["svg", "html"])
 def test_what_was_written_is_named_last(perf, words, ending):
+    Path("new").mkdir()
     lines = perf("fit", "runs.csv", *words, "-o", "new/m.json", "--plot", f"new/m.{ending}").lines
     assert lines[-2:] == ["model: new/m.json", f"picture: new/m.{ending}"]
     assert "<svg" in Path(f"new/m.{ending}").read_text()
