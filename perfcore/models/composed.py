@@ -20,8 +20,6 @@ from perfcore.models.points import check_coverage
 from perfcore.models.shared_points import check_variables, count_of, points_of_each, shared_levels, shared_ranges
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from perfcore.models.part_draws import PartDraws
 
 __all__ = ["ComposedModel", "digest"]
@@ -70,7 +68,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         try:
             _ = self.unit
         except OptionError as error:
-            raise OptionError(f"{error} ({', '.join(self._titles)})") from None
+            raise OptionError(f"{error} ({', '.join(self.component_titles)})") from None
 
     @functools.cached_property
     def _formula(self) -> Formula:
@@ -79,7 +77,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     @functools.cached_property
     def unit(self) -> str | None:
         """Unit of the values; of a product those of the factors, ``"s*s"``; None where one is not known."""
-        return unit_of(self._formula, {name: getattr(model, "unit", None) for name, model in self.components.items()})
+        return unit_of(self._formula, {name: model.unit for name, model in self.components.items()})
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -188,53 +186,9 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return {"n_components": len(self.components), **figures}
 
     @property
-    def _titles(self) -> list[str]:
+    def component_titles(self) -> list[str]:
+        """What each component is, in one line."""
         return [f"{name}: {model.title}" for name, model in self.components.items()]
-
-    @property
-    def formula(self) -> str:
-        """The expression, and below it the formulas of the components."""
-        lines = [self.expression]
-        for name, model in self.components.items():
-            own = model.formula.split("\n")
-            lines += [f"{name} = {own[0]}"] if len(own) == 1 else [f"{name}:", *(f"  {line}" for line in own)]
-        return "\n".join(lines)
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        return f"{self.expression} of {self.origin.source}"
-
-    def summary(self) -> list[str]:
-        """What was composed, and what the bounds take for granted."""
-        unit = f" [{self.unit}]" if self.unit else ""
-        lines = [f"{self.expression}{unit}", *self._titles]
-        if len(self.components) > 1:
-            lines.append(f"bounds: {', '.join(self.components)} are taken as independent of one another")
-        sources: dict[str, list[str]] = {}
-        for name, model in self.components.items():
-            sources.setdefault(model.origin.fingerprint, []).append(name)
-        lines += [
-            f"{' and '.join(names)} were fitted to the same data: where their errors go together, the bounds of a sum "
-            "are too narrow"
-            for names in sources.values()
-            if len(names) > 1
-        ]
-        return lines
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """The components."""
-        rows = [
-            [name, model.kind, model.origin.fitter, model.origin.source, getattr(model, "unit", None) or "-"]
-            for name, model in self.components.items()
-        ]
-        return [("Components", ["name", "kind", "fitter", "data", "unit"], rows)]
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw the composed model with its bounds and its components over the first variable."""
-        from perfcore.models.composed_picture import draw_composed
-
-        draw_composed(figure, self, self.components, data)
 
     def to_dict(self) -> dict[str, Any]:
         """The content of a model file, with those of the components inside."""

@@ -349,7 +349,7 @@ class TestTexts:
         table = Measurements(pd.DataFrame({"p": P, "time_s": P}), source="whole.csv")
         perfcore.plot(solver + output, table, tmp_path / "with.svg")
         curve = UtilizationCurve([0, 1], [2])
-        with pytest.raises(PerfError, match="drawn over measurements"):
+        with pytest.raises(PerfError, match="measurements, not with"):
             perfcore.plot(2 * phases, curve, tmp_path / "curve.svg")
 
     def test_parts_of_a_whole(self, solver):
