@@ -144,9 +144,9 @@ def test_coefficients_of_the_ranking_of_one_pair(one):
 
 
 def test_the_same_functions_for_all_pairs_or_each_its_own(runs):
-    each = perfcore.fit(runs, fitter="individual", functions="each", terms=2)
-    same = perfcore.fit(runs, fitter="individual", functions="all", terms=2)
-    ranking = perfcore.rank(runs, fitter="individual", terms=2)
+    each = perfcore.fit(runs, fitter="individual", functions="each", terms=2, sign="any")
+    same = perfcore.fit(runs, fitter="individual", functions="all", terms=2, sign="any")
+    ranking = perfcore.rank(runs, fitter="individual", terms=2, sign="any")
     assert len({pair.functions for pair in same.pairs}) == 1
     assert ranking.candidates[0].functions == ("best of each pair",)
     assert ranking.candidates[1].functions == same.pairs[0].functions
@@ -203,6 +203,18 @@ def test_no_model_has_a_negative_coefficient_unless_signs_do_not_count(runs, fun
     model = perfcore.fit(runs, fitter="individual", functions=functions, terms=terms)
     assert any(c < 0 for pair in free.pairs for c in pair.coefficients)
     assert all(c >= 0 for pair in model.pairs for c in pair.coefficients)
+
+
+def test_a_model_for_several_pairs_is_ranked_as_it_is_fitted(runs):
+    """With functions held at 0 in the pairs that would need them below: no pair discredits a model for the others."""
+    ranking = perfcore.rank(runs, fitter="individual", terms=2)
+    best = ranking.candidates[1]
+    model = perfcore.fit(runs, fitter="individual", functions=best.functions)
+    assert model.statistics["sse"] == pytest.approx(best.figures["sse"], rel=1e-9)
+    same = perfcore.fit(runs, fitter="individual", functions="all", terms=2)
+    assert same.statistics["sse"] == pytest.approx(model.statistics["sse"], rel=1e-9)
+    held = sum("held at 0" in pair.note for pair in model.pairs)
+    assert ("held at 0" in best.note) == (held > 0)
 
 
 def test_few_degrees_of_freedom_are_a_warning_and_have_no_bounds():

@@ -34,9 +34,9 @@ _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
 class Comparison:
     """All fits of all pairs, and what they are judged by.
 
-    `fits` are what a ranking shows: least squares, or with ``sign`` "bounded" least squares without negative
-    coefficients. Where a model is taken for a pair that has negative ones there, and signs count, its functions that
-    would need them are held at 0.
+    `fits` are what a ranking shows: least squares, or least squares without negative coefficients where ``sign`` says
+    so and, unless signs do not count, where one model is for several pairs. Where the model that is taken for a pair
+    has negative ones there, and signs count, its functions that would need them are held at 0.
 
     Parameters
     ----------
@@ -74,12 +74,16 @@ class Comparison:
         free, bounded = fitted(options.sign == "bounded" or (options.sign == "nonnegative" and not self.is_named))
         if options.sign == "nonnegative" and self.is_named and free.negative.any():
             free, bounded = fitted(True)  # all subsets of many named functions are worth it only where one is needed
-        self.fits = bounded if options.sign == "bounded" else free
-        self._taken = self.fits if options.sign == "any" else free.instead(free.negative, bounded)
+        self._cells, self._first = np.unique(prepared.seen.cell, return_index=True)
+        asked = bounded if options.sign == "bounded" else free
+        self._free, self._taken = free, asked if options.sign == "any" else asked.instead(free.negative, bounded)
+        # A function that a pair or two of many would need below 0 must not discredit it for all the others: held at 0
+        # there it costs what it costs. Of a single pair that would only repeat a smaller model.
+        is_free = options.sign == "any" or (options.sign == "nonnegative" and len(self._cells) == 1)
+        self.fits = free if is_free else self._taken
         kept = set(wanted)
         self._shown = np.array([h for h, hypothesis in enumerate(free.hypotheses) if hypothesis in kept])
-        self._cells, self._first = np.unique(prepared.seen.cell, return_index=True)
-        if not self.fits.determined[:, self._shown].any():
+        if not asked.determined[:, self._shown].any():
             fewest = int(self.fits.sizes[self._shown].min())
             raise DataError(
                 f"{prepared.seen.source}: no code on any system has enough different points for {fewest} function"
@@ -104,7 +108,7 @@ class Comparison:
         judged = np.where(exact & fits.determined[:, shown], -np.inf, values)
         comes_last = ~fits.determined[:, shown]
         if self.options.sign == "nonnegative":
-            comes_last |= self.fits.negative[:, shown]
+            comes_last |= self._free.negative[:, shown]
         order = np.lexsort((np.where(exact, 0.0, squares), size, judged, comes_last), axis=1)
         return np.asarray(shown[order[:, 0]])
 
