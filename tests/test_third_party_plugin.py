@@ -1,4 +1,4 @@
-"""A third party's plugin, installed into a fresh environment, works from the program."""
+"""Third parties' plugins, installed into a fresh environment, work from the program."""
 
 import json
 import os
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-PLUGIN = Path(__file__).parents[1] / "examples" / "plugin_ruptures"
+EXAMPLES = Path(__file__).parents[1] / "examples"
+PLUGIN, USL = EXAMPLES / "plugin_ruptures", EXAMPLES / "plugin_usl"
 START_S = 1_718_000_000
 
 
@@ -24,7 +25,7 @@ def run(python: Path, *arguments: str, status: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory):
-    """Interpreter of a fresh environment that has the plugin, and sees what is installed here.
+    """Interpreter of a fresh environment that has the plugins, and sees what is installed here.
 
     The build backend and the libraries come from this environment, so nothing is downloaded.
     """
@@ -39,7 +40,7 @@ def python(tmp_path_factory):
     run(
         Path(sys.executable),
         *pip,
-        *("--quiet", "--no-index", "--no-deps", "--no-build-isolation", str(PLUGIN)),
+        *("--quiet", "--no-index", "--no-deps", "--no-build-isolation", str(PLUGIN), str(USL)),
     )
     return python
 
@@ -84,3 +85,54 @@ def test_its_options_are_checked_by_the_core(python, log):
 
 def test_its_own_tests_pass(python):
     run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(PLUGIN / "tests"))
+
+
+@pytest.fixture(scope="module")
+def model(python, tmp_path_factory):
+    """A file of the law of Gunther, with the data that it was fitted to beside it."""
+    folder = tmp_path_factory.mktemp("usl")
+    times = [(p, 100 * (1 + 0.02 * (p - 1) + 0.0005 * p * (p - 1)) / p * (1.01 if p in (2, 16) else 0.99))
+             for p in (1, 2, 4, 8, 16, 32)]  # fmt: skip
+    (folder / "runs.csv").write_text("p,time_s\n" + "".join(f"{p},{time}\n" for p, time in times))
+    file = folder / "usl.json"
+    run(python, "-m", "perfcore", "fit", str(folder / "runs.csv"), "--fitter", "usl", "-o", str(file))
+    return file
+
+
+def test_a_fitter_is_listed_offered_and_fits(python, model):
+    assert "\n  usl " in run(python, "-m", "perfcore", "fit", "--help")
+    assert "--fitter usl" in run(python, "-m", "perfcore", "info", str(model.with_name("runs.csv")))
+    (content,) = json.loads(run(python, "-m", "perfcore", "predict", str(model), "--at", "p=64", "--json"))["rows"]
+    assert 4 < content["value"] < 10
+
+
+def test_its_model_is_verified_compared_drawn_and_reported(python, model, tmp_path):
+    runs = str(model.with_name("runs.csv"))
+    assert "R^2" in run(python, "-m", "perfcore", "verify", str(model), runs)
+    assert run(python, "-m", "perfcore", "compare", str(model), str(model), "--at", "p=64")
+    assert run(python, "-m", "perfcore", "next", str(model), "--target", "p=128", "--candidates", "p=1..64*2")
+    for command, name in (("plot", "usl.svg"), ("report", "usl.html")):
+        run(python, "-m", "perfcore", command, str(model), runs, "-o", str(tmp_path / name))
+        assert (tmp_path / name).stat().st_size > 1000
+
+
+def test_a_representation_a_reader_and_a_command(python, model, tmp_path):
+    assert "lognormal" in run(python, "-m", "perfcore", "eval", "2*a", "--with", "a=lognormal:1,0.2", "--json").lower()
+    (tmp_path / "stat.csv").write_text("12.5,msec,task-clock:u,12500000,100.00,0.9,CPUs utilized\n")
+    assert "perf-stat" in run(python, "-m", "perfcore", "info", str(tmp_path / "stat.csv"))
+    assert "  peak " in run(python, "-m", "perfcore", "--help")
+    # Gunther: sqrt((1 - a)/b), here 44.
+    text = run(python, "-m", "perfcore", "peak", str(model))
+    assert 30 < int(text.split()[2]) < 60
+    code = f"import perfcore; print('peak' in dir(perfcore), perfcore.peak({str(model)!r}))"
+    assert run(python, "-c", code).split()[0] == "True"
+
+
+def test_check_looks_at_one_plugin_alone(python):
+    assert "4 implementations: all can be imported" in run(python, "-m", "perfcore", "plugins", "check", "perfcore-usl")
+    message = run(python, "-m", "perfcore", "plugins", "check", "perfcore-ulsl", status=2)
+    assert "did you mean 'perfcore-usl'" in message
+
+
+def test_the_tests_of_the_second_pass_too(python):
+    run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(USL / "tests"))

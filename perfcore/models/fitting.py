@@ -183,23 +183,29 @@ def _prepared(
     implementation = entry.load()
     if isinstance(data, (str, os.PathLike)):
         data = read(data, wanted=implementation.takes)
-    _check_type(data, name, implementation)
+    data = _taken(data, name, implementation)
     if note is not None:
         progress.note(note)
     return implementation(), data, chosen, parts
 
 
-def _check_type(data: Any, name: str, implementation: Any) -> None:
-    """Refuse data of a known type that the fitter does not take, and name the fitters that do.
+def _taken(data: Any, name: str, implementation: Any) -> Any:
+    """The data as the fitter takes them: a table of pandas as measurements.
 
     Raises
     ------
     DataError
+        It does not take data of this type; the fitters that do are named.
     """
-    if not isinstance(data, (Measurements, Series, Trace, UtilizationCurve)):
-        return  # the fitter knows what else it takes, such as a table of pandas
     if not implementation.takes or isinstance(data, implementation.takes):
-        return
+        return data
+    if not isinstance(data, (Measurements, Series, Trace, UtilizationCurve)):
+        import pandas as pd
+
+        if Measurements in implementation.takes and isinstance(data, pd.DataFrame):
+            return Measurements(data, source="table")
+        types = " or ".join(each.__name__ for each in implementation.takes)
+        raise DataError(f"{name} fits {types}, not {type(data).__name__}")
     others = _that_take(data)
     hint = f"; use --fitter {' or '.join(others)}" if others else ""
     raise DataError(f"{data.source} holds {type(data).__name__}, which {name} does not fit{hint}")

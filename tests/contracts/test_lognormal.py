@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from contracts.lognormal import Lognormal
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError
@@ -28,6 +27,7 @@ from perfcore.stochastic import (
     representation_named,
 )
 from perfcore.testing import RepresentationSuite
+from perfcore_usl.lognormal import Lognormal
 
 LOAD = Entry.load
 X, Y = Lognormal(1.0, 0.3), Lognormal(0.5, 0.4)
