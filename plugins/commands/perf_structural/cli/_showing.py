@@ -1,0 +1,47 @@
+"""How the commands about distributions show what they found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfcore.cli.output import print_findings, print_json
+
+if TYPE_CHECKING:
+    from perf_structural import Choice, Decomposition, Judgement, MeasuredValue, Prediction
+
+__all__ = ["check_picture", "show"]
+
+
+def check_picture(picture: str | None) -> None:
+    """Refuse a picture that cannot be written, before anything is computed for it.
+
+    Raises
+    ------
+    OptionError
+        The ending is not known.
+    """
+    from perfcore.views.picture import check_ending
+
+    if picture is not None:
+        check_ending(picture)
+
+
+def show(
+    kind: str,
+    result: Prediction | Choice | Decomposition | MeasuredValue | Judgement,
+    as_json: bool,
+    picture: str | None,
+    **files: str | None,
+) -> None:
+    """Draw the picture that was asked for, then print tables or JSON, and name the files that were written.
+
+    ``kind`` is what JSON calls the result.
+    """
+    from perfcore.views.picture import plot
+
+    if picture is not None:
+        plot(result, None, picture)
+    if as_json:
+        print_json(kind, result.to_dict())
+    else:
+        print_findings(result, **files, picture=picture)
