@@ -24,6 +24,7 @@ NORMAL = {"representation": "normal", "mean": 5.0, "std": 1.0}
         json.dumps([INTERVAL, INTERVAL]),
         json.dumps(NORMAL),
         json.dumps(NORMAL, indent=1) + "\n" + json.dumps(INTERVAL),
+        json.dumps({"schema": 1, "kind": "predictions", "rows": [{"p": 4, "value": 5, **INTERVAL}]}),
         json.dumps({"name": "x", "notes": ["a"], "value": NORMAL}),
         " [3.5, 4]",
         "\ufeff-3",

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_structural.cli._showing import check_picture, show
+from perf_structural.cli._showing import check_files, show
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Picture
 from perfcore.cli.signature import OptionsOf
@@ -43,6 +43,6 @@ def command(
         from perf_structural.api import evaluate
         from perf_structural.quantities import given_quantities
 
-        check_picture(picture)
+        check_files(picture)
         prediction = evaluate(formula, given_quantities(quantities or []), **options)
         show("prediction", prediction, as_json, picture)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from perf_structural.cli._showing import check_picture, show
+from perf_structural.cli._showing import check_files, show
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Picture
 
@@ -42,5 +42,5 @@ def command(
     with reporting():
         from perf_structural.judging.judge import judge
 
-        check_picture(picture)
+        check_files(picture)
         show("judgement", judge(predictions, actual, column=column, at=at), as_json, picture)

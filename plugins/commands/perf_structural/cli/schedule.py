@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_structural.cli._showing import check_picture, show
+from perf_structural.cli._showing import check_files, show
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Picture
 from perfcore.cli.signature import OptionsOf
@@ -52,7 +52,7 @@ def command(
     with reporting():
         from perf_structural.api import schedule
 
-        check_picture(picture)
+        check_files(picture)
         scheduled = schedule(
             model,
             candidates or (),

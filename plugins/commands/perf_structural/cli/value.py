@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_structural.cli._showing import check_picture, show
+from perf_structural.cli._showing import check_files, show
 from perfcore.cli.output import reporting
-from perfcore.cli.parameters import Json, Output, Picture, names_of
+from perfcore.cli.parameters import Json, Picture, names_of
 from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
 from perfcore.stochastic import default_name
@@ -39,7 +39,9 @@ def command(
         typer.Option("--until", metavar="TIME", help="Last time that counts (default: the last sample's)."),
     ] = None,
     scale: Annotated[float, typer.Option("--scale", help="Full range of the quantity, for its variation class.")] = 1.0,
-    output: Output = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the value to this JSON file.")
+    ] = None,
     picture: Picture = None,
     as_json: Json = False,
     **options: Annotated[Any, OptionsOfSelected("representations", "as")],
@@ -58,7 +60,7 @@ def command(
         from perfcore.data.curve import UtilizationCurve
         from perfcore.data.series import Series
 
-        check_picture(picture)
+        check_files(picture, output)
         measured = value(
             series,
             representation,

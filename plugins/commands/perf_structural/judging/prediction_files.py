@@ -68,11 +68,10 @@ def first_prediction(path: str | os.PathLike[str]) -> StochasticValue:
 
 
 def _entries(path: str | os.PathLike[str]) -> Iterator[Any]:
-    """What the documents hold, lists entry by entry."""
+    """What the documents hold, lists entry by entry; commands print those below ``rows``."""
     for document in _documents(path):
-        if isinstance(document, dict) and isinstance(document.get("rows"), list):
-            document = document["rows"]  # what a command prints of several predictions
-        yield from document if isinstance(document, list) else [document]
+        entries = document.get("rows", document) if isinstance(document, dict) else document
+        yield from entries if isinstance(entries, list) else [entries]
 
 
 def _documents(path: str | os.PathLike[str]) -> Iterator[Any]:
