@@ -7,6 +7,7 @@ status 2. Any other exception is a bug and keeps its traceback.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 __all__ = [
@@ -18,7 +19,11 @@ __all__ = [
     "PerfError",
     "PluginError",
     "UnknownNameError",
+    "key_first",
+    "listing",
 ]
+
+_KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of what msgspec says
 
 
 class PerfError(Exception):
@@ -106,6 +111,21 @@ def listing(names: Iterable[str], most: int = 20) -> str:
     names = list(names)
     shown = ", ".join(names[:most]) or "none"
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
+
+
+def key_first(error: Exception) -> str:
+    """The message of a failed `msgspec` conversion with its key before it, not behind.
+
+    Examples
+    --------
+    >>> key_first(ValueError("Expected `str`, got `int` - at `$.unit`"))
+    'unit: expected `str`, got `int`'
+    """
+    text = str(error)
+    place = _KEY_PATH.search(text)
+    message = text[: place.start()] if place else text
+    message = message[0].lower() + message[1:]
+    return f"{place[1]}: {message}" if place and place[1] else message
 
 
 class UnknownNameError(OptionError):

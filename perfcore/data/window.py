@@ -19,13 +19,11 @@ __all__ = [
     "Window",
     "select_column",
     "take_window",
-    "variation_class",
 ]
 
 Floats = npt.NDArray[np.float64]
 
 DEFAULT_WINDOW = "5min"  # Schopf, section 3.2: "no worse than using larger or smaller windows of data"
-_LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -140,27 +138,3 @@ def take_window(
             "give a longer --window, or 'all'"
         )
     return Window(column, times[kept], values[kept], unit, int((inside & ~finite).sum()), data.source)
-
-
-def variation_class(variation: float, scale: float = 1.0) -> str:
-    """Whether a quantity varies little, some or much (Schopf 1999, section 4).
-
-    Parameters
-    ----------
-    variation : float, >= 0
-        Largest minus smallest value.
-    scale : float, > 0
-        Full range of the quantity: 1 for a share, 100 for per cent.
-
-    Returns
-    -------
-    {"low", "medium", "high"}
-        Up to a quarter of the range; less than half; more. The paper leaves out exactly one half, which is high here.
-
-    Examples
-    --------
-    >>> variation_class(0.25), variation_class(0.3), variation_class(0.5)
-    ('low', 'medium', 'high')
-    """
-    share = variation / scale
-    return "low" if share <= _LOW else "medium" if share < _HIGH else "high"

@@ -91,6 +91,7 @@ def test_help_has_the_options_of_the_representation(perf):
         (["cpu.csv", "--column", "busy", "--until", "-5"], "no value of 'busy' in the 5min until -5.0 s"),
         (["cpu.csv", "--column", "busy", "--scale", "0"], "--scale 0: a positive number is expected"),
         (["cpu.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
+        (["cpu.csv", "-o", "none/value.json"], "there is no folder 'none'"),
         (["trace.csv"], "a series, not Trace"),
         (["none.csv"], "none.csv: there is no such file"),
     ],

@@ -1,4 +1,4 @@
-"""The window of a series, durations, and the variation classes of the paper."""
+"""The window of a series, and durations."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.durations import parse_duration
-from perfcore.data.window import take_window, variation_class
+from perfcore.data.window import take_window
 
 
 def every_second(n, unit="s", factor=1):
@@ -78,12 +78,3 @@ def test_durations(text, nanoseconds):
 def test_what_is_no_duration(text):
     with pytest.raises(OptionError, match="is expected"):
         parse_duration(text)
-
-
-@pytest.mark.parametrize(
-    ("variation", "scale", "name"),
-    # The paper: "0.25 or less" is low, "more than 0.25, but less than 0.5" medium, "over half the range" high.
-    [(0.0, 1, "low"), (0.25, 1, "low"), (0.26, 1, "medium"), (0.49, 1, "medium"), (0.51, 1, "high"), (51, 100, "high")],
-)
-def test_classes_of_variation(variation, scale, name):
-    assert variation_class(variation, scale) == name

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from perf_structural.judging.judge import COVERAGES, judge
-from perf_structural.judging.judgement import rank_names
+from perf_structural.judging.presenter import rank_names
 from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict

@@ -6,6 +6,7 @@ import pytest
 
 from perf_structural.judging.prediction_files import read_actual, read_predictions
 from perfcore.base.errors import InputError, OptionError, UnknownNameError
+from perfcore.cli.output import print_json
 from perfcore.stochastic import from_dict
 
 NORMAL = {"representation": "normal", "mean": 10.0, "std": 2.0}
@@ -35,9 +36,9 @@ def test_values_in_a_list_or_one_after_another(write, text):
     assert read_predictions(write(text)) == [from_dict(NORMAL), from_dict({"representation": "point", "value": 3.0})]
 
 
-def test_the_interval_table_of_a_model(write):
-    text = json.dumps([{"t": 0, "value": 2.0, "lower": 1.0, "upper": 3.0}])
-    assert [value.support for value in read_predictions(write(text))] == [(1.0, 3.0)]
+def test_the_interval_table_of_a_model(write, capsys):
+    print_json("predictions", [{"t": 0, "value": 2.0, "lower": 1.0, "upper": 3.0}])
+    assert [value.support for value in read_predictions(write(capsys.readouterr().out))] == [(1.0, 3.0)]
 
 
 @pytest.mark.parametrize(

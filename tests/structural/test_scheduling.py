@@ -11,10 +11,10 @@ from perf_structural import (
     balance,
     choose,
     parse_statistic,
-    plot_distributions,
     predict_candidates,
     read_candidates,
 )
+from perfcore import plot
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.registry import registry
 
@@ -133,7 +133,7 @@ def test_pictures(tmp_path, ending):
     candidates = {**CANDIDATES, "bounded": {"t": {"histogram": {"edges": [8, 9, 12], "masses": [0.5, 0.5]}}}}
     choice = choose(predict_candidates(MODEL, candidates), parse_statistic("mean"))
     path = tmp_path / f"x{ending}"
-    plot_distributions(choice, path)
+    plot(choice, None, path)
     assert path.stat().st_size > 5_000
     if ending != ".png":
         assert "bounded" in path.read_text()
@@ -141,7 +141,7 @@ def test_pictures(tmp_path, ending):
 
 def test_pictures_of_points_and_intervals(tmp_path):
     candidates = {"point": {"t": 3}, "interval": {"t": {"interval": [2, 5]}}}
-    plot_distributions(choose(predict_candidates(MODEL, candidates), parse_statistic("upper")), tmp_path / "x.svg")
+    plot(choose(predict_candidates(MODEL, candidates), parse_statistic("upper")), None, tmp_path / "x.svg")
     assert "interval" in (tmp_path / "x.svg").read_text()
 
 

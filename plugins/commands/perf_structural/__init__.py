@@ -9,12 +9,15 @@ from perfcore.base.lazy import lazy_names
 from perfcore.hooks.specs import Register
 
 if TYPE_CHECKING:
+    from perf_structural.api import evaluate, schedule, value
     from perf_structural.decomposition import Decomposition, balance
     from perf_structural.evaluation import Evaluation
+    from perf_structural.judging.judge import judge
+    from perf_structural.judging.judgement import Judgement
+    from perf_structural.measured_value import MeasuredValue
     from perf_structural.mistakes import StructuralModelError
     from perf_structural.model_file import Component, read_candidates
     from perf_structural.options import EvaluationOptions
-    from perf_structural.picture import plot_distributions
     from perf_structural.prediction import Prediction
     from perf_structural.scheduling import Choice, choose, predict_candidates
     from perf_structural.statistic import Statistic, parse_statistic
@@ -26,18 +29,24 @@ __all__ = [
     "Decomposition",
     "Evaluation",
     "EvaluationOptions",
+    "Judgement",
+    "MeasuredValue",
     "Prediction",
     "Statistic",
     "StructuralModel",
     "StructuralModelError",
     "balance",
     "choose",
+    "evaluate",
+    "judge",
     "parse_statistic",
-    "plot_distributions",
     "predict_candidates",
     "read_candidates",
     "register_commands",
     "register_openers",
+    "register_presenters",
+    "schedule",
+    "value",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -48,49 +57,97 @@ __getattr__, __dir__ = lazy_names(
         "Decomposition": "perf_structural.decomposition",
         "Evaluation": "perf_structural.evaluation",
         "EvaluationOptions": "perf_structural.options",
+        "Judgement": "perf_structural.judging.judgement",
+        "MeasuredValue": "perf_structural.measured_value",
         "Prediction": "perf_structural.prediction",
         "Statistic": "perf_structural.statistic",
         "StructuralModel": "perf_structural.structural_model",
         "StructuralModelError": "perf_structural.mistakes",
         "balance": "perf_structural.decomposition",
         "choose": "perf_structural.scheduling",
+        "evaluate": "perf_structural.api",
+        "judge": "perf_structural.judging.judge",
         "parse_statistic": "perf_structural.statistic",
-        "plot_distributions": "perf_structural.picture",
         "predict_candidates": "perf_structural.scheduling",
         "read_candidates": "perf_structural.model_file",
+        "schedule": "perf_structural.api",
+        "value": "perf_structural.api",
     },
 )
 
 
 @hookimpl
 def register_commands(register: Register) -> None:
-    """Announce the commands."""
+    """Announce the commands, and the functions behind them."""
+    group = "Uncertainty"
     register(
         "value",
         "perf_structural.cli.value:command",
-        group="Uncertainty",
+        group=group,
         help="The last samples of a series as an interval, a normal or a histogram.",
+        function="perf_structural.api:value",
     )
     register(
-        "eval", "perf_structural.cli.eval:command", group="Uncertainty", help="A formula over quantities that vary."
+        "eval",
+        "perf_structural.cli.eval:command",
+        group=group,
+        help="A formula over quantities that vary.",
+        function="perf_structural.api:evaluate",
     )
     register(
         "schedule",
         "perf_structural.cli.schedule:command",
-        group="Uncertainty",
+        group=group,
         help="The allocation to choose, or how to divide work.",
+        function="perf_structural.api:schedule",
     )
     register(
         "judge",
         "perf_structural.cli.judge:command",
-        group="Uncertainty",
+        group=group,
         help="Predictions against what then happened.",
+        function="perf_structural.judging.judge:judge",
+    )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how results and series are shown."""
+    shown = "perf_structural.views.predictions:{}".format
+    register("perf_structural.prediction:Prediction", shown("PredictionPresenter"), help="a predicted distribution")
+    register("perf_structural.scheduling:Choice", shown("ChoicePresenter"), help="candidates beside one another")
+    register("perf_structural.decomposition:Decomposition", shown("DecompositionPresenter"), help="work divided")
+    register(
+        "perf_structural.measured_value:MeasuredValue",
+        "perf_structural.views.measured_value:MeasuredValuePresenter",
+        help="a value beside the samples that it was made of",
+    )
+    register(
+        "perf_structural.judging.judgement:Judgement",
+        "perf_structural.judging.presenter:JudgementPresenter",
+        help="predictions against what happened",
+    )
+    register(
+        "perf_structural.structural_model:StructuralModel",
+        "perf_structural.views.structural:StructuralPresenter",
+        help="a structural model: its prediction, inputs and candidates",
+    )
+    register(
+        "perfcore.data.series:Series",
+        "perf_structural.views.series:SeriesPresenter",
+        help="a time series, and its columns as stochastic values",
     )
 
 
 @hookimpl
 def register_openers(register: Register) -> None:
-    """Announce what opens structural models."""
+    """Announce what opens structural models, and predictions to judge."""
     register(
         "structural", "perf_structural.opening:StructuralOpener", help="structural models in TOML", suffixes=(".toml",)
+    )
+    register(
+        "predictions",
+        "perf_structural.opening:PredictionsOpener",
+        help="predictions in JSON, with the table of what happened",
+        suffixes=(".json",),
     )

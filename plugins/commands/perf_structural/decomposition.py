@@ -10,22 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perf_structural.statistic import Statistic
 from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from perfcore.views.presenter import Result
 
 __all__ = ["Decomposition", "balance"]
 
 _SHARE_TOLERANCE = 1e-3  # of a unit of work: far below the rounding to whole units
 
 
-@dataclass(frozen=True)
-class Decomposition:
+@dataclass(frozen=True, repr=False)
+class Decomposition(Result):
     """Work divided.
 
     Parameters
@@ -47,32 +45,6 @@ class Decomposition:
     statistic: Statistic
     unit: str = ""
 
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        return f"{sum(self.shares):,} units of work among {len(self.shares)} machines by {self.statistic.name}"
-
-    @property
-    def formula(self) -> str:
-        """The shares as a person reads them."""
-        return " + ".join(map(str, self.shares))
-
-    def summary(self) -> list[str]:
-        """Lines that say what was divided and how evenly."""
-        unit = f" {self.unit}" if self.unit else ""
-        return [f"{self.title}: slowest {max(self.figures):.6g}{unit}, fastest {min(self.figures):.6g}{unit}"]
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Title, header and rows: each machine with its share and statistics of its time."""
-        statistics = {self.statistic.name: self.figures}
-        for name in ("mean", "std"):
-            statistics.setdefault(name, tuple(getattr(time, name) for time in self.times))
-        rows = [
-            [str(number), str(share), *("-" if math.isnan(x) else f"{x:.6g}" for x in figures)]
-            for number, (share, *figures) in enumerate(zip(self.shares, *statistics.values(), strict=True), start=1)
-        ]
-        return [("", ["machine", "share", *statistics], rows)]
-
     def to_dict(self) -> dict[str, Any]:
         """The division as JSON-ready values."""
         return {
@@ -83,12 +55,6 @@ class Decomposition:
                 for share, time, figure in zip(self.shares, self.times, self.figures, strict=True)
             ],
         }
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw the distributions of the machines' times into an empty matplotlib figure."""
-        from perf_structural.picture import draw_distributions
-
-        draw_distributions(figure, {f"machine {k}": time for k, time in enumerate(self.times, start=1)}, self.unit)
 
 
 def balance(

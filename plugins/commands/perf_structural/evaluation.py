@@ -14,14 +14,13 @@ from perf_structural.exact import arithmetic_value, why_not_exact, without_arith
 from perf_structural.expression import Expression, leaves
 from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import draw_sample
+from perf_structural.statistic import QUANTILES
 from perfcore.base.errors import OptionError
 from perfcore.stochastic import StochasticValue, as_value, default_representation
 
-__all__ = ["QUANTILES", "Evaluation", "EvaluationOptions", "evaluate"]
+__all__ = ["Evaluation", "EvaluationOptions", "evaluate_expression"]
 
 Floats = npt.NDArray[np.float64]
-
-QUANTILES = {"p05": 0.05, "p50": 0.5, "p95": 0.95}
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Evaluation:
         return float(np.quantile(self.sample, probability, method="hazen"))
 
 
-def evaluate(
+def evaluate_expression(
     root: Expression,
     values: Mapping[str, StochasticValue],
     correlations: Mapping[Pair, float],

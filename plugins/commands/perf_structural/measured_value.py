@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_structural.statistic import QUANTILES
 from perfcore.base.errors import DataError, OptionError
-from perfcore.data.window import Window, variation_class
+from perfcore.data.window import Window
 from perfcore.hooks.options import build
 from perfcore.stochastic import default_name, default_representation, representation_named
+from perfcore.views.presenter import Result
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["MeasuredValue", "represent"]
+__all__ = ["MeasuredValue", "check_scale", "represent", "variation_class"]
 
-_QUANTILES = {"p05": 0.05, "p50": 0.5, "p95": 0.95}
+_LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 
 
-@dataclass(frozen=True)
-class MeasuredValue:
+@dataclass(frozen=True, repr=False)
+class MeasuredValue(Result):
     """What `represent` gives.
 
     Parameters
@@ -68,7 +67,7 @@ class MeasuredValue:
     def statistics(self) -> dict[str, float | int | str | None]:
         """The value's figures, and how they differ from the samples'; None where an interval has none."""
         value, samples = self.value, self.window.values
-        quantiles = {name: float(value.quantile(level)) for name, level in _QUANTILES.items()}
+        quantiles = {name: float(value.quantile(level)) for name, level in QUANTILES.items()}
         lowest, highest = value.support
         figures: dict[str, float] = {"mean": value.mean, "std": value.std, **quantiles}
         figures |= {
@@ -85,51 +84,6 @@ class MeasuredValue:
             "variation_class": self.variation_class,
         }
 
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        return f"{self.window.column} of {Path(self.window.source).name} as {self.value.name}"
-
-    @property
-    def formula(self) -> str:
-        """The value in a line."""
-        return repr(self.value)
-
-    def summary(self) -> list[str]:
-        """The value, what it comes from, how much the samples vary, and what is lost."""
-        variation, scale = f"variation: {self.window.variation:.4g}", f"{self.scale:g}"
-        named = self.variation_class
-        unnamed = f"its class needs samples between 0 and --scale ({scale})"
-        lost = "everything but the bounds"
-        if not math.isnan(self.cdf_error):
-            lost = f"the order in time; the cumulative distribution is off by at most {self.cdf_error:.3f}"
-        return [
-            self.formula,
-            self.window.describe(),
-            f"{variation}; {unnamed}" if named is None else f"{variation}, {named} on a scale from 0 to {scale}",
-            f"lost: {lost}",
-            *(f"note: {note}" for note in self.value.notes),
-        ]
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """The figures of the value beside the samples'."""
-        samples = self.window.values
-        represented = [
-            self.value.mean,
-            self.value.std,
-            *(float(self.value.quantile(level)) for level in _QUANTILES.values()),
-            *self.value.support,
-        ]
-        measured = [
-            samples.mean(),
-            self.samples_std,
-            *np.quantile(samples, list(_QUANTILES.values()), method="hazen"),
-            samples.min(),
-            samples.max(),
-        ]
-        rows = [[name, *map(_shown, figures)] for name, figures in (("value", represented), ("samples", measured))]
-        return [("", ["", "mean", "std", *_QUANTILES, "lowest", "highest"], rows)]
-
     def to_dict(self) -> dict[str, Any]:
         """The value as its file has it, its figures, and where it comes from, as JSON-ready values."""
         return {
@@ -142,25 +96,6 @@ class MeasuredValue:
             "time_unit": self.window.time_unit,
             "notes": list(self.value.notes),
         }
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw density and cumulative distribution over those of the samples."""
-        from perf_structural.picture import draw_distributions
-
-        draw_distributions(figure, {self.value.name: self.value}, "")
-        density, cumulative = figure.axes
-        samples = self.window.values
-        if self.window.variation > 0.0:
-            density.hist(samples, bins="auto", density=True, color="0.75", zorder=0, label="samples")
-        cumulative.ecdf(samples, color="0.5", linewidth=0.8, label="samples")
-        density.set_xlabel(self.window.column)
-        cumulative.set_xlabel(self.window.column)
-        cumulative.legend(fontsize="small")
-        density.set_title(self.title, fontsize=10, loc="left")
-
-
-def _shown(figure: float) -> str:
-    return "-" if math.isnan(figure) else f"{figure:.6g}"
 
 
 def represent(window: Window, representation: str | None = None, scale: float = 1.0, **options: Any) -> MeasuredValue:
@@ -185,8 +120,7 @@ def represent(window: Window, representation: str | None = None, scale: float = 
     DataError
         The samples cannot be represented so.
     """
-    if not 0.0 < scale < math.inf:
-        raise OptionError(f"--scale {scale:g}: a positive number is expected")
+    check_scale(scale)
     implementation = representation_named(representation or default_name("samples"))
     chosen = build(implementation.Options, options, implementation.name)
     if window.variation == 0.0:
@@ -195,3 +129,39 @@ def represent(window: Window, representation: str | None = None, scale: float = 
         return MeasuredValue(window, implementation.from_samples(window.values, chosen), scale)
     except DataError as error:
         raise DataError(f"{window.source}, {window.column!r}: {error}") from None
+
+
+def check_scale(scale: float) -> None:
+    """Refuse what can be no full range of a quantity.
+
+    Raises
+    ------
+    OptionError
+        It is not above 0.
+    """
+    if not 0.0 < scale < math.inf:
+        raise OptionError(f"--scale {scale:g}: a positive number is expected")
+
+
+def variation_class(variation: float, scale: float = 1.0) -> str:
+    """Whether a quantity varies little, some or much (Schopf 1999, section 4).
+
+    Parameters
+    ----------
+    variation : float, >= 0
+        Largest minus smallest value.
+    scale : float, > 0
+        Full range of the quantity: 1 for a share, 100 for per cent.
+
+    Returns
+    -------
+    {"low", "medium", "high"}
+        Up to a quarter of the range; less than half; more. The paper leaves out exactly one half, which is high here.
+
+    Examples
+    --------
+    >>> variation_class(0.25), variation_class(0.3), variation_class(0.5)
+    ('low', 'medium', 'high')
+    """
+    share = variation / scale
+    return "low" if share <= _LOW else "medium" if share < _HIGH else "high"

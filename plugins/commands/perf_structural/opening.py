@@ -1,15 +1,24 @@
-"""Structural models as files that ``perf predict``, ``perf explore`` and ``perf report`` open."""
+"""Files that ``perf predict``, ``perf explore`` and ``perf report`` open: structural models, predictions to judge."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perf_structural.options import PredictionOptions
+from perf_structural.options import JudgingOptions, PredictionOptions
+from perfcore.base.errors import OptionError, PerfError
 from perfcore.models.opener import Opener
 
-__all__ = ["StructuralOpener"]
+if TYPE_CHECKING:
+    from perf_structural.judging.judgement import Judgement
+    from perf_structural.prediction import Prediction
+    from perf_structural.structural_model import StructuralModel
+
+__all__ = ["PredictionsOpener", "StructuralOpener"]
+
+_HEAD = 65536  # bytes within which a prediction says what it is: a model or a long trace is not decoded to find out
+_SIGNS = (b'"representation"', b'"lower"', b'"upper"')
 
 
 class StructuralOpener(Opener):
@@ -22,13 +31,13 @@ class StructuralOpener(Opener):
         """Every TOML file that is named is meant as a structural model."""
         return 1.0
 
-    def open(self, path: str, options: Any, data: str | None = None) -> Any:
-        """The views of the model."""
-        from perf_structural.views.structural import StructuralViews
+    def open(self, path: str, options: Any, data: str | None = None) -> StructuralModel:
+        """The model; its views predict with the inputs that stand in it."""
+        from perf_structural.structural_model import StructuralModel
 
-        return StructuralViews.read(path)
+        return StructuralModel.read(path)
 
-    def predict(self, path: str, options: Any) -> Any:
+    def predict(self, path: str, options: Any) -> Prediction:
         """The distribution of the model's result."""
         from perf_structural.quantities import given_quantities
         from perf_structural.structural_model import StructuralModel
@@ -36,3 +45,48 @@ class StructuralOpener(Opener):
         chosen = asdict(options)
         inputs = given_quantities(chosen.pop("with_"))
         return StructuralModel.read(path).with_inputs(inputs).predict(**chosen)
+
+
+class PredictionsOpener(Opener):
+    """Opens predictions in JSON with the table of what then happened."""
+
+    Options = JudgingOptions
+    takes_data = True
+
+    def sniff(self, path: Path) -> float:
+        """Whether the file begins with a prediction; what is wrong further on is said with its number."""
+        from perf_structural.judging.prediction_files import first_prediction
+
+        if not _may_be_predictions(path):
+            return 0.0
+        try:
+            first_prediction(path)
+        except PerfError:
+            return 0.0
+        return 0.9
+
+    def open(self, path: str, options: Any, data: str | None = None) -> Judgement:
+        """The predictions, judged by what happened.
+
+        Raises
+        ------
+        OptionError
+            No table follows.
+        PerfError
+            As `perf_structural.judge`.
+        """
+        from perf_structural.judging.judge import judge
+
+        if data is None:
+            raise OptionError(f"{path} holds predictions; give the table of what happened after it")
+        return judge(path, data, column=options.column, at=options.at)
+
+
+def _may_be_predictions(path: Path) -> bool:
+    """Whether the beginning of a file is a number or has a key of a value."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n[")
+    except OSError:
+        return False
+    return head[:1].isdigit() or head[:1] == b"-" or any(sign in head for sign in _SIGNS)

@@ -1,4 +1,4 @@
-"""Options of structural models: how an equation is evaluated, and what its inputs are."""
+"""Options of structural models (how an equation is evaluated, what its inputs are) and of what is judged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from perfcore.hooks.options import option
 
-__all__ = ["EvaluationOptions", "PredictionOptions"]
+__all__ = ["EvaluationOptions", "JudgingOptions", "PredictionOptions"]
 
 
 @dataclass(frozen=True)
@@ -34,4 +34,14 @@ class PredictionOptions(EvaluationOptions):
         flag="--with",
         metavar="NAME=QUANTITY",
         repeats=True,
+    )
+
+
+@dataclass(frozen=True)
+class JudgingOptions:
+    """Of predictions that are opened with the table of what happened."""
+
+    column: str | None = option(None, "column of the table that holds the measured values", metavar="NAME")
+    at: str | None = option(
+        None, "column of the table with start times or run numbers, for the picture", flag="--at", metavar="NAME"
     )

@@ -1,22 +1,20 @@
-"""What a structural model predicts, as tables, JSON and pictures show it."""
+"""What a structural model predicts."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perf_structural.evaluation import QUANTILES, Evaluation
+from perf_structural.evaluation import Evaluation
+from perf_structural.statistic import QUANTILES
 from perfcore.stochastic import StochasticValue
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from perfcore.views.presenter import Result
 
 __all__ = ["Prediction"]
 
 
-@dataclass(frozen=True)
-class Prediction:
+@dataclass(frozen=True, repr=False)
+class Prediction(Result):
     """The distribution of one result.
 
     Parameters
@@ -52,36 +50,6 @@ class Prediction:
         quantiles = {name: found.quantile(probability) for name, probability in QUANTILES.items()}
         return {"mean": found.mean, "std": found.std, **quantiles, "lowest": lowest, "highest": highest}
 
-    @property
-    def formula(self) -> str:
-        """The distribution as a person reads it."""
-        return repr(self.value)
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        return f"{self.name} ({self.unit})" if self.unit else self.name
-
-    def summary(self) -> list[str]:
-        """Lines that say what was predicted and how."""
-        return [f"{self.title}: {self.value!r}", f"by {self.evaluation.method}", *self.notes]
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Title, header and rows of the statistics, with the error where the result was sampled."""
-        errors, figures = self.evaluation.errors, self.statistics
-        if math.isnan(figures["p50"]):  # bounds alone
-            figures = {name: value for name, value in figures.items() if not math.isnan(value)}
-        header = ["statistic", self.unit or "value", *(["standard error"] if errors else [])]
-        rows = [
-            [
-                name,
-                "-" if math.isnan(value) else f"{value:.6g}",
-                *([f"{errors[name]:.2g}" if name in errors else ""] if errors else []),
-            ]
-            for name, value in figures.items()
-        ]
-        return [("", header, rows)]
-
     def to_dict(self) -> dict[str, Any]:
         """The prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""
         return {
@@ -93,9 +61,3 @@ class Prediction:
             "notes": list(self.notes),
             "value": self.value.to_dict(),
         }
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw density and cumulative distribution into an empty matplotlib figure."""
-        from perf_structural.picture import draw_distributions
-
-        draw_distributions(figure, {self.name: self.value}, self.unit)

@@ -6,24 +6,21 @@ the standard deviation, so that a user says how much variation costs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.prediction import Prediction
 from perf_structural.statistic import Statistic
 from perf_structural.structural_model import StructuralModel
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from perfcore.views.presenter import Result
 
 __all__ = ["Choice", "choose", "predict_candidates"]
 
 
-@dataclass(frozen=True)
-class Choice:
+@dataclass(frozen=True, repr=False)
+class Choice(Result):
     """Candidates beside one another.
 
     Parameters
@@ -47,40 +44,6 @@ class Choice:
         """Of all results; empty where there is none."""
         return next(iter(self.predictions.values())).unit
 
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        return f"{len(self.predictions)} candidates by {self.statistic.name}"
-
-    @property
-    def formula(self) -> str:
-        """The chosen distribution as a person reads it."""
-        return f"{self.chosen}: {self.predictions[self.chosen].formula}"
-
-    def summary(self) -> list[str]:
-        """Lines that say what was chosen, why, and what to keep in mind."""
-        unit = f" {self.unit}" if self.unit else ""
-        lines = [f"{self.chosen}: the smallest {self.statistic.name}, {self.figures[self.chosen]:.6g}{unit}"]
-        for name, prediction in self.predictions.items():
-            lines += [f"{name}: {note}" for note in prediction.notes]
-        return lines
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Title, header and rows: each candidate with all statistics, the chosen one marked."""
-        statistics = {name: prediction.statistics for name, prediction in self.predictions.items()}
-        columns = list(next(iter(statistics.values())))
-        extra = [] if self.statistic.name in columns else [self.statistic.name]
-        rows = [
-            [
-                "*" if name == self.chosen else "",
-                name,
-                *("-" if math.isnan(found[column]) else f"{found[column]:.6g}" for column in columns),
-                *([f"{self.figures[name]:.6g}"] if extra else []),
-            ]
-            for name, found in statistics.items()
-        ]
-        return [("", ["", "candidate", *columns, *extra], rows)]
-
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON-ready values."""
         return {
@@ -91,12 +54,6 @@ class Choice:
                 for name, prediction in self.predictions.items()
             ],
         }
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw densities and cumulative distributions side by side into an empty matplotlib figure."""
-        from perf_structural.picture import draw_distributions
-
-        draw_distributions(figure, {name: p.value for name, p in self.predictions.items()}, self.unit)
 
 
 def predict_candidates(

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = ["Distribution", "Statistic", "parse_statistic"]
+__all__ = ["QUANTILES", "Distribution", "Statistic", "parse_statistic"]
+
+QUANTILES = {"p05": 0.05, "p50": 0.5, "p95": 0.95}  # that are shown beside mean and deviation
 
 
 class Distribution(Protocol):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from perf_structural.composition import Composition, compose
-from perf_structural.evaluation import EvaluationOptions, evaluate
+from perf_structural.evaluation import EvaluationOptions, evaluate_expression
 from perf_structural.inputs import Input, read_input
 from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import by_name, read_component, read_model_file
@@ -22,12 +22,13 @@ from perfcore.base.errors import DataError
 from perfcore.formulas.parser import Parser
 from perfcore.formulas.tree import FUNCTIONS, REDUCTIONS, Variable
 from perfcore.hooks.options import build
+from perfcore.views.presenter import Result
 
 __all__ = ["StructuralModel"]
 
 
-@dataclass(frozen=True)
-class StructuralModel:
+@dataclass(frozen=True, repr=False)
+class StructuralModel(Result):
     """A performance equation over named components and inputs; frozen.
 
     Parameters
@@ -173,7 +174,7 @@ class StructuralModel:
         found = []
         for cell in composition.result.cells.values():
             with located(self.source, "equation"):
-                evaluation = evaluate(cell, composition.values, composition.correlations, chosen)
+                evaluation = evaluate_expression(cell, composition.values, composition.correlations, chosen)
             found.append(Prediction(name, unit, evaluation, composition.notes))
         return found
 

@@ -6,19 +6,28 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_structural.cli._evaluation import With, report
+from perf_structural.cli._showing import check_files, show
 from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Picture
 from perfcore.cli.signature import OptionsOf
 
 __all__ = ["command"]
 
 
 def command(
-    formula: Annotated[str, typer.Argument(metavar="FORMULA", show_default=False)],
-    words: With = None,
-    picture: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw the distribution: .png, .svg, .pdf or .html.")
+    formula: Annotated[
+        str, typer.Argument(metavar="FORMULA", show_default=False, help="Over the names that --with gives values to.")
+    ],
+    quantities: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME=QUANTITY",
+            help="A number, REPRESENTATION:NUMBERS such as normal:10,2, or a JSON file of a value. Once for each "
+            "input.",
+        ),
     ] = None,
+    picture: Picture = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, which --with can read as a file.")] = False,
     **options: Annotated[Any, OptionsOf("perf_structural.options:EvaluationOptions", "evaluation")],
 ) -> None:
@@ -31,14 +40,9 @@ def command(
     perf eval "max(a,b) + a" --with a=load.json --with b=normal:3,0.5 --bins 50 --plot sum.png
     """
     with reporting():
-        from perf_structural import StructuralModel, plot_distributions
+        from perf_structural.api import evaluate
         from perf_structural.quantities import given_quantities
-        from perfcore.views.picture import check_ending
 
-        if picture is not None:
-            check_ending(picture)
-        model = StructuralModel(formula, inputs=given_quantities(words or []), source="eval")
-        prediction = model.predict(**{name: value for name, value in options.items() if value is not None})
-        if picture is not None:
-            plot_distributions(prediction, picture)
-    report(prediction, as_json, picture)
+        check_files(picture)
+        prediction = evaluate(formula, given_quantities(quantities or []), **options)
+        show("prediction", prediction, as_json, picture)

@@ -6,14 +6,20 @@ from typing import Annotated
 
 import typer
 
-from perfcore.cli.output import print_findings, print_json, reporting
+from perf_structural.cli._showing import check_files, show
+from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Json, Picture
 
 __all__ = ["command"]
 
 
 def command(
-    predictions: Annotated[str, typer.Argument(metavar="PREDICTIONS", show_default=False)],
-    actual: Annotated[str, typer.Argument(metavar="ACTUAL", show_default=False)],
+    predictions: Annotated[
+        str, typer.Argument(metavar="PREDICTIONS", show_default=False, help="A JSON file of values.")
+    ],
+    actual: Annotated[
+        str, typer.Argument(metavar="ACTUAL", show_default=False, help="A CSV table with a row for each run.")
+    ],
     column: Annotated[
         str | None, typer.Option("--column", metavar="NAME", help="Column of ACTUAL that holds the measured values.")
     ] = None,
@@ -21,11 +27,8 @@ def command(
         str | None,
         typer.Option("--at", metavar="NAME", help="Column of ACTUAL with start times or run numbers, for the picture."),
     ] = None,
-    picture: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw bounds and actual values: .png, .svg, .pdf or .html."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    picture: Picture = None,
+    as_json: Json = False,
 ) -> None:
     """Judge PREDICTIONS by the ACTUAL values: shares in each bin and interval, and scores.
 
@@ -38,16 +41,6 @@ def command(
     """
     with reporting():
         from perf_structural.judging.judge import judge
-        from perf_structural.judging.prediction_files import read_actual, read_predictions
-        from perfcore.views.picture import check_ending, plot
 
-        if picture is not None:
-            check_ending(picture)
-        name, values, places = read_actual(actual, column, at)
-        found = judge(read_predictions(predictions), values, at=places, at_name=at or "run", name=name)
-        if picture is not None:
-            plot(found, None, picture)
-    if as_json:
-        print_json("judgement", found.to_dict())
-        return
-    print_findings(found, picture=picture)
+        check_files(picture)
+        show("judgement", judge(predictions, actual, column=column, at=at), as_json, picture)

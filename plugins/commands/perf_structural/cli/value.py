@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from perfcore.cli.output import print_findings, print_json, reporting
-from perfcore.cli.parameters import names_of
+from perf_structural.cli._showing import check_files, show
+from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Json, Picture, names_of
 from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
 from perfcore.stochastic import default_name
@@ -16,7 +17,10 @@ __all__ = ["command"]
 
 
 def command(
-    series: Annotated[str, typer.Argument(metavar="SERIES", show_default=False)],
+    series: Annotated[
+        str,
+        typer.Argument(metavar="SERIES", show_default=False, help="A file of samples, or - for standard input."),
+    ],
     how: HowToRead,
     representation: Annotated[
         str,
@@ -38,11 +42,8 @@ def command(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the value to this JSON file.")
     ] = None,
-    picture: Annotated[
-        str | None,
-        typer.Option("--plot", metavar="FILE", help="Draw density and distribution: .png, .svg, .pdf or .html."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    picture: Picture = None,
+    as_json: Json = False,
     **options: Annotated[Any, OptionsOfSelected("representations", "as")],
 ) -> None:
     """Represent the last samples of SERIES, a file or - for standard input, by a point, interval, normal or histogram.
@@ -54,30 +55,23 @@ def command(
     with reporting():
         import msgspec
 
-        from perf_structural.measured_value import represent
+        from perf_structural.api import value
         from perfcore.base.files import write_bytes
         from perfcore.data.curve import UtilizationCurve
-        from perfcore.data.durations import check_length
         from perfcore.data.series import Series
-        from perfcore.data.window import take_window
-        from perfcore.hooks.options import build
-        from perfcore.hooks.registry import registry
-        from perfcore.views.picture import check_ending, plot
 
-        given = {name: value for name, value in options.items() if value is not None}
-        # What is wrong with the options is said before a long file is read.
-        build(registry().entry("representations", representation).load_options(), given, representation)
-        check_length(window)
-        if picture is not None:
-            check_ending(picture)
-        samples = take_window(how.read_file(series, (Series, UtilizationCurve)), window, column, until)
-        found = represent(samples, representation, scale, **given)
+        check_files(picture, output)
+        measured = value(
+            series,
+            representation,
+            column=column,
+            window=window,
+            until=until,
+            scale=scale,
+            read=lambda path: how.read_file(str(path), (Series, UtilizationCurve)),
+            **options,
+        )
         if output is not None:
-            text = msgspec.json.format(msgspec.json.encode(found.value.to_dict()), indent=1)
+            text = msgspec.json.format(msgspec.json.encode(measured.value.to_dict()), indent=1)
             write_bytes(output, text + b"\n")
-        if picture is not None:
-            plot(found, None, picture)
-    if as_json:
-        print_json("value", found.to_dict())
-        return
-    print_findings(found, value=output, picture=picture)
+        show("value", measured, as_json, picture, value=output)

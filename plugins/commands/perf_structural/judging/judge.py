@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_structural.judging.judgement import Judgement
+from perf_structural.judging.prediction_files import read_actual, read_predictions
 from perf_structural.judging.scores import shares_by_rank
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
@@ -23,10 +25,11 @@ COVERAGES = (0.5, 0.8, 0.9, 0.95)
 
 
 def judge(
-    predictions: Sequence[StochasticValue],
-    actual: npt.ArrayLike,
+    predictions: str | os.PathLike[str] | Sequence[StochasticValue],
+    actual: str | os.PathLike[str] | npt.ArrayLike,
     *,
-    at: npt.ArrayLike | None = None,
+    column: str | None = None,
+    at: str | npt.ArrayLike | None = None,
     at_name: str = "run",
     name: str = "actual",
 ) -> Judgement:
@@ -37,18 +40,30 @@ def judge(
 
     Parameters
     ----------
-    predictions : sequence of StochasticValue
-        One for each run, or a single one for all.
-    actual : (n,) float, finite
-    at : (n,) float, optional
-        Start times or run numbers.
+    predictions : str, path or sequence of StochasticValue
+        A JSON file, or the values: one for each run, or a single one for all.
+    actual : str, path or (n,) float, finite
+        A CSV table with a row for each run, or the measured values themselves.
+    column : str, optional
+        Of the table: the one with the measured values. May be left out where only one holds numbers.
+    at : str or (n,) float, optional
+        Start times or run numbers: the name of a column of the table, or themselves.
     at_name, name : str
-        What these are called.
+        What these and the actual values are called; columns of a table have their names.
+
+    Returns
+    -------
+    Judgement
+        Coverage, scores and places; ``to_frame()`` has a row for each run.
 
     Raises
     ------
     DataError
         Their numbers differ, there are none, or an actual value is not finite.
+    InputError
+        A file is missing or is not what is expected; with the line.
+    OptionError
+        There is no such column; it must be named, since several hold numbers; or there is no table that it is of.
 
     Notes
     -----
@@ -56,7 +71,26 @@ def judge(
     Figure 5 (shares by the probability of the bin) and Figures 6 to 11; T. Gneiting and A. E. Raftery (2007) for the
     scores. The paper's table leaves bins of equal probability in an order that it does not state; here each of their
     ranks gets an equal part.
+
+    Examples
+    --------
+    >>> judged = judge(
+    ...     "examples/sor/recorded/predictions-normal.json", "examples/sor/recorded/runs.csv", column="time_s"
+    ... )
+    >>> len(judged.to_frame()) == judged.statistics["runs"]
+    True
     """
+    if isinstance(actual, (str, os.PathLike)):
+        if at is not None and not isinstance(at, str):
+            raise OptionError("'at' names a column of the table; a text is expected")
+        name, actual, places = read_actual(actual, column, at)
+        at_name = at or at_name
+    elif column is not None or isinstance(at, str):
+        raise OptionError(f"{column or at!r} is a column of a table; the file is expected, not its values")
+    else:
+        places = None if at is None else np.asarray(at, dtype=np.float64)
+    if isinstance(predictions, (str, os.PathLike)):
+        predictions = read_predictions(predictions)
     values = np.asarray(actual, dtype=np.float64)
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise DataError("actual values: at least one, and all of them finite, are expected")
@@ -74,7 +108,7 @@ def judge(
         crps=np.array([value.crps(x) for value, x in zip(given, values, strict=True)]),
         ranks=ranks,
         masses=masses,
-        at=None if at is None else np.asarray(at, dtype=np.float64),
+        at=places,
         at_name=at_name,
         name=name,
     )

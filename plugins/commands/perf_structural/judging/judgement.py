@@ -1,31 +1,27 @@
-"""What a comparison of predictions with what then happened found, as tables and as a picture."""
+"""What a comparison of predictions with what then happened found."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_structural.judging.scores import interval_score
+from perfcore.views.presenter import Result
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["PIT_BINS", "Judgement", "rank_names"]
+__all__ = ["PIT_BINS", "Judgement"]
 
 Floats = npt.NDArray[np.float64]
 
 PIT_BINS = 10
 _CONFIDENCE = 0.95  # of the limits of an observed share
-_MOST_COLUMNS, _GROUPS = 10, 5  # in the table of bins
 
 
-@dataclass(frozen=True)
-class Judgement:
+@dataclass(frozen=True, repr=False)
+class Judgement(Result):
     """What `perf_structural.judging.judge.judge` found; a row or a value for each run.
 
     Where a prediction has no such figure (an interval has no quantiles, only a histogram has bins), it is NaN, and
@@ -70,16 +66,6 @@ class Judgement:
     at: Floats | None = None
     at_name: str = "run"
     name: str = "actual"
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        return f"{len(self.actual)} runs against predictions as {' and '.join(self.representations)}"
-
-    @property
-    def formula(self) -> str:
-        """What the score measures."""
-        return "CRPS = integral of (F(x) - [x >= actual])^2 dx"
 
     def coverage(self) -> list[dict[str, float | int | str]]:
         """For the bounds and each central interval: the share of actual values within, with its limits.
@@ -132,53 +118,6 @@ class Judgement:
             "mean_absolute_error": _mean(np.abs(errors)),
         }
 
-    def summary(self) -> list[str]:
-        """What was compared, and the mean score beside the error of the predicted means."""
-        figures = self.statistics
-        lines = [self.title]
-        if figures["crps"] is not None:
-            lines.append(f"mean CRPS: {figures['crps']:.6g} (less is better; for a point it is the absolute error)")
-        if figures["mean_error"] is not None:
-            lines.append(
-                f"actual minus predicted mean: {figures['mean_error']:.6g} on average, "
-                f"{figures['mean_absolute_error']:.6g} in absolute terms"
-            )
-        return lines
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Actual values by the probability of their bin (the paper's Figure 5), coverage, and places."""
-        found = []
-        if len(self.ranks):
-            names, first = _rank_groups(self.masses.shape[1])
-            header = ["", *names, "outside"]
-            observed = [
-                f"{share:.1%}" for share in np.add.reduceat(self.ranks.mean(axis=0), [*first, self.masses.shape[1]])
-            ]
-            predicted = [f"{share:.1%}" for share in np.add.reduceat(self.masses.mean(axis=0), first)]
-            rows = [["actual", *observed], ["predicted", *predicted, f"{0:.1%}"]]
-            found.append(("Actual values by the probability of their bin", header, rows))
-        rows = [
-            [
-                str(row["interval"]),
-                f"{row['observed']:.1%}",
-                f"{row['low']:.1%} .. {row['high']:.1%}",
-                f"{row['width']:.5g}",
-                "-" if row["interval"] == "bounds" else f"{row['score']:.5g}",
-                str(row["runs"]),
-            ]
-            for row in self.coverage()
-        ]
-        header = ["interval", "actual within", "limits of that", "mean width", "interval score", "runs"]
-        found.append(("Coverage", header, rows))
-        counts = self.place_counts()
-        if counts.sum():
-            header = ["", *(f"{10 * k}-{10 * (k + 1)}%" for k in range(PIT_BINS))]
-            shares = [f"{count / counts.sum():.1%}" for count in counts]
-            found.append(
-                ("Place of the actual value in its predicted distribution (even: 10.0%)", header, [["actual", *shares]])
-            )
-        return found
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-ready values; NaN becomes null when it is printed."""
         return {
@@ -197,39 +136,6 @@ class Judgement:
                 )
             ],
         }
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw predictions against actual values, and the places in the distributions."""
-        from perf_structural.judging.picture import draw_judgement
-
-        draw_judgement(self, figure)
-
-
-def rank_names(count: int) -> list[str]:
-    """Headings for bins from the most to the least probable, as in the paper's Figure 5.
-
-    Examples
-    --------
-    >>> rank_names(5)
-    ['highest', '2nd', '3rd', '4th', 'lowest']
-    """
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    middle = [f"{k}{'th' if k % 100 in (11, 12, 13) else ends.get(k % 10, 'th')}" for k in range(2, count)]
-    return ["highest", *middle, "lowest"][:count]
-
-
-def _rank_groups(count: int) -> tuple[list[str], list[int]]:
-    """Headings for bins from the most to the least probable, and the first bin of each; many bins stand in groups.
-
-    Examples
-    --------
-    >>> _rank_groups(100)
-    (['1-20', '21-40', '41-60', '61-80', '81-100'], [0, 20, 40, 60, 80])
-    """
-    if count <= _MOST_COLUMNS:
-        return rank_names(count), list(range(count))
-    first = [count * k // _GROUPS for k in range(_GROUPS)]
-    return [f"{low + 1}-{high}" for low, high in itertools.pairwise([*first, count])], first
 
 
 def _mean(values: Floats) -> float | None:

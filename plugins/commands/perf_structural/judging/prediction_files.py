@@ -19,7 +19,7 @@ from perfcore.base.errors import DataError, InputError, OptionError, PerfError, 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["read_actual", "read_predictions"]
+__all__ = ["first_prediction", "read_actual", "read_predictions"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,19 +41,37 @@ def read_predictions(path: str | os.PathLike[str]) -> list[StochasticValue]:
     InputError
         The file is missing or not JSON, with the line; or an entry is no value, with its number from 1.
     """
-    name = os.fspath(path)
-    entries = [
-        entry for document in _documents(path) for entry in (document if isinstance(document, list) else [document])
-    ]
-    if not entries:
-        raise InputError(name, f"holds no predictions; {_ACCEPTED}")
-    found = []
-    for number, entry in enumerate(entries, start=1):
+    name, values = os.fspath(path), []
+    for number, entry in enumerate(_entries(path), start=1):
         try:
-            found.append(_value(entry))
+            values.append(_value(entry))
         except PerfError as error:
             raise InputError(name, f"prediction {number}: {error}") from None
-    return found
+    if not values:
+        raise InputError(name, f"holds no predictions; {_ACCEPTED}")
+    return values
+
+
+def first_prediction(path: str | os.PathLike[str]) -> StochasticValue:
+    """The first value of a file of predictions, by which it is recognised.
+
+    Raises
+    ------
+    InputError
+        The file is missing, is not JSON up to there, or holds no predictions.
+    DataError, OptionError
+        Its first entry is no value.
+    """
+    for entry in _entries(path):
+        return _value(entry)
+    raise InputError(path, f"holds no predictions; {_ACCEPTED}")
+
+
+def _entries(path: str | os.PathLike[str]) -> Iterator[Any]:
+    """What the documents hold, lists entry by entry; commands print those below ``rows``."""
+    for document in _documents(path):
+        entries = document.get("rows", document) if isinstance(document, dict) else document
+        yield from entries if isinstance(entries, list) else [entries]
 
 
 def _documents(path: str | os.PathLike[str]) -> Iterator[Any]:

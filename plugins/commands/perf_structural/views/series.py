@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,48 +14,117 @@ from perfcore.data.series import Series
 from perfcore.data.window import take_window
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import default_name
-from perfcore.views.contents import Block, Cell, Chart, Field, Form, Link, Notice, Query, Table, View, ViewPath
+from perfcore.views.contents import (
+    Block,
+    Cell,
+    Chart,
+    Field,
+    Form,
+    Link,
+    Notice,
+    NoViewError,
+    Query,
+    Table,
+    View,
+    ViewPath,
+)
 from perfcore.views.drawable import model_blocks
+from perfcore.views.presenter import Presenter, Tables
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = ["column_view", "series_blocks"]
+__all__ = ["SeriesPresenter", "SeriesViews", "column_view", "series_blocks"]
 
+COLUMN = "column"
 _MOST_DRAWN = 8  # columns in one picture
 _BINS = 1500
 _REPRESENTATION, _WINDOW = "as", "window"
 
 
-def series_blocks(data: Series, path: ViewPath) -> tuple[Block, ...]:
-    """All columns over time, and a table whose rows lead to each column's distribution."""
-    names = list(data.columns)[:_MOST_DRAWN]
+class SeriesPresenter(Presenter):
+    """A time series: its columns over time."""
 
-    def draw(figure: Figure) -> None:
+    def title(self, result: Series) -> str:
+        """Name of the file."""
+        return Path(result.source).name
+
+    def tables(self, result: Series) -> Tables:
+        """How many samples each column has, and what they are like."""
+        header = ["column", "samples", "mean", "standard deviation", "lowest", "highest"]
+        rows = []
+        for name, values in result.columns.items():
+            known = values[np.isfinite(values)]
+            figures = (known.mean(), known.std(), known.min(), known.max()) if len(known) else ()
+            rows.append([name, str(len(known)), *([f"{figure:.5g}" for figure in figures] or ["-"] * 4)])
+        return [("Columns", header, rows)]
+
+    def frame(self, result: Series) -> pd.DataFrame:
+        """The samples: a row for each time, a column for each quantity."""
+        import pandas as pd
+
+        return pd.DataFrame(result.columns, index=pd.Index(result.times, name=f"time_{result.time_unit}"))
+
+    def draw(self, result: Series, figure: Figure, data: Any = None) -> None:
+        """The first columns over time; of a long one the band between the extremes of short stretches."""
         axes = figure.add_subplot()
-        seconds = data.times - data.times[0]
+        seconds = result.times - result.times[0]
         step = -(-len(seconds) // _BINS)
-        for name in names:
-            values = data.columns[name]
+        for name in list(result.columns)[:_MOST_DRAWN]:
+            values = result.columns[name]
             first = np.arange(0, len(values), step)
-            # Of a long column the extremes of short stretches are drawn: nothing that stands out is left out.
+            # Extremes, not means: nothing that stands out is left out.
             low, high = np.fmin.reduceat(values, first), np.fmax.reduceat(values, first)
             (line,) = axes.plot(seconds[first], 0.5 * (low + high), linewidth=0.9, label=name)
             if step > 1:
                 axes.fill_between(seconds[first], low, high, color=line.get_color(), alpha=0.3, linewidth=0.0)
-        axes.set_xlabel(f"time since the first sample ({data.time_unit})")
+        axes.set_xlabel(f"time since the first sample ({result.time_unit})")
         axes.legend(fontsize=8, loc="upper right", frameon=False)
 
-    rows = []
-    for name, values in data.columns.items():
-        known = values[np.isfinite(values)]
-        figures = ("-",) * 4
-        if len(known):
-            figures = tuple(f"{v:.5g}" for v in (known.mean(), known.std(), known.min(), known.max()))  # type: ignore[assignment]
-        rows.append((Cell(name, Link(name, (*path, name))), str(len(known)), *figures))
-    table = Table(("column", "samples", "mean", "standard deviation", "lowest", "highest"), tuple(rows), "Columns")
+    def views(self, result: Series, data: Any = None, file: Path | None = None) -> SeriesViews:
+        """All columns over time, and each as a stochastic value."""
+        return SeriesViews(result)
+
+
+class SeriesViews:
+    """Views of a series: ``()`` has all columns over time, ``("column", NAME)`` one as a stochastic value.
+
+    Parameters
+    ----------
+    data : Series
+    """
+
+    def __init__(self, data: Series) -> None:
+        self._data = data
+
+    @property
+    def title(self) -> str:
+        """Name of the file."""
+        return Path(self._data.source).name
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The columns, or one of them; see `Viewable.view`."""
+        if path == ():
+            return View(self.title, series_blocks(self._data, (COLUMN,)))
+        if len(path) == 2 and path[0] == COLUMN and path[1] in self._data.columns:
+            return column_view(self._data, path[1], path, query, (Link(self.title, ()),))
+        raise NoViewError(path)
+
+    def paths(self) -> Iterable[ViewPath]:
+        """All columns together, then each."""
+        return [(), *((COLUMN, name) for name in self._data.columns)]
+
+
+def series_blocks(data: Series, path: ViewPath) -> tuple[Block, ...]:
+    """All columns over time, and a table whose rows lead to each column's distribution."""
+    presenter = SeriesPresenter()
+    ((caption, header, rows),) = presenter.tables(data)
+    linked: list[tuple[Cell | str, ...]] = [(Cell(name, Link(name, (*path, name))), *cells) for name, *cells in rows]
+    names = list(data.columns)[:_MOST_DRAWN]
     shown = f"the first {len(names)} columns" if len(names) < len(data.columns) else ", ".join(names)
-    return Chart(draw, f"Time series: {shown}", ()), table
+    chart = Chart(lambda figure: presenter.draw(data, figure), f"Time series: {shown}", ())
+    return chart, Table.of(caption, header, linked)
 
 
 def column_view(data: Series, column: str, path: ViewPath, query: Query, trail: tuple[Link, ...]) -> View:

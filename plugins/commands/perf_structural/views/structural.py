@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from perf_structural import StructuralModel, choose, parse_statistic, predict_candidates
+from perf_structural.scheduling import choose, predict_candidates
+from perf_structural.statistic import parse_statistic
 from perfcore.base.errors import PerfError
 from perfcore.stochastic import StochasticValue
 from perfcore.views.contents import (
@@ -25,18 +27,65 @@ from perfcore.views.contents import (
     ViewPath,
 )
 from perfcore.views.drawable import model_blocks
+from perfcore.views.presenter import Presenter, Tables
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
     from perf_structural.inputs import Input
+    from perf_structural.structural_model import StructuralModel
 
-__all__ = ["StructuralViews"]
+__all__ = ["StructuralPresenter", "StructuralViews"]
 
 INPUT, CANDIDATES = "input", "candidates"
 _METHOD, _BY = "method", "by"
 _METHODS = ("auto", "exact", "sample")
 _MOST_DRAWN = 8  # copies of a replicated input in one picture
+
+
+class StructuralPresenter(Presenter):
+    """A structural model: its equation and its inputs."""
+
+    def title(self, result: StructuralModel) -> str:
+        """The model's name, or its equation."""
+        return result.name or result.equation
+
+    def formula(self, result: StructuralModel) -> str:
+        """The equation, and below it the components."""
+        return "\n".join([result.equation, *_components(result)])
+
+    def summary(self, result: StructuralModel) -> list[str]:
+        """Name, equation, and how many parts there are."""
+        counts = [
+            f"{len(parts)} {name}{'s' if len(parts) != 1 else ''}"
+            for name, parts in (("component", result.components), ("input", result.inputs))
+        ]
+        return [*dict.fromkeys([self.title(result), result.equation]), ", ".join(counts)]
+
+    def tables(self, result: StructuralModel) -> Tables:
+        """Each input with its value and unit."""
+        rows = [[name, _described(given), given.unit or ""] for name, given in result.inputs.items()]
+        return [("", ["input", "value", "unit"], rows)]
+
+    def frame(self, result: StructuralModel) -> pd.DataFrame:
+        """A row for each copy of each input: its moments, its bounds and its unit."""
+        import pandas as pd
+
+        rows = [
+            (label, *_moments(value), given.unit or "")
+            for name, given in result.inputs.items()
+            for label, value in _copies(name, given).items()
+        ]
+        return pd.DataFrame(rows, columns=["input", "mean", "std", "lowest", "highest", "unit"])
+
+    def draw(self, result: StructuralModel, figure: Figure, data: Any = None) -> None:
+        """Density and cumulative distribution of what it predicts."""
+        result.predict().draw(figure)
+
+    def views(self, result: StructuralModel, data: Any = None, file: Path | None = None) -> StructuralViews:
+        """What it predicts, from which inputs, and its candidates."""
+        return StructuralViews(result)
 
 
 class StructuralViews:
@@ -53,12 +102,14 @@ class StructuralViews:
     @classmethod
     def read(cls, path: str) -> StructuralViews:
         """Those of a model file."""
+        from perf_structural.structural_model import StructuralModel
+
         return cls(StructuralModel.read(path))
 
     @property
     def title(self) -> str:
         """The model's name, or its equation."""
-        return self._model.name or self._model.equation
+        return self._model.title
 
     def view(self, path: ViewPath, query: Query) -> View:
         """The prediction, an input, or the candidates; see `Viewable.view`."""
@@ -84,14 +135,13 @@ class StructuralViews:
             blocks += [form, *model_blocks(self._model.predict(method=method))]
         except PerfError as error:
             blocks += [Notice(str(error), "error"), form]
-        rows = tuple(
-            (Cell(name, Link(name, (INPUT, name))), _described(given), given.unit or "")
-            for name, given in self._model.inputs.items()
-        )
-        blocks.append(Table(("input", "value", "unit"), rows, "Inputs"))
-        components = "\n".join(f"{name} = {c.equation or c.model}" for name, c in self._model.components.items())
-        if components:
-            blocks.append(Text(tuple(components.split("\n")), "Components", "formula"))
+        ((_, header, rows),) = self._model.tables()
+        linked: list[tuple[Cell | str, ...]] = [
+            (Cell(name, Link(name, (INPUT, name))), *cells) for name, *cells in rows
+        ]
+        blocks.append(Table.of("Inputs", header, linked))
+        if self._model.components:
+            blocks.append(Text(tuple(_components(self._model)), "Components", "formula"))
         if self._model.candidates:
             blocks.append(Text(links=(Link("Candidates beside one another", (CANDIDATES,)),)))
         return tuple(blocks)
@@ -107,10 +157,7 @@ class StructuralViews:
 
 
 def _input_blocks(name: str, given: Input) -> tuple[Block, ...]:
-    values = {
-        f"{name}[{', '.join(str(at + 1) for at in place)}]" if place else name: value
-        for place, value in given.cells.items()
-    }
+    values = _copies(name, given)
     uncertain = {label: value for label, value in values.items() if isinstance(value, StochasticValue)}
     rows = [
         (label, repr(value), *(f"{figure:.6g}" if math.isfinite(figure) else "-" for figure in (value.mean, value.std)))
@@ -124,11 +171,34 @@ def _input_blocks(name: str, given: Input) -> tuple[Block, ...]:
     drawn = dict(list(uncertain.items())[:_MOST_DRAWN])
 
     def draw(figure: Figure) -> None:
-        from perf_structural.picture import draw_distributions
+        from perf_structural.views.distributions import draw_distributions
 
         draw_distributions(figure, drawn, given.unit or "")
 
     return Chart(draw, f"Density and cumulative distribution of {', '.join(drawn)}", (table,)), table
+
+
+def _components(model: StructuralModel) -> list[str]:
+    return [
+        line
+        for name, part in model.components.items()
+        for line in f"{name} = {part.equation or part.model}".split("\n")
+    ]
+
+
+def _copies(name: str, given: Input) -> dict[str, StochasticValue | float]:
+    """The values of an input, which has several where it is replicated, by what they are called."""
+    return {
+        f"{name}[{', '.join(str(number + 1) for number in place)}]" if place else name: value
+        for place, value in given.cells.items()
+    }
+
+
+def _moments(value: StochasticValue | float) -> tuple[float, float, float, float]:
+    """Mean, standard deviation and bounds."""
+    if isinstance(value, StochasticValue):
+        return value.mean, value.std, *value.support
+    return value, 0.0, value, value
 
 
 def _described(given: Input) -> str:

@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfcore.stochastic import StochasticValue
-from perfcore.views.picture import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from perf_structural.decomposition import Decomposition
-    from perf_structural.prediction import Prediction
-    from perf_structural.scheduling import Choice
-
-__all__ = ["draw_distributions", "plot_distributions"]
+__all__ = ["draw_distributions"]
 
 _POINTS = 2000  # more than a picture has pixels
 _BEYOND = 1e-4  # probability beyond each end of the axis, where a value has no bounds
 _MARGIN = 0.05  # of the range, left and right
-
-
-def plot_distributions(subject: Prediction | Choice | Decomposition, path: str | os.PathLike[str]) -> None:
-    """Write a picture of a prediction, of candidates beside one another or of machines; the ending is the format.
-
-    Raises
-    ------
-    OptionError
-        The ending is not known.
-    """
-    plot(subject, None, path)
 
 
 def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], unit: str) -> None:

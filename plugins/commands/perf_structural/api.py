@@ -1,0 +1,234 @@
+"""The Python functions behind the commands value, eval and schedule; `perf_structural.judging.judge` has the fourth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from perf_structural.decomposition import Decomposition, balance
+from perf_structural.measured_value import MeasuredValue, check_scale, represent
+from perf_structural.model_file import read_candidates
+from perf_structural.prediction import Prediction
+from perf_structural.scheduling import Choice, choose, predict_candidates
+from perf_structural.statistic import Statistic, parse_statistic
+from perf_structural.structural_model import StructuralModel
+from perfcore.base.errors import OptionError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.durations import check_length
+from perfcore.data.series import Series
+from perfcore.data.window import DEFAULT_WINDOW, take_window
+from perfcore.hooks.options import build
+from perfcore.hooks.registry import registry
+from perfcore.stochastic import default_name
+
+__all__ = ["evaluate", "schedule", "value"]
+
+Path = str | os.PathLike[str]
+
+
+def _read(path: Path) -> Any:
+    from perfcore.reading.recognise import read
+
+    return read(path, wanted=(Series, UtilizationCurve))
+
+
+def value(
+    series: Path | Series | UtilizationCurve,
+    as_: str | None = None,
+    *,
+    column: str | None = None,
+    window: str = DEFAULT_WINDOW,
+    until: float | None = None,
+    scale: float = 1.0,
+    read: Callable[[Path], Any] = _read,
+    **options: Any,
+) -> MeasuredValue:
+    """Represent the last samples of a series by a stochastic value.
+
+    Choose it for what varies while a program runs: the load of a processor, the bandwidth of a network.
+
+    Parameters
+    ----------
+    series : str, path, Series or UtilizationCurve
+    as_ : str, optional
+        A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
+        Samples that are all equal become one number, whatever is asked for.
+    column : str, optional
+        May be left out when there is only one.
+    window : str
+        How much counts, from the end: a duration such as ``"5min"``, or ``"all"``.
+    until : float, optional
+        Last time that counts, in the series' unit; by default the last sample's.
+    scale : float, > 0
+        Full range of the quantity, for the variation class: 1 for a share, 100 for per cent.
+    read : callable, optional
+        Takes the path, once everything else is known to be right, and gives the series.
+    **options
+        Options of the representation.
+
+    Returns
+    -------
+    MeasuredValue
+        ``.value`` is the stochastic value; ``to_frame()`` has it beside the samples.
+
+    Raises
+    ------
+    OptionError
+        The representation, an option, the column or the window is not known, or the scale is not above 0.
+    DataError
+        There are no samples in the window, or they cannot be represented so.
+    InputError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> load = Series([0, 60, 120, 180], {"cpu": [0.2, 0.9, 0.4, 0.6]}, "s")
+    >>> value(load, "interval", window="3min").value
+    Interval[0.4, 0.9]
+    """
+    # What is wrong with the choices is said before a long file is read.
+    name = as_ or default_name("samples")
+    build(registry().entry("representations", name).load_options(), options, name)
+    check_length(window)
+    check_scale(scale)
+    data = read(series) if isinstance(series, (str, os.PathLike)) else series
+    return represent(take_window(data, window, column, until), name, scale, **options)
+
+
+def evaluate(formula: str, inputs: Mapping[str, Any], **options: Any) -> Prediction:
+    """Evaluate a formula over quantities that vary.
+
+    Choose it for one formula; `perf_structural.StructuralModel` has components, candidates and correlations beside.
+    The formula is seen as a whole: ``x - x`` is 0, and what occurs twice is the same quantity.
+
+    Parameters
+    ----------
+    formula : str
+    inputs : mapping of str to number, str, StochasticValue, mapping or sequence
+        As of `perf_structural.StructuralModel`: ``"normal:10,2"``, or ``{"normal": [10, 2], "unit": "ms"}``.
+    **options
+        Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
+
+    Returns
+    -------
+    Prediction
+        ``.value`` is the distribution; ``to_frame()`` has its statistics.
+
+    Raises
+    ------
+    OptionError
+        An option is not accepted, or the method cannot evaluate the formula.
+    StructuralModelError
+        The formula cannot be read or evaluated, or an input is missing or not what is expected.
+
+    Examples
+    --------
+    >>> evaluate("work/speed", {"work": 100, "speed": {"interval": [4, 5]}}).value
+    Interval[20, 25]
+    """
+    return StructuralModel(formula, inputs=inputs, source="eval").predict(**options)
+
+
+def schedule(
+    model: Path | StructuralModel,
+    candidates: Sequence[Path] | Mapping[str, Mapping[str, Any]] = (),
+    *,
+    by: str = "mean",
+    tuning: float | None = None,
+    divide: int | None = None,
+    unit_time: str | None = None,
+    fixed_time: str | None = None,
+    **options: Any,
+) -> Choice | Decomposition:
+    """Choose among allocations, or divide work among unequal machines, by what a structural model predicts.
+
+    Parameters
+    ----------
+    model : str, path or StructuralModel
+        A TOML file, or the model.
+    candidates : sequence of paths, or mapping of str to mapping
+        Beside those of the model: files of candidates, or by name the inputs that take the place of the model's.
+    by : str
+        What is to be small: ``mean``, ``upper`` or ``quantile:Q``.
+    tuning : float, optional
+        With the mean: that many standard deviations are added to it.
+    divide : int, >= 0, optional
+        Divide this many units of work instead; ``candidates`` are then not looked at.
+    unit_time, fixed_time : str, optional
+        Replicated components, where work is divided: each machine's time for one unit, and its time besides.
+    **options
+        Of `perf_structural.EvaluationOptions`: ``method``, ``bins``, ``samples``, ``seed``.
+
+    Returns
+    -------
+    Choice or Decomposition
+        ``.chosen``, or ``.shares`` where work is divided; ``to_frame()`` has a row for each candidate or machine.
+
+    Raises
+    ------
+    OptionError
+        The statistic is not known; ``unit_time`` is missing or belongs to nothing; two candidates have one name.
+    DataError
+        A candidate or machine does not have the statistic.
+    StructuralModelError
+        The model cannot be read or evaluated, or there are no candidates.
+
+    Examples
+    --------
+    >>> schedule("examples/structural/sor.toml", by="quantile:0.95").chosen
+    'balanced strips'
+    >>> rows = StructuralModel("0", inputs={"row": [{"normal": [1, 0.5]}, 1]})
+    >>> schedule(rows, divide=300, unit_time="row", tuning=2).shares
+    (100, 200)
+    """
+    statistic = parse_statistic(by, tuning)
+    if divide is None and (unit_time is not None or fixed_time is not None):
+        raise OptionError("--unit-time and --fixed-time belong to --divide UNITS")
+    if not isinstance(model, StructuralModel):
+        model = StructuralModel.read(model)
+    if divide is not None:
+        return _divided(model, divide, statistic, unit_time, fixed_time, options)
+    return choose(predict_candidates(model, _all_candidates(model, candidates), **options), statistic)
+
+
+def _all_candidates(
+    model: StructuralModel, candidates: Sequence[Path] | Mapping[str, Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    gathered = dict(model.candidates)
+    sources = (
+        {"candidates": candidates}
+        if isinstance(candidates, Mapping)
+        else {os.fspath(path): read_candidates(path) for path in candidates}
+    )
+    for source, inputs_by_name in sources.items():
+        for name, inputs in inputs_by_name.items():
+            if name in gathered:
+                raise OptionError(f"{source}: there is a candidate {name!r} already")
+            gathered[name] = inputs
+    return gathered
+
+
+def _divided(
+    model: StructuralModel,
+    total: int,
+    statistic: Statistic,
+    unit_time: str | None,
+    fixed_time: str | None,
+    options: Mapping[str, Any],
+) -> Decomposition:
+    if unit_time is None:
+        raise OptionError("--divide needs --unit-time NAME, the component with each machine's time for one unit")
+    times = model.predict_each(unit_time, **options)
+    fixed = None if fixed_time is None else model.predict_each(fixed_time, **options)
+    if fixed is not None and fixed[0].unit != times[0].unit:
+        raise OptionError(
+            f"--unit-time is in {times[0].unit or 'no unit'} and --fixed-time in {fixed[0].unit or 'no unit'}"
+        )
+    return balance(
+        [time.value for time in times],
+        total,
+        statistic,
+        None if fixed is None else [time.value for time in fixed],
+        times[0].unit,
+    )

@@ -1,0 +1,130 @@
+"""How a judgement is shown: coverage, scores and places as tables, and its picture."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_structural.judging.judgement import PIT_BINS
+from perfcore.views.presenter import Presenter, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from perf_structural.judging.judgement import Judgement
+
+__all__ = ["JudgementPresenter", "rank_names"]
+
+_MOST_COLUMNS, _GROUPS = 10, 5  # in the table of bins
+
+
+class JudgementPresenter(Presenter):
+    """Predictions against what happened."""
+
+    def title(self, result: Judgement) -> str:
+        """How many runs, and what predicted them."""
+        return f"{len(result.actual)} runs against predictions as {' and '.join(result.representations)}"
+
+    def formula(self, result: Judgement) -> str:
+        """What the score measures."""
+        return "CRPS = integral of (F(x) - [x >= actual])^2 dx"
+
+    def summary(self, result: Judgement) -> list[str]:
+        """What was compared, and the mean score beside the error of the predicted means."""
+        figures = result.statistics
+        lines = [self.title(result)]
+        if figures["crps"] is not None:
+            lines.append(f"mean CRPS: {figures['crps']:.6g} (less is better; for a point it is the absolute error)")
+        if figures["mean_error"] is not None:
+            lines.append(
+                f"actual minus predicted mean: {figures['mean_error']:.6g} on average, "
+                f"{figures['mean_absolute_error']:.6g} in absolute terms"
+            )
+        return lines
+
+    def tables(self, result: Judgement) -> Tables:
+        """Actual values by the probability of their bin (the paper's Figure 5), coverage, and places."""
+        tables: Tables = []
+        if len(result.ranks):
+            names, first = _rank_groups(result.masses.shape[1])
+            header = ["", *names, "outside"]
+            observed = [
+                f"{share:.1%}" for share in np.add.reduceat(result.ranks.mean(axis=0), [*first, result.masses.shape[1]])
+            ]
+            predicted = [f"{share:.1%}" for share in np.add.reduceat(result.masses.mean(axis=0), first)]
+            rows = [["actual", *observed], ["predicted", *predicted, f"{0:.1%}"]]
+            tables.append(("Actual values by the probability of their bin", header, rows))
+        rows = [
+            [
+                str(row["interval"]),
+                f"{row['observed']:.1%}",
+                f"{row['low']:.1%} .. {row['high']:.1%}",
+                f"{row['width']:.5g}",
+                "-" if row["interval"] == "bounds" else f"{row['score']:.5g}",
+                str(row["runs"]),
+            ]
+            for row in result.coverage()
+        ]
+        header = ["interval", "actual within", "limits of that", "mean width", "interval score", "runs"]
+        tables.append(("Coverage", header, rows))
+        counts = result.place_counts()
+        if counts.sum():
+            header = ["", *(f"{10 * k}-{10 * (k + 1)}%" for k in range(PIT_BINS))]
+            shares = [f"{count / counts.sum():.1%}" for count in counts]
+            tables.append(
+                ("Place of the actual value in its predicted distribution (even: 10.0%)", header, [["actual", *shares]])
+            )
+        return tables
+
+    def frame(self, result: Judgement) -> pd.DataFrame:
+        """A row for each run: its place or number, what happened, what was predicted, and the score."""
+        import pandas as pd
+
+        lower, upper = result.support.T
+        return pd.DataFrame(
+            {
+                "at": np.arange(1, len(result.actual) + 1) if result.at is None else result.at,
+                "actual": result.actual,
+                "mean": result.mean,
+                "lower": lower,
+                "upper": upper,
+                "place": result.place,
+                "crps": result.crps,
+            }
+        )
+
+    def draw(self, result: Judgement, figure: Figure, data: Any = None) -> None:
+        """Predictions against actual values over the runs, and the places in the distributions."""
+        from perf_structural.judging.picture import draw_judgement
+
+        draw_judgement(result, figure)
+
+
+def rank_names(count: int) -> list[str]:
+    """Headings for bins from the most to the least probable, as in the paper's Figure 5.
+
+    Examples
+    --------
+    >>> rank_names(5)
+    ['highest', '2nd', '3rd', '4th', 'lowest']
+    """
+    ends = {1: "st", 2: "nd", 3: "rd"}
+    middle = [f"{k}{'th' if k % 100 in (11, 12, 13) else ends.get(k % 10, 'th')}" for k in range(2, count)]
+    return ["highest", *middle, "lowest"][:count]
+
+
+def _rank_groups(count: int) -> tuple[list[str], list[int]]:
+    """Headings for bins from the most to the least probable, and the first bin of each; many bins stand in groups.
+
+    Examples
+    --------
+    >>> _rank_groups(100)
+    (['1-20', '21-40', '41-60', '61-80', '81-100'], [0, 20, 40, 60, 80])
+    """
+    if count <= _MOST_COLUMNS:
+        return rank_names(count), list(range(count))
+    first = [count * k // _GROUPS for k in range(_GROUPS)]
+    return [f"{low + 1}-{high}" for low, high in itertools.pairwise([*first, count])], first

@@ -1,0 +1,89 @@
+"""How a stochastic value is shown beside the samples that it was made of."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_structural.statistic import QUANTILES
+from perfcore.views.presenter import Presenter, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from perf_structural.measured_value import MeasuredValue
+
+__all__ = ["MeasuredValuePresenter"]
+
+
+class MeasuredValuePresenter(Presenter):
+    """The value, what it comes from, and what is lost."""
+
+    def title(self, result: MeasuredValue) -> str:
+        """What is represented, and by what."""
+        return f"{result.window.column} of {Path(result.window.source).name} as {result.value.name}"
+
+    def formula(self, result: MeasuredValue) -> str:
+        """The value in a line."""
+        return repr(result.value)
+
+    def summary(self, result: MeasuredValue) -> list[str]:
+        """The value, what it comes from, how much the samples vary, and what is lost."""
+        variation, scale = f"variation: {result.window.variation:.4g}", f"{result.scale:g}"
+        named = result.variation_class
+        unnamed = f"its class needs samples between 0 and --scale ({scale})"
+        lost = "everything but the bounds"
+        if not math.isnan(result.cdf_error):
+            lost = f"the order in time; the cumulative distribution is off by at most {result.cdf_error:.3f}"
+        return [
+            self.formula(result),
+            result.window.describe(),
+            f"{variation}; {unnamed}" if named is None else f"{variation}, {named} on a scale from 0 to {scale}",
+            f"lost: {lost}",
+            *(f"note: {note}" for note in result.value.notes),
+        ]
+
+    def tables(self, result: MeasuredValue) -> Tables:
+        """The figures of the value beside the samples'."""
+        rows = [
+            [name, *("-" if math.isnan(figure) else f"{figure:.6g}" for figure in figures.values())]
+            for name, figures in self._figures(result).items()
+        ]
+        return [("", ["", *self._figures(result)["value"]], rows)]
+
+    def frame(self, result: MeasuredValue) -> pd.DataFrame:
+        """A row for the value and one for the samples: their moments, quantiles and bounds."""
+        import pandas as pd
+
+        return pd.DataFrame([{"of": name, **figures} for name, figures in self._figures(result).items()])
+
+    def draw(self, result: MeasuredValue, figure: Figure, data: Any = None) -> None:
+        """Density and cumulative distribution over those of the samples."""
+        from perf_structural.views.distributions import draw_distributions
+
+        draw_distributions(figure, {result.value.name: result.value}, "")
+        density, cumulative = figure.axes
+        samples = result.window.values
+        if result.window.variation > 0.0:
+            density.hist(samples, bins="auto", density=True, color="0.75", zorder=0, label="samples")
+        cumulative.ecdf(samples, color="0.5", linewidth=0.8, label="samples")
+        density.set_xlabel(result.window.column)
+        cumulative.set_xlabel(result.window.column)
+        cumulative.legend(fontsize="small")
+        density.set_title(self.title(result), fontsize=10, loc="left")
+
+    @staticmethod
+    def _figures(result: MeasuredValue) -> dict[str, dict[str, float]]:
+        value, samples, levels = result.value, result.window.values, list(QUANTILES.values())
+        represented = [value.mean, value.std, *(float(value.quantile(level)) for level in levels), *value.support]
+        quantiles = np.quantile(samples, levels, method="hazen")
+        measured = [samples.mean(), result.samples_std, *quantiles, samples.min(), samples.max()]
+        names = ("mean", "std", *QUANTILES, "lowest", "highest")
+        return {
+            "value": dict(zip(names, represented, strict=True)),
+            "samples": dict(zip(names, map(float, measured), strict=True)),
+        }
