@@ -131,7 +131,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
 
 
 def _seen_by_fitter(data: Measurements, name: str) -> dict[str, Any]:
-    """Facts that the default fitter of this kind of data tells, its suggestions made commands; none without a fitter."""
+    """Facts that the default fitter of this kind of data tells, its suggestions made commands; or none."""
     try:
         fitter, _ = default_fitter(data)
     except OptionError:
