@@ -7,14 +7,15 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from perfcore.base.errors import PerfError, listing
-from perfcore.data.categories.table import by_category
+from perfcore.base.errors import OptionError, PerfError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
+from perfcore.hooks.registry import registry
+from perfcore.models.fitting import default_fitter
 
 __all__ = ["describe"]
 
@@ -101,7 +102,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "system by": list(roles.system),
     }
     if roles.category:
-        return facts | {"category by": list(roles.category)} | _categories(data, name)
+        return facts | {"category by": list(roles.category)} | _seen_by_fitter(data, name)
     seen, problem, flags = _observed(data)
     if seen is None:
         known = {"parameter": roles.parameters, "value": roles.value, "code": roles.code, "system": roles.system}
@@ -129,6 +130,16 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     return facts | {"next": [*ranked, f"perf fit {name} --fitter {fitter}{flags} --plot model.png"]}
 
 
+def _seen_by_fitter(data: Measurements, name: str) -> dict[str, Any]:
+    """Facts that the default fitter of this kind of data tells, its suggestions made commands; or none."""
+    try:
+        fitter, _ = default_fitter(data)
+    except OptionError:
+        return {"next": []}
+    facts: dict[str, Any] = registry().load("fitters", fitter).facts(data)
+    return {**facts, "next": [f"perf fit {name} {options}" for options in facts.get("next", ())]}
+
+
 def _more_files(data: Measurements, name: str) -> str | None:
     """The command that reads the files beside one that holds a single point, of which no model can be made."""
     columns = data.roles.parameters.values()
@@ -136,35 +147,6 @@ def _more_files(data: Measurements, name: str) -> str | None:
     if not path.suffix or glob.has_magic(name) or not columns or any(data.table[c].nunique() > 1 for c in columns):
         return None
     return f"perf info {shlex.quote(str(path.with_name('*' + path.suffix)))}"
-
-
-def _categories(data: Measurements, name: str) -> dict[str, Any]:
-    """Facts about times by category, of the code and the system that most rows are of."""
-    conditions = [
-        f"{column}={data.table[column].mode().iloc[0]}"
-        for column in (*data.roles.code, *data.roles.system)
-        if data.table[column].nunique() > 1
-    ]
-    flags = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
-    following = [f"perf fit {name} --fitter {fitter}{flags}" for fitter in ("lca", "modgen", "scaling")]
-    try:
-        table = by_category(data.where(conditions) if conditions else data)
-    except PerfError as error:
-        return {"categories": f"none: {error}", "next": following}
-    facts: dict[str, Any] = {
-        "points": [
-            f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
-            for symbol, values in table.points.items()
-        ],
-        "observations": f"{len(table)} points",
-        "categories": listing(table.categories, 8),
-        "total": f"{table.total.min():.6g} to {table.total.max():.6g} {table.unit or ''}".rstrip(),
-    }
-    if table.notes:
-        facts["rows to know about"] = list(table.notes)
-    if conditions:
-        facts["of these rows"] = ", ".join(conditions)
-    return facts | {"next": following}
 
 
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:

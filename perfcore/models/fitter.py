@@ -47,3 +47,14 @@ class Fitter(ABC):
             It makes one model only.
         """
         raise OptionError(f"{type(self).__name__} makes one model and has none to rank; use `perf fit`")
+
+    @classmethod
+    def facts(cls, data: Any) -> dict[str, Any]:
+        """What this fitter sees in data that it takes, for `perf info`; without any option, and without fitting.
+
+        Returns
+        -------
+        dict
+            By the name under which it is printed, JSON-ready. ``next`` are suggestions: options of ``perf fit FILE``.
+        """
+        return {}

@@ -143,3 +143,39 @@ def test_other_measurements_verify_the_model(tmp_path):
     assert ((found.lower < found.measured) & (found.measured < found.upper)).all()
     with pytest.raises(DataError, match="none of the model's paths"):
         verify(model, pd.DataFrame([(128, "new", 7.0)], columns=["p", "callpath", "time_s"]))
+
+
+def test_measurements_are_seen_as_means_of_each_path_at_each_point():
+    """Roles and conditions are those of the fit, unless others are given; a path that has no law is left out."""
+    rows = [(p, path, machine, p + k) for p in LEVELS for path in "abc" for machine in "xy" for k in (0, 2)]
+    runs = pd.DataFrame(rows, columns=["n", "function", "machine", "cost_ms"])
+    given = {"parameter": "n", "path": "function", "value": "cost_ms"}
+    model = perfcore.fit(runs, fitter="scaling", where="machine=x,function=a|b", **given)
+    runs.loc[runs["machine"] == "y", "cost_ms"] *= 10
+    seen = model.observed(runs)
+    assert sorted(zip(seen.points["p"], seen.points["path"], seen.value, strict=True)) == [
+        (p, path, p + 1) for p in LEVELS for path in "ab"
+    ]
+    assert seen.labels[0] == "a, p=4"
+    assert (seen.unit, seen.parts, seen.of_part.shape) == ("ms", (), (10, 0))
+    other = model.observed(runs, where="machine=y,n=8")
+    assert sorted(zip(other.labels, other.value, strict=True)) == [("a, p=8", 90), ("b, p=8", 90)]
+    with pytest.raises(DataError, match=r"none of the model's paths \(a, b\)"):
+        model.observed(runs, where="function=c")
+
+
+def test_measurements_of_the_only_path_need_no_name():
+    """Points of a model of one path are its parameters alone, whatever the value is called."""
+    times = 10 + 1000 / LEVELS
+    model = perfcore.fit(pd.DataFrame({"p": LEVELS, "time_s": times}), fitter="scaling")
+    seen = model.observed(pd.DataFrame({"p": LEVELS, "elapsed_s": times}))
+    assert set(seen.points) == {"p"}
+    assert seen.value == pytest.approx(times)
+    assert seen.labels[0].endswith("p=4")
+
+
+def test_the_frame_has_all_digits_and_the_repr_is_short(model):
+    frame = model.to_frame()
+    assert frame["path"].tolist() == [row.path for row in model.rows]
+    assert frame["predicted"].tolist() == [row.predicted for row in model.rows]
+    assert len(repr(model).splitlines()) <= 10

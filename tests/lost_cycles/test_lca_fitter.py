@@ -238,3 +238,34 @@ def test_gromacs_on_one_machine_and_molecule(real_data):
     force = next(fit for fit in model.fits if fit.category == "Force")
     assert force.model.r2 > 0.95
     assert model.statistics["median_relative_error"] < 0.2
+
+
+def test_measurements_are_seen_as_totals_and_categories_with_the_rows_and_joins_of_the_fit():
+    """Two runs at each point, of which the fit takes the smaller; a category that one point lacks took no time."""
+    one = profile(N=1)
+    runs = pd.concat([one, one.assign(time_s=3 * one["time_s"]), profile(N=2).assign(time_s=1000.0)])
+    model = fitted(runs, where="N=1", aggregate="minimum", absent="zero")
+    lacking = runs[(runs["P"] > 1) | (runs["category"] != "other")]
+    seen = model.observed(lacking)
+    assert seen.points["P"].tolist() == P.tolist()
+    assert set(seen.points["category"]) == {"total"}
+    assert seen.parts == model.names == tuple(PARTS)
+    expected = np.array([time(P) for time in PARTS.values()]).T.astype(float)
+    expected[0, 2] = 0.0
+    np.testing.assert_allclose(seen.of_part, expected)
+    np.testing.assert_allclose(seen.value, expected.sum(axis=1))
+    assert (seen.unit, seen.labels[1]) == ("s", "P=2")
+    assert model.observed(runs, where="N=2,P<3").value.tolist() == [3000.0, 3000.0]
+    with pytest.raises(PerfError, match=r"none of the model's categories \(pure computation, "):
+        model.observed(runs.assign(category="un" + runs["category"]))
+
+
+def test_the_frame_has_all_digits_and_the_repr_is_short():
+    model = fitted(profile())
+    frame = model.to_frame()
+    # Over 1 to 32 processors: 640 * (2 - 1/32), 6 * 2 + 0.5 * 15, 6 * 3.
+    times = [1260.0, 19.5, 18.0]
+    assert frame["category"].tolist() == list(PARTS)
+    assert frame["share"].tolist() == pytest.approx([time / sum(times) for time in times])
+    assert frame["formula"][0] == "640/P"
+    assert len(repr(model).splitlines()) <= 10

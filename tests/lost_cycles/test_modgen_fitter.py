@@ -220,6 +220,33 @@ def test_absent_categories_take_no_time_or_are_modelled_where_they_are():
     assert fit(table, absent="zero").observations.values[2][:4] == (0.0, 0.0, 0.0, 0.0)
 
 
+def test_measurements_are_seen_as_totals_and_categories():
+    """A category that a point lacks was not measured there, unless the fit took it for 0."""
+    table = table_of(EXACT)
+    lacking = table[(table["P"] > 2) | (table["category"] != "work")]
+    seen = fit(table).observed(lacking)
+    assert set(seen.points) == {"p", "D", "category"}
+    assert seen.parts == tuple(EXACT)
+    work = seen.of_part[:, seen.parts.index("work")]
+    first = seen.points["p"] == 2
+    assert np.isnan(work[first]).all()
+    p, d = seen.points["p"], seen.points["D"]
+    np.testing.assert_allclose(work[~first], EXACT["work"](p, d)[~first])
+    others = sum(time(p, d) for name, time in EXACT.items() if name != "work")
+    np.testing.assert_allclose(seen.value, others + np.nan_to_num(work))
+    zero = fit(table, absent="zero").observed(lacking)
+    assert (zero.of_part[first, seen.parts.index("work")] == 0.0).all()
+
+
+def test_the_frame_holds_every_category_worst_first():
+    model = fit(table_of(EXACT))
+    frame = model.to_frame()
+    assert sorted(frame["category"]) == sorted(EXACT)
+    assert frame["r2_centered"].is_monotonic_increasing
+    assert frame["share"].sum() == pytest.approx(1.0)
+    assert len(repr(model).splitlines()) <= 10
+
+
 def test_unknown_categories_and_factors_are_refused():
     model = fit(table_of(EXACT))
     with pytest.raises(UnknownNameError, match="unknown category 'wrk': did you mean 'work'"):

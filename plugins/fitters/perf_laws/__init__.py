@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_fitters"]
+__all__ = ["register_fitters", "register_presenters"]
 
 
 @hookimpl
@@ -17,4 +17,14 @@ def register_fitters(register: Register) -> None:
         options="perf_laws.options:LawOptions",
         help="a scaling law n^i log2(n)^j for each call path, with bounds that hold which law it is",
         default_for=("timings",),
+    )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how scaling laws are shown."""
+    register(
+        "perf_laws.model:LawModel",
+        "perf_laws.presenter:LawPresenter",
+        help="paths by their share, call trees coloured by growth, and each path's laws",
     )

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_laws.draws.draws import equally_probable
 from perf_laws.growth import CLASSES, class_probabilities, slopes_between
-from perf_laws.model import PATH
+from perf_laws.path_laws import PATH, PathLaws
 from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
 from perfcore.models.points import named_points
-
-if TYPE_CHECKING:
-    from perf_laws.model import LawModel
 
 __all__ = ["law_growth_draws", "law_part_draws"]
 
@@ -24,12 +21,12 @@ Floats = npt.NDArray[np.float64]
 _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
 
 
-def law_part_draws(model: LawModel, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
+def law_part_draws(model: PathLaws, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
     """Means of all paths at points, which depend on one another by nothing that the data tell.
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     points : mapping of str to (T,) float
         By symbol; what is no parameter is passed over.
     """
@@ -49,12 +46,12 @@ def law_part_draws(model: LawModel, points: Mapping[str, npt.NDArray[Any]]) -> P
     )
 
 
-def law_growth_draws(model: LawModel, point: Mapping[str, Any]) -> GrowthDraws:
+def law_growth_draws(model: PathLaws, point: Mapping[str, Any]) -> GrowthDraws:
     """Laws of all paths, and how each grows over an octave around a point, one parameter at a time.
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     point : mapping of str to float
     """
     at = np.array([float(point[symbol]) for symbol in model.symbols])

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_laws.evidence.hypotheses import column_values
-
-if TYPE_CHECKING:
-    from perf_laws.model import LawModel
+from perf_laws.path_laws import PathLaws
 
 __all__ = ["PathFits", "designs", "fit_designs", "fit_path"]
 
@@ -43,12 +41,12 @@ class PathFits(NamedTuple):
         return np.asarray(np.einsum("kcm,km->kc", self.there, self.coefficients))
 
 
-def fit_path(model: LawModel, path: int, laws: Sequence[int], points: npt.ArrayLike) -> PathFits:
+def fit_path(model: PathLaws, path: int, laws: Sequence[int], points: npt.ArrayLike) -> PathFits:
     """Fit several laws to one path.
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     path : int
     laws : sequence of int
         Numbers of laws of the model.
@@ -62,12 +60,12 @@ def fit_path(model: LawModel, path: int, laws: Sequence[int], points: npt.ArrayL
     return PathFits(here, there, fit_designs(here, weights, values)[0])
 
 
-def designs(model: LawModel, law: Ints, points: Floats) -> tuple[Floats, Floats]:
+def designs(model: PathLaws, law: Ints, points: Floats) -> tuple[Floats, Floats]:
     """Columns of laws where the model was measured, and at other points.
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     law : (K,) int
         One law for each path.
     points : (C, q) float

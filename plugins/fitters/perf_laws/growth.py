@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_laws.draws.draws import SIDES, Draws, quantiles
+from perf_laws.evidence.hypotheses import Hypotheses
+from perf_laws.evidence.noise import Runs
+from perf_laws.evidence.path_data import Factor
+from perf_laws.evidence.posterior import Laws
 from perfcore.base.errors import UnknownNameError
-
-if TYPE_CHECKING:
-    from perf_laws.evidence.path_data import Factor
-    from perf_laws.model import LawModel
 
 __all__ = [
     "CLASSES",
     "SURE",
+    "Growing",
     "Growth",
     "class_of",
     "class_probabilities",
@@ -68,12 +70,43 @@ class Growth(NamedTuple):
     high: float
 
 
-def growths(model: LawModel, parameter: str | None = None) -> tuple[Growth, ...]:
+class Growing(Protocol):
+    """Laws of paths of which growth can be told; `perf_laws.path_laws.PathLaws` says what these are."""
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Symbol to the column's name in the data."""
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The parameters (q)."""
+
+    @property
+    def laws(self) -> Sequence[tuple[tuple[Factor, ...], ...]]:
+        """Each a tuple of columns, each of these a tuple of factors."""
+
+    @property
+    def measured(self) -> Floats:
+        """Measured points (n, q)."""
+
+    @property
+    def target_point(self) -> Floats:
+        """The point that is looked at (q,)."""
+
+    @property
+    def arrays(self) -> tuple[Runs, Hypotheses, Laws]:
+        """Runs, laws and their probabilities as arrays."""
+
+    def draws(self, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Draws:
+        """Draws of all paths or of some, at points (T, q)."""
+
+
+def growths(model: Growing, parameter: str | None = None) -> tuple[Growth, ...]:
     """How each path grows over a parameter.
 
     Parameters
     ----------
-    model : LawModel
+    model : Growing
     parameter : str, optional
         Symbol of the parameter; the first by default. The others are held at the target.
 
@@ -97,7 +130,7 @@ def growths(model: LawModel, parameter: str | None = None) -> tuple[Growth, ...]
     return growths_of_draws(model, symbol, model.draws(slope_points(model, symbol)), (0, 1))
 
 
-def slope_points(model: LawModel, symbol: str) -> Floats:
+def slope_points(model: Growing, symbol: str) -> Floats:
     """The two points (2, q) between which the local exponent is taken; the second is the target.
 
     The first is the target with the parameter at its largest measured level; at its smallest where the target is not
@@ -111,7 +144,7 @@ def slope_points(model: LawModel, symbol: str) -> Floats:
     return points
 
 
-def growths_of_draws(model: LawModel, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
+def growths_of_draws(model: Growing, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
     """As `growths`, where values at the two points were drawn already: their places among the drawn points."""
     probability = class_probabilities(model, symbol)
     best = probability.argmax(axis=1)
@@ -146,7 +179,7 @@ def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
     return np.asarray(np.log(np.maximum(end, least) / np.maximum(start, least)) / np.log(factor))
 
 
-def class_probabilities(model: LawModel, symbol: str) -> Floats:
+def class_probabilities(model: Growing, symbol: str) -> Floats:
     """Probability of each class (K, 9): of the laws of a path that belong to it."""
     of_law = np.array([class_of(law, symbol) for law in model.laws])
     _, _, laws = model.arrays

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_laws.evidence.hypotheses import Hypotheses
+from perf_laws.evidence.law_arrays import laws_of
+from perf_laws.evidence.noise import Runs
+from perf_laws.evidence.path_data import PathData
+from perf_laws.evidence.posterior import Laws
 from perf_least_squares.batched import fit_subsets
 from perf_least_squares.nonnegative import fit_nonnegative
-
-if TYPE_CHECKING:
-    from perf_laws.evidence.posterior import Laws
-    from perf_laws.model import LawModel
 
 __all__ = ["LeadingLaw", "leading_laws"]
 
@@ -61,29 +63,52 @@ class LeadingLaw(NamedTuple):
         return " + ".join([f"{constant:.4g}", *parts] if constant > 0.0 or not parts else parts)
 
 
-def leading_laws(model: LawModel) -> tuple[LeadingLaw, ...]:
-    """Fit the likeliest law of each path, coefficients >= 0; all paths of as many terms at once."""
-    every = np.arange(len(model.paths))
-    _, _, laws = model.arrays
-    found = _fitted(model, every, laws)
-    breaks = [(k, number) for k, own in enumerate(model.data) for number in range(len(own.before))]
+def leading_laws(
+    names: Sequence[str],
+    data: Sequence[PathData],
+    arrays: tuple[Runs, Hypotheses, Laws],
+    law_text: Callable[[int], tuple[str, ...]],
+) -> tuple[LeadingLaw, ...]:
+    """Fit the likeliest law of each path, coefficients >= 0; all paths of as many terms at once.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the paths (K).
+    data : sequence of PathData
+        Of each path.
+    arrays : Runs, Hypotheses and Laws
+        See `perf_laws.evidence.law_arrays.arrays_of`.
+    law_text : callable
+        Terms of a law by its number.
+    """
+    runs, hypotheses, laws = arrays
+    found = _fitted(names, (runs, hypotheses), np.arange(len(names)), laws, law_text)
+    breaks = [(k, segment) for k, own in enumerate(data) for segment in own.before]
     if breaks:
         paths = np.array([k for k, _ in breaks])
-        earlier = _fitted(model, paths, model.laws_before(breaks))
+        before = laws_of([segment for _, segment in breaks])
+        earlier = _fitted(names, (runs, hypotheses), paths, before, law_text)
         for k in np.unique(paths).tolist():
             own = [law for law, path in zip(earlier, paths.tolist(), strict=True) if path == k]
-            untils = [segment.until for segment in model.data[k].before]
+            untils = [segment.until for segment in data[k].before]
             found[k] = found[k]._replace(before=tuple(zip(untils, own, strict=True)))
     return tuple(found)
 
 
-def _fitted(model: LawModel, paths: Ints, laws: Laws) -> list[LeadingLaw]:
+def _fitted(
+    names: Sequence[str],
+    arrays: tuple[Runs, Hypotheses],
+    paths: Ints,
+    laws: Laws,
+    law_text: Callable[[int], tuple[str, ...]],
+) -> list[LeadingLaw]:
     """The likeliest of each row of some laws, which are those of these paths."""
-    runs, hypotheses, _ = model.arrays
+    runs, hypotheses = arrays
     first = laws.kept[:, 0]
     sizes = (hypotheses.members[first] >= 0).sum(axis=1)
     found: list[LeadingLaw] = [None] * len(first)  # type: ignore[list-item]
-    texts = {law: model.law_text(law) for law in np.unique(first).tolist()}
+    texts = {law: law_text(law) for law in np.unique(first).tolist()}
     measured = laws.root_weights > 0.0
     values = np.nan_to_num(runs.means[paths]) * laws.root_weights
     n = measured.sum(axis=1)
@@ -105,7 +130,7 @@ def _fitted(model: LawModel, paths: Ints, laws: Laws) -> list[LeadingLaw]:
         misses = np.sqrt(fit.leave_one_out[:, 0] / n[mine] / runs_each[mine])
         for row, k in enumerate(mine.tolist()):
             found[k] = LeadingLaw(
-                path=model.paths[int(paths[k])],
+                path=names[int(paths[k])],
                 terms=texts[int(first[k])],
                 coefficients=tuple(coefficients[row].tolist()),
                 standard_errors=tuple(errors[row].tolist()),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_laws.draws.draws import SIDES, quantiles
-from perf_laws.growth import SURE, Growth, growths_of_draws, slope_points
-
-if TYPE_CHECKING:
-    from perf_laws.model import LawModel
+from perf_laws.evidence.path_data import PathData
+from perf_laws.growth import SURE, Growing, Growth, growths_of_draws, slope_points
+from perf_laws.leading import LeadingLaw
+from perf_laws.whole import Whole
 
 __all__ = ["LawRow", "law_rows"]
 
@@ -55,7 +57,31 @@ class LawRow(NamedTuple):
     breaks: tuple[float, ...]
 
 
-def law_rows(model: LawModel) -> tuple[LawRow, ...]:
+class _InWhole(Growing, Protocol):
+    """Laws of paths that are parts of a whole; see `perf_laws.path_laws.PathLaws`."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Their names (K)."""
+
+    @property
+    def data(self) -> Sequence[PathData]:
+        """What was measured of each."""
+
+    @property
+    def means(self) -> npt.NDArray[np.float64]:
+        """Mean of each path at each point (K, n); NaN where it was not measured."""
+
+    @property
+    def leading(self) -> Sequence[LeadingLaw]:
+        """The likeliest law of each path."""
+
+    @property
+    def whole(self) -> Whole:
+        """How the paths add up."""
+
+
+def law_rows(model: _InWhole) -> tuple[LawRow, ...]:
     """All paths, the largest share at the target first."""
     points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
     draws = model.draws(points)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_laws.draws.draws import DRAWS, SIDES
+from perf_laws.path_laws import PathLaws
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
-
-if TYPE_CHECKING:
-    from perf_laws.model import LawModel
 
 __all__ = ["AtLevel", "Speedup", "speedup"]
 
@@ -64,12 +62,12 @@ class Speedup(NamedTuple):
     half: float | None
 
 
-def speedup(model: LawModel, path: int | None = None) -> Speedup | None:
+def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     """Speedup and efficiency over the first parameter, others held at the target.
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     path : int, optional
         One path; by default the sum of all, or of the outermost where values hold what is called.
 
@@ -113,7 +111,7 @@ def speedup(model: LawModel, path: int | None = None) -> Speedup | None:
     )
 
 
-def _is_time(model: LawModel) -> bool:
+def _is_time(model: PathLaws) -> bool:
     if model.unit is not None:
         return is_time(model.unit)
     name = model.value_name
@@ -124,7 +122,7 @@ def _counts_processors(column: str) -> bool:
     return bool(guess_roles([column], {column}).parameters)
 
 
-def _drawn_sums(model: LawModel, points: Floats, paths: Sequence[int]) -> Floats:
+def _drawn_sums(model: PathLaws, points: Floats, paths: Sequence[int]) -> Floats:
     """Equally probable sums of paths (N, T); what is open of one path is independent of the others."""
     from perf_laws.draws.quantile_kernels import add_taken
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,14 +17,17 @@ from perf_laws.rows import LawRow
 from perf_laws.speedup import Speedup, speedup
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from perf_laws.model import LawModel
 
-__all__ = ["law_details", "law_summary", "law_tables", "plain_law_tables"]
+__all__ = ["law_frame", "law_summary", "law_tables", "plain_law_tables"]
 
 Table = tuple[str, list[str], list[list[str]]]
 
 _MOST_PATHS = 40
 _MOST_ADVICE = 10
+_IN_UNIT = ("share", "predicted", "low", "high")  # columns with more digits than what is estimated of growth
 _LONGEST_NAME = 56  # of a path in a table; the end says which function it is
 
 
@@ -67,7 +70,7 @@ def law_tables(model: LawModel) -> list[Table]:
         ]
         for row in rows
     ]
-    found = [(f"At {_target_text(model)}; {_share_text(model)}{more}", header, cells)]
+    found = [(f"At {_target_text(model)}; {model.whole.shares_text}{more}", header, cells)]
     unsure = [row.path for row in rows if not row.determined][:_MOST_ADVICE]
     if unsure:
         given = advice(model, [model.paths.index(path) for path in unsure])
@@ -83,42 +86,41 @@ def law_tables(model: LawModel) -> list[Table]:
 
 def plain_law_tables(model: LawModel) -> list[Table]:
     """Every path, one number in a cell."""
-    header = ["path", "share", "predicted", "low", "high", "law", "law_probability"]
+    header, rows = _every_path(model)
+    forms = [".6g" if name in _IN_UNIT else ".4g" for name in header]
+    cells = [
+        [cell if isinstance(cell, str) else format(cell, form) for cell, form in zip(row, forms, strict=True)]
+        for row in rows
+    ]
+    return [("", header, cells)]
+
+
+def law_frame(model: LawModel) -> pd.DataFrame:
+    """Every path, with all digits."""
+    import pandas as pd
+
+    header, rows = _every_path(model)
+    return pd.DataFrame(rows, columns=header)
+
+
+def _every_path(model: LawModel) -> tuple[list[str], list[list[str | float]]]:
+    """What is said of every path, a column for each fact."""
+    header = ["path", *_IN_UNIT, "law", "law_probability"]
     for symbol in model.symbols:
         names = ("growth", "growth_probability", "exponent", "exponent_low", "exponent_high")
         header += [name if len(model.symbols) == 1 else f"{name}_{symbol}" for name in names]
-    header.append("note")
-    rows = [
+    rows: list[list[str | float]] = [
         [
             row.path,
-            *(f"{number:.6g}" for number in (row.share, row.predicted, row.low, row.high)),
+            *(row.share, row.predicted, row.low, row.high),
             row.law,
-            f"{row.probability:.4g}",
-            *(cell for growth in row.growths for cell in (growth.name, *(f"{number:.4g}" for number in growth[1:]))),
+            row.probability,
+            *(fact for growth in row.growths for fact in growth),
             _note(model, row),
         ]
         for row in model.rows
     ]
-    return [("", header, rows)]
-
-
-def law_details(model: LawModel) -> dict[str, Any]:
-    """Everything that the tables say, as JSON-ready values."""
-    whole = speedup(model)
-    return {
-        "paths": [
-            {
-                **row._asdict(),
-                "growths": {s: growth._asdict() for s, growth in zip(model.symbols, row.growths, strict=True)},
-            }
-            for row in model.rows
-        ],
-        "share_of": _share_text(model),
-        "advice": [one._asdict() for one in advice(model)],
-        "next_point": next_point(model),
-        "speedup": None if whole is None else {**whole._asdict(), "levels": [at._asdict() for at in whole.levels]},
-        "unfitted": model.unfitted,
-    }
+    return [*header, "note"], rows
 
 
 def _over(model: LawModel, symbol: str) -> str:
@@ -172,14 +174,6 @@ def _target_text(model: LawModel) -> str:
     beyond = max(model.target[symbol] / max(model.points[symbol]) for symbol in model.symbols)
     far = f", {beyond:.3g} times the largest measured" if beyond > 1.0 else ""
     return point_text(model.target) + far
-
-
-def _share_text(model: LawModel) -> str:
-    whole = model.whole
-    of = " of a metric" if whole.several else ""
-    if whole.inclusive:
-        return f"share of the outermost paths{of}, each value with all that it calls"
-    return f"share of the sum of all paths{of}"
 
 
 def _shortened(path: str) -> str:

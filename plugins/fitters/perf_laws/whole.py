@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_laws.call_tree import CallTree, tree_of
-
-if TYPE_CHECKING:
-    from perf_laws.model import LawModel
 
 __all__ = ["Whole", "whole_of"]
 
@@ -47,35 +45,50 @@ class Whole(NamedTuple):
         """There are several metrics."""
         return len(self.trees) > 1
 
+    @property
+    def shares_text(self) -> str:
+        """What shares of paths are shares of."""
+        of = " of a metric" if self.several else ""
+        if self.inclusive:
+            return f"share of the outermost paths{of}, each value with all that it calls"
+        return f"share of the sum of all paths{of}"
 
-def whole_of(model: LawModel) -> Whole:
-    """How the paths of a model add up.
+
+def whole_of(paths: Sequence[str], metrics: Sequence[str], value_name: str, means: Floats) -> Whole:
+    """How paths add up.
 
     Profiles tell what was spent in a path itself (exclusive) or with all that it calls (inclusive). Values are taken
     to be inclusive where their name says so, or where every path that calls two or more others is at least their sum
     at every point, which exclusive values are only by chance.
 
+    Parameters
+    ----------
+    paths : sequence of str
+        Names (K).
+    metrics : sequence of str
+        What was measured of each; empty where it is the same.
+    value_name : str
+    means : (K, n) float
+        NaN where a path was not measured.
+
     Examples
     --------
-    >>> import pandas as pd, perfcore
-    >>> rows = [(p, path, 1 + p) for p in (2, 4, 8, 16) for path in ("main", "main->solve", "main->io")]
-    >>> model = perfcore.fit(pd.DataFrame(rows, columns=["p", "callpath", "time_s"]), fitter="scaling")
-    >>> whole = whole_of(model)
+    >>> whole = whole_of(["main", "main->solve", "main->io"], [], "time_s", np.ones((3, 4)))
     >>> whole.trees[0].names, whole.inclusive
     (('main', 'solve', 'io'), False)
     """
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(model.metrics))} or {"": 0}
-    metric = np.array([numbers[name] for name in model.metrics] or [0] * len(model.paths), dtype=np.int64)
-    callers = np.full(len(model.paths), -1, dtype=np.int64)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(metrics))} or {"": 0}
+    metric = np.array([numbers[name] for name in metrics] or [0] * len(paths), dtype=np.int64)
+    callers = np.full(len(paths), -1, dtype=np.int64)
     trees = []
     for name, number in numbers.items():
         own = np.flatnonzero(metric == number).tolist()
-        tree = tree_of([_without_metric(model.paths[k], name) for k in own], own, name if len(numbers) > 1 else "")
+        tree = tree_of([_without_metric(paths[k], name) for k in own], own, name if len(numbers) > 1 else "")
         trees.append(tree)
         for path, caller in tree.fitted_callers().items():
             callers[path] = caller
     inclusive = bool((callers >= 0).any()) and (
-        model.value_name.lower().startswith("inclusive") or _looks_inclusive(model.means, callers)
+        value_name.lower().startswith("inclusive") or _looks_inclusive(means, callers)
     )
     return Whole(
         trees=tuple(dataclasses.replace(tree, is_inclusive=inclusive) for tree in trees),

@@ -9,8 +9,8 @@ import pytest
 from format_samples import CALIPER, cube
 
 import perfcore
+from perf_categories.table import by_category
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
-from perfcore.data.categories.table import by_category
 
 
 def packed(members):

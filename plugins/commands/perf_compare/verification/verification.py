@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.table import by_category
 from perfcore.base.errors import DataError, OptionError, listing
-from perfcore.data.categories.table import by_category
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, paths_of
 from perfcore.models.model import Model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,7 @@ import numpy.typing as npt
 from perf_laws.advice.expected_spread import expected_spread, measurable
 from perf_laws.fits import designs, fit_designs
 from perf_laws.growth import SURE, class_of, class_probabilities
-
-if TYPE_CHECKING:
-    from perf_laws.model import LawModel
+from perf_laws.path_laws import PathLaws
 
 __all__ = [
     "Advice",
@@ -67,7 +65,7 @@ class Advice(NamedTuple):
     there: float
 
 
-def advice(model: LawModel, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
+def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
     """For each path whose growth is not sure, the two likeliest laws of different growth and where they part.
 
     Growth is sure where one class has a probability of 0.9 (`perf_laws.growth.SURE`). One of the two laws is
@@ -78,7 +76,7 @@ def advice(model: LawModel, paths: Sequence[int] | None = None) -> tuple[Advice,
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     paths : sequence of int, optional
         Numbers of the paths to look at; all by default.
 
@@ -104,7 +102,7 @@ def advice(model: LawModel, paths: Sequence[int] | None = None) -> tuple[Advice,
     return tuple(found[row] for row in sorted(found))
 
 
-def _advice_over(model: LawModel, symbol: str, paths: Ints) -> list[Advice]:
+def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
     laws = _two_laws(model, symbol, paths)
     points = deciding_points(model, symbol)
     both = [_imitated(model, paths, true, rival, points) for true, rival in (laws, laws[::-1])]
@@ -139,7 +137,7 @@ class _Imitated(NamedTuple):
     tells: Booleans  # (K, C)
 
 
-def _imitated(model: LawModel, paths: Ints, true: Ints, rival: Ints, points: Floats) -> _Imitated:
+def _imitated(model: PathLaws, paths: Ints, true: Ints, rival: Ints, points: Floats) -> _Imitated:
     """How nearly a rival imitates a law that was fitted to the data, and where one more mean would show that."""
     runs, _, laws = model.arrays
     roots = laws.root_weights[paths]
@@ -180,7 +178,7 @@ def point_text(point: dict[str, float]) -> str:
     return ", ".join(f"{name} = {level:.6g}" for name, level in point.items())
 
 
-def _two_laws(model: LawModel, symbol: str, paths: Ints) -> tuple[Ints, Ints]:
+def _two_laws(model: PathLaws, symbol: str, paths: Ints) -> tuple[Ints, Ints]:
     """The likeliest law of each of the two likeliest classes."""
     _, _, laws = model.arrays
     of_law = np.array([class_of(law, symbol) for law in model.laws])
@@ -192,7 +190,7 @@ def _two_laws(model: LawModel, symbol: str, paths: Ints) -> tuple[Ints, Ints]:
     return first, second
 
 
-def deciding_points(model: LawModel, symbol: str) -> Floats:
+def deciding_points(model: PathLaws, symbol: str) -> Floats:
     """Points to measure at to tell growth over a parameter, in the order in which they are preferred (C, q)."""
     place = model.symbols.index(symbol)
     levels = np.unique(model.measured[:, place])
@@ -210,12 +208,12 @@ def deciding_points(model: LawModel, symbol: str) -> Floats:
     return points
 
 
-def next_points(model: LawModel, largest: float = 2.0) -> tuple[dict[str, float], ...]:
+def next_points(model: PathLaws, largest: float = 2.0) -> tuple[dict[str, float], ...]:
     """For each path, the point whose measurement leaves least open at the target.
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     largest : float, >= 1
         How far beyond the largest measured level a run may go, as a factor.
     """
@@ -224,7 +222,7 @@ def next_points(model: LawModel, largest: float = 2.0) -> tuple[dict[str, float]
     return tuple(dict(zip(model.symbols, points[k].tolist(), strict=True)) for k in best.tolist())
 
 
-def next_point(model: LawModel, largest: float = 2.0) -> dict[str, float]:
+def next_point(model: PathLaws, largest: float = 2.0) -> dict[str, float]:
     """The point whose measurement, of all paths together, leaves least open at the target.
 
     Paths count by their share of the value at the target. Source: the expected variance after a measurement is the
@@ -233,7 +231,7 @@ def next_point(model: LawModel, largest: float = 2.0) -> dict[str, float]:
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     largest : float, >= 1
         How far beyond the largest measured level a run may go, as a factor.
 

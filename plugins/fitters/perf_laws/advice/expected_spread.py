@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from perf_laws.model import LawModel
+from perf_laws.path_laws import PathLaws
 
 __all__ = ["expected_spread", "measurable"]
 
@@ -22,12 +20,12 @@ Ints = npt.NDArray[np.int64]
 _BINS = 16
 
 
-def expected_spread(model: LawModel, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
+def expected_spread(model: PathLaws, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Floats:
     """Variance of the logarithm of the value at the target: now, and as expected after one measurement at each point.
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     points : (C, q) array_like
     paths : sequence of int, optional
         Numbers of the paths to look at; all by default.
@@ -68,7 +66,7 @@ def _variance_within(group: Ints, values: Floats, weights: Floats) -> Floats:
     return np.asarray(np.maximum(within, 0.0).reshape(n_rows, _BINS).sum(axis=1))
 
 
-def measurable(model: LawModel, largest: float) -> Floats:
+def measurable(model: PathLaws, largest: float) -> Floats:
     """Points that may be measured next (C, q): the largest level of each parameter, and steps of 2 beyond it."""
     top = model.measured.max(axis=0)
     steps = [1.0]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from perf_laws.fits import fit_path
+from perf_laws.path_laws import PathLaws
 from perfcore.base.errors import OptionError, listing
 from perfcore.models.design_rows import DesignRows, Rival
-
-if TYPE_CHECKING:
-    from perf_laws.model import LawModel
 
 __all__ = ["law_design_rows", "law_rivals"]
 
@@ -22,12 +18,12 @@ Ints = npt.NDArray[np.int64]
 _MOST_RIVALS = 12  # less likely ones differ more and mean less
 
 
-def law_design_rows(model: LawModel, at: dict[str, Floats], which: Ints) -> DesignRows:
+def law_design_rows(model: PathLaws, at: dict[str, Floats], which: Ints) -> DesignRows:
     """The likeliest law of one path as linear in its coefficients; those at their bound of 0 are taken for known.
 
     Parameters
     ----------
-    model : LawModel
+    model : PathLaws
     at : mapping of str to (n,) float
         Parameters of the points asked for.
     which : (n,) int
@@ -60,7 +56,7 @@ def law_design_rows(model: LawModel, at: dict[str, Floats], which: Ints) -> Desi
     )
 
 
-def law_rivals(model: LawModel, at: dict[str, Floats], which: Ints) -> tuple[Rival, ...]:
+def law_rivals(model: PathLaws, at: dict[str, Floats], which: Ints) -> tuple[Rival, ...]:
     """The other laws of one path that the data leave, likeliest first."""
     path = _one_path(model, which)
     own = model.data[path]
@@ -74,12 +70,12 @@ def law_rivals(model: LawModel, at: dict[str, Floats], which: Ints) -> tuple[Riv
     )
 
 
-def _one_path(model: LawModel, which: Ints) -> int:
+def _one_path(model: PathLaws, which: Ints) -> int:
     if len(several := np.unique(which)) > 1:
         names = listing((model.paths[k] for k in several.tolist()), 6)
         raise OptionError(f"points of one path are expected, not of {names}")
     return int(which[0])
 
 
-def _points(model: LawModel, at: dict[str, Floats]) -> Floats:
+def _points(model: PathLaws, at: dict[str, Floats]) -> Floats:
     return np.stack([at[symbol] for symbol in model.symbols], axis=1)

@@ -1,49 +1,65 @@
-"""A model of scaling laws as the arrays that the engine takes."""
+"""Laws of paths, as a model file keeps them, as the arrays that the engine takes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_laws.evidence.hypotheses import Column, Hypotheses, column_values
 from perf_laws.evidence.noise import Runs
-from perf_laws.evidence.path_data import WeighedLaws
+from perf_laws.evidence.path_data import Factor, PathData, WeighedLaws
 from perf_laws.evidence.posterior import Laws
 from perf_laws.evidence.terms import Term
 
-if TYPE_CHECKING:
-    from perf_laws.model import LawModel
-
-__all__ = ["laws_of", "model_arrays", "of_paths"]
+__all__ = ["arrays_of", "laws_of", "of_paths"]
 
 Arrays = TypeVar("Arrays", Runs, Laws)
 
 
-def model_arrays(model: LawModel) -> tuple[Runs, Hypotheses, Laws]:
-    """Runs, laws and their probabilities: what `perf_laws.draws.draws.draw` takes."""
+def arrays_of(
+    symbols: Sequence[str],
+    measured: npt.NDArray[np.float64],
+    factors: Sequence[tuple[tuple[Factor, ...], ...]],
+    data: Sequence[PathData],
+) -> tuple[Runs, Hypotheses, Laws]:
+    """Runs, laws and their probabilities: what `perf_laws.draws.draws.draw` takes.
+
+    Parameters
+    ----------
+    symbols : sequence of str
+        The parameters (q).
+    measured : (n, q) float
+        Measured points.
+    factors : sequence of laws
+        Each a tuple of columns beside the constant, each of these a tuple of factors.
+    data : sequence of PathData
+        Of each path (K).
+    """
     numbers: dict[Column, int] = {}
-    order = {symbol: k for k, symbol in enumerate(model.symbols)}
-    most = max(1, *(len(law) for law in model.laws))
-    members = np.full((len(model.laws), most), -1, dtype=np.int64)
-    for row, law in enumerate(model.laws):
-        for k, factors in enumerate(law):
-            column = tuple((order[f.symbol], Term(Fraction(f.exponent), f.logarithm)) for f in factors)
+    order = {symbol: k for k, symbol in enumerate(symbols)}
+    most = max(1, *(len(law) for law in factors))
+    members = np.full((len(factors), most), -1, dtype=np.int64)
+    for row, law in enumerate(factors):
+        for k, product in enumerate(law):
+            column = tuple((order[f.symbol], Term(Fraction(f.exponent), f.logarithm)) for f in product)
             members[row, k] = numbers.setdefault(column, len(numbers))
-    values = np.array([column_values(column, model.measured) for column in numbers]).reshape(-1, len(model.measured))
+    values = np.array([column_values(column, measured) for column in numbers]).reshape(-1, len(measured))
     scales = values.max(axis=1) if numbers else np.empty(0)
-    columns = values / scales[:, None] if numbers else np.empty((0, len(model.measured)))
-    means, counts = model.means, np.array([own.counts for own in model.data])
-    every = np.arange(len(model.laws))
+    columns = values / scales[:, None] if numbers else np.empty((0, len(measured)))
+    means = np.array([own.means for own in data], dtype=np.float64)
+    counts = np.array([own.counts for own in data])
+    every = np.arange(len(factors))
     return (
         Runs(means, counts, np.zeros(means.shape), np.zeros(len(means), dtype=np.int64)),
         Hypotheses(
-            model.measured, tuple(numbers), columns, scales, members, np.zeros(len(every)), every,
+            measured, tuple(numbers), columns, scales, members, np.zeros(len(every)), every,
             np.empty((len(every), 0), dtype=np.int64),
         ),
-        laws_of(model.data),
+        laws_of(data),
     )  # fmt: skip
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_least_squares.goodness import r_squared
+from perf_lost_cycles.categories.observed import observed_by_category
 from perf_lost_cycles.categories.points import CATEGORY, TOTAL, category_points
 from perf_lost_cycles.categories.sum_rows import Part, one_category, rows_of_sum
 from perf_lost_cycles.categories.total_uncertainty import TotalUncertainty
@@ -16,6 +18,7 @@ from perfcore.base.errors import DataError
 from perfcore.formulas.formula import Formula
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points
+from perfcore.models.observed import Observed
 from perfcore.models.points import check_coverage
 
 __all__ = ["CategorySum", "figures_of_total", "term_values"]
@@ -162,6 +165,10 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
                 variance += (sure.noise * scale[mine]) ** 2
                 half[mine] = stdtrit(sure.freedom, 0.5 + 0.5 * interval) * np.sqrt(np.maximum(variance, 0.0))
         return np.column_stack([value, np.maximum(value - half, 0.0), value + half])
+
+    def observed(self, data: Any, where: str | None = None) -> Observed:
+        """Total and categories at each point, with the roles, the conditions and the joining of runs of the fit."""
+        return observed_by_category(self, self.names, data, where)
 
     def design(self, terms: tuple[str, ...], at: Mapping[str, Floats]) -> Floats:
         """Values of terms (n, F), at factors by symbol (n,).

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.table import CategoryTable, by_category
 from perf_lost_cycles.categories.options import CategoryOptions
 from perfcore.base.errors import DataError, OptionError, listing
-from perfcore.data.categories.table import CategoryTable, by_category
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
 
@@ -34,7 +34,7 @@ def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str
     Raises
     ------
     PerfError
-        As `perfcore.data.categories.table.by_category`.
+        As `perf_categories.table.by_category`.
     """
     import pandas as pd
 

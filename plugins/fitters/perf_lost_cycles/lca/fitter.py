@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
+from perf_categories.table import CategoryTable
 from perf_least_squares.goodness import r_squared
 from perf_lost_cycles.categories.data import category_table, root_weights
+from perf_lost_cycles.categories.facts import category_facts
 from perf_lost_cycles.categories.options import CRITERIA
 from perf_lost_cycles.default_models.sets import find_models
 from perf_lost_cycles.lca.categories import FittedCategories, fit_categories
@@ -18,7 +20,6 @@ from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.lca.options import LcaOptions
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.contracts import Fitter
-from perfcore.data.categories.table import CategoryTable
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
@@ -63,6 +64,11 @@ class LcaFitter(Fitter):
     Options = LcaOptions
     model_type = LcaModel
     takes = (Measurements,)
+
+    @classmethod
+    def facts(cls, data: Any) -> dict[str, Any]:
+        """Points, categories and totals; see `Fitter.facts`."""
+        return category_facts(data)
 
     def fit(self, data: Any, options: LcaOptions, **parts: Any) -> LcaModel:
         """Fit; see `perfcore.fit`.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +17,6 @@ from perf_lost_cycles.lca.fits import CategoryFit
 from perfcore.formulas.formula import Formula, FormulaError
 from perfcore.models.design_rows import Rival
 from perfcore.models.model import Parameter, Points
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from perfcore.views.contents import Viewable
 
 __all__ = ["LcaModel"]
 
@@ -188,39 +182,6 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
     def formula(self) -> str:
         """One line for each category."""
         return "\n".join(f"{fit.category} = {fit.model.text(self.factor)}" for fit in self.fits)
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        held = "".join(f", {symbol}={value:g}" for symbol, value in self.held.items())
-        count = len(self.fits)
-        return (
-            f"{count} categor{'ies' if count > 1 else 'y'} of {Path(self.origin.source).name} over {self.factor}{held}"
-        )
-
-    def summary(self) -> list[str]:
-        """What was fitted, by what models were chosen, and how well the sum does."""
-        from perf_lost_cycles.lca.tables import lca_summary
-
-        return lca_summary(self)
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """The categories, largest first; and the candidates of the one that ``show`` names."""
-        from perf_lost_cycles.lca.tables import lca_tables
-
-        return lca_tables(self)
-
-    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
-        """From the overview of R^2 down to one fit, with formulas to edit, and verification; see `Model.views`."""
-        from perf_lost_cycles.views.category_views import LostCyclesViews
-
-        return LostCyclesViews(self, data, file)
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw a panel for each category: measured points, all its default models, the chosen one heavy."""
-        from perf_lost_cycles.lca.picture import draw_lca
-
-        draw_lca(self, figure)
 
 
 @functools.cache

@@ -9,10 +9,12 @@ import numpy as np
 from perf_lost_cycles.categories.options import CRITERIA
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
     from perf_lost_cycles.lca.model import LcaModel
 
-__all__ = ["lca_summary", "lca_tables", "shares"]
+__all__ = ["lca_frame", "lca_summary", "lca_tables", "shares"]
 
 Table = tuple[str, list[str], list[list[str]]]
 
@@ -63,6 +65,20 @@ def lca_tables(model: LcaModel) -> list[Table]:
     return found
 
 
+def lca_frame(model: LcaModel) -> pd.DataFrame:
+    """Every category, largest first, with all digits."""
+    import pandas as pd
+
+    part = shares(model)
+    rows = [
+        (fit.category, part[number], fit.model.text(model.factor), *_figures(fit.model))
+        for number, fit in sorted(enumerate(model.fits), key=lambda pair: -part[pair[0]])
+    ]
+    return pd.DataFrame(
+        rows, columns=["category", "share", "formula", "r2_centered", "r2_adjusted", "r2_leave_one_out"]
+    )
+
+
 def shares(model: LcaModel) -> list[float]:
     """The part of all measured time that each category took."""
     times = [float(np.nansum(np.array(fit.measured, dtype=np.float64))) for fit in model.fits]
@@ -81,6 +97,9 @@ def _cells(fit: DefaultFit) -> list[str]:
         "-" if coefficient is None else f"{coefficient:.4g}" + ("" if error is None else f" ± {error:.2g}")
         for coefficient, error in zip(fit.coefficients, fit.standard_errors, strict=True)
     ]
-    figures = (fit.r2, fit.r2_adjusted, fit.r2_leave_one_out)
-    shown = ["-" if value is None else f"{value:.4f}".replace("-0.0000", "0.0000") for value in figures]
+    shown = ["-" if value is None else f"{value:.4f}".replace("-0.0000", "0.0000") for value in _figures(fit)]
     return [", ".join(parts), *shown, fit.note]
+
+
+def _figures(fit: DefaultFit) -> tuple[float | None, ...]:
+    return fit.r2, fit.r2_adjusted, fit.r2_leave_one_out

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.table import CategoryTable
 from perf_lost_cycles.categories.data import category_table, root_weights
+from perf_lost_cycles.categories.facts import category_facts
 from perf_lost_cycles.default_models.sets import find_models
 from perf_lost_cycles.modgen.generation import generate_model
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.options import ModgenOptions
 from perfcore.base.errors import DataError, listing
 from perfcore.contracts import Fitter
-from perfcore.data.categories.table import CategoryTable
 from perfcore.data.measurements import Measurements
 
 __all__ = ["ModgenFitter"]
@@ -49,6 +50,11 @@ class ModgenFitter(Fitter):
     Options = ModgenOptions
     model_type = ModgenModel
     takes = (Measurements,)
+
+    @classmethod
+    def facts(cls, data: Any) -> dict[str, Any]:
+        """Points, categories and totals; see `Fitter.facts`."""
+        return category_facts(data)
 
     def fit(self, data: Any, options: ModgenOptions, **parts: Any) -> ModgenModel:
         """Fit; see `perfcore.fit`.

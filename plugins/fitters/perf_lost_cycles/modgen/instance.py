@@ -2,59 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_least_squares.batched import fit_subsets
 from perf_lost_cycles.modgen.history import InstanceCandidate
+from perf_lost_cycles.modgen.parts import UsedModel
 from perf_lost_cycles.modgen.scores import weighted_r2
-from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.formulas.formula import Formula
-
-if TYPE_CHECKING:
-    from perf_lost_cycles.modgen.model import ModgenModel
 
 __all__ = ["instance_candidates"]
 
+Floats = npt.NDArray[np.float64]
 
-def instance_candidates(model: ModgenModel, category: str, symbol: str, line: int) -> tuple[InstanceCandidate, ...]:
-    """Every default model of a category over a factor, fitted along one line.
+
+def instance_candidates(
+    tried: Iterable[UsedModel], x: Floats, values: Floats, root: Floats, chosen: Collection[str]
+) -> tuple[InstanceCandidate, ...]:
+    """Default models fitted along one line.
 
     Parameters
     ----------
-    model : ModgenModel
-    category, symbol : str
-    line : int
-        Place among the lines of the factor.
-
-    Raises
-    ------
-    UnknownNameError
-        No such category or factor.
-    OptionError
-        No such line.
+    tried : iterable of UsedModel
+        Those of one factor.
+    x, values, root : (r,) float
+        Levels of the factor on the line, times of the category, and square roots of the points' weights.
+    chosen : collection of str
+        Terms of the form that was chosen on the line, as formulas of the factor; none where none was.
     """
-    if category not in model.names:
-        raise UnknownNameError("category", category, model.names)
-    if symbol not in model.columns:
-        raise UnknownNameError("factor", symbol, model.columns)
-    number = model.names.index(category)
-    generation = next(each for each in model.generations if number in each.categories)
-    factor = next(each for each in generation.factors if each.symbol == symbol)
-    if not 0 <= line < len(factor.lines):
-        raise OptionError(f"{symbol} has lines 0 to {len(factor.lines) - 1}, not {line}")
-    points = np.array(factor.lines[line])
-    root = np.array(model.root_weights)[points]
-    values = np.array(model.observations.values[number], dtype=np.float64)[points]
-    x = np.array(model.observations.points[symbol])[points]
-    best = factor.chosen[line][generation.categories.index(number)]
-    chosen = set(generation.forms[best]) if best >= 0 else set()
     found = []
-    for default in model.default_models:
-        if default.factor != symbol or category not in default.categories:
-            continue
-        terms = [Formula(text).substituted({"x": Formula(symbol)}).canonical for text in default.terms]
+    for default in tried:
+        terms = [Formula(text).substituted({"x": Formula(default.factor)}).canonical for text in default.terms]
         design = np.stack([Formula(text).evaluate({"x": x}) for text in default.terms], axis=1)
         fits = fit_subsets((design * root[:, None])[None], [0], (values * root)[None], [list(range(len(terms)))])
         found.append(
@@ -66,7 +46,7 @@ def instance_candidates(model: ModgenModel, category: str, symbol: str, line: in
                 standard_errors=tuple(map(_finite, fits.standard_errors[0, 0].tolist())),
                 r2=_finite(float(weighted_r2(fits.sum_of_squares[0], values[None], root)[0])),
                 leave_one_out=_finite(float(fits.leave_one_out[0, 0])),
-                chosen=set(terms) == chosen,
+                chosen=set(terms) == set(chosen),
             )
         )
     return tuple(found)

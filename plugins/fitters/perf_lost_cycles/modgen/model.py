@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +12,11 @@ import numpy.typing as npt
 from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total
 from perf_lost_cycles.categories.total_uncertainty import TotalUncertainty
 from perf_lost_cycles.modgen.history import Generation, InstanceCandidate
+from perf_lost_cycles.modgen.instance import instance_candidates
 from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.formulas.formula import Formula
 from perfcore.models.model import Parameter
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from perfcore.views.contents import Viewable
 
 __all__ = ["ModgenModel"]
 
@@ -159,10 +154,40 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         return each, each.sum(axis=1)
 
     def instance(self, category: str, symbol: str, line: int) -> tuple[InstanceCandidate, ...]:
-        """Every default model of a category over a factor, fitted along one line; see `FactorLines.lines`."""
-        from perf_lost_cycles.modgen.instance import instance_candidates
+        """Every default model of a category over a factor, fitted along one line.
 
-        return instance_candidates(self, category, symbol, line)
+        Parameters
+        ----------
+        category, symbol : str
+        line : int
+            Place among the lines of the factor; see `perf_lost_cycles.modgen.history.FactorLines.lines`.
+
+        Raises
+        ------
+        UnknownNameError
+            No such category or factor.
+        OptionError
+            No such line.
+        """
+        if category not in self.names:
+            raise UnknownNameError("category", category, self.names)
+        if symbol not in self.columns:
+            raise UnknownNameError("factor", symbol, self.columns)
+        number = self.names.index(category)
+        generation = next(each for each in self.generations if number in each.categories)
+        factor = next(each for each in generation.factors if each.symbol == symbol)
+        if not 0 <= line < len(factor.lines):
+            raise OptionError(f"{symbol} has lines 0 to {len(factor.lines) - 1}, not {line}")
+        points = np.array(factor.lines[line])
+        best = factor.chosen[line][generation.categories.index(number)]
+        tried = (each for each in self.default_models if each.factor == symbol and category in each.categories)
+        return instance_candidates(
+            tried,
+            np.array(self.observations.points[symbol])[points],
+            np.array(self.observations.values[number], dtype=np.float64)[points],
+            np.array(self.root_weights)[points],
+            generation.forms[best] if best >= 0 else (),
+        )
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -193,36 +218,4 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
     @property
     def formula(self) -> str:
         """One line for each category."""
-        from perf_lost_cycles.modgen.tables import formula_text
-
-        return "\n".join(f"{category.name} = {formula_text(category)}" for category in self.categories)
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        what = "1 category" if len(self.categories) == 1 else f"{len(self.categories):,} categories"
-        return f"{what} over {', '.join(self.columns)} of {Path(self.origin.source).name}"
-
-    def summary(self) -> list[str]:
-        """What was fitted and how well."""
-        from perf_lost_cycles.modgen.tables import summary_lines
-
-        return summary_lines(self)
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Overview of determination coefficients, and the categories with their formulas, worst first."""
-        from perf_lost_cycles.modgen.tables import modgen_tables
-
-        return modgen_tables(self)
-
-    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
-        """From the overview of R^2 down to one fit, with formulas to edit, and verification; see `Model.views`."""
-        from perf_lost_cycles.views.category_views import LostCyclesViews
-
-        return LostCyclesViews(self, data, file)
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw measured against predicted times, residuals, and the categories' shares over the first factor."""
-        from perf_lost_cycles.modgen.picture import draw_modgen
-
-        draw_modgen(self, figure)
+        return "\n".join(f"{category.name} = {category.text}" for category in self.categories)

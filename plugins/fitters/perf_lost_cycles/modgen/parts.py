@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from perfcore.formulas.formula import Formula
+from perfcore.formulas.sums import sum_of_terms
+
 __all__ = ["CategoryFit", "Measured", "UsedModel"]
 
 
@@ -44,6 +47,13 @@ class CategoryFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         lengths = {len(self.terms), len(self.coefficients), len(self.standard_errors), len(self.covariance)}
         if len(lengths) > 1 or not self.terms or any(len(row) != len(self.terms) for row in self.covariance):
             raise ValueError(f"category {self.name!r} has not as many coefficients as terms")
+
+    @property
+    def text(self) -> str:
+        """The model as a person reads it; a term that is a sum stands in parentheses."""
+        # A product with a sum is written with parentheses around it.
+        terms = [Formula(f"1*({term})").canonical.removeprefix("1*") for term in self.terms]
+        return sum_of_terms(self.coefficients, terms)
 
 
 class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

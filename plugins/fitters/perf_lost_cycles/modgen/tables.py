@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from perf_lost_cycles.categories.options import CRITERIA
 from perf_lost_cycles.modgen.history import mean_r2
-from perfcore.formulas.formula import Formula
-from perfcore.formulas.sums import sum_of_terms
 
 if TYPE_CHECKING:
-    from perf_lost_cycles.modgen.model import ModgenModel
-    from perf_lost_cycles.modgen.parts import CategoryFit
+    import pandas as pd
 
-__all__ = ["POOR_R2", "category_figures", "formula_text", "modgen_tables", "overview", "summary_lines"]
+    from perf_lost_cycles.modgen.model import ModgenModel
+
+__all__ = ["POOR_R2", "category_figures", "modgen_frame", "modgen_tables", "overview", "summary_lines"]
 
 Floats = npt.NDArray[np.float64]
 Table = tuple[str, list[str], list[list[str]]]
@@ -82,7 +81,7 @@ def modgen_tables(model: ModgenModel) -> list[Table]:
             model.categories[k].name,
             f"{shares[k]:.1%}",
             f"{errors[k]:.2%}",
-            formula_text(model.categories[k]),
+            model.categories[k].text,
         ]
         for k in order
     ]
@@ -92,11 +91,23 @@ def modgen_tables(model: ModgenModel) -> list[Table]:
     ]
 
 
-def formula_text(fit: CategoryFit) -> str:
-    """A category's model as a person reads it; a term that is a sum stands in parentheses."""
-    # A product with a sum is written with parentheses around it.
-    terms = [Formula(f"1*({term})").canonical.removeprefix("1*") for term in fit.terms]
-    return sum_of_terms(fit.coefficients, terms)
+def modgen_frame(model: ModgenModel) -> pd.DataFrame:
+    """Every category, worst first, with all digits."""
+    import pandas as pd
+
+    shares, errors = category_figures(model)
+    frame = pd.DataFrame(
+        {
+            "category": model.names,
+            "share": shares,
+            "error_of_total": errors,
+            **{f"r2_{name}": averages for name, averages in overview(model).items()},
+            "r2_centered": [fit.r2_centered for fit in model.categories],
+            "r2_leave_one_out": [fit.r2_leave_one_out for fit in model.categories],
+            "formula": [fit.text for fit in model.categories],
+        }
+    )
+    return frame.sort_values("r2_centered", kind="stable", ignore_index=True)
 
 
 def overview(model: ModgenModel) -> dict[str, list[float | None]]:

@@ -14,7 +14,7 @@ from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.history import Generation
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.scores import weighted_r2
-from perf_lost_cycles.modgen.tables import formula_text, overview
+from perf_lost_cycles.modgen.tables import overview
 
 __all__ = ["Candidate", "Instance", "LcaSubject", "ModgenSubject", "Subject", "form_text", "held_text", "subject_of"]
 
@@ -147,7 +147,7 @@ class ModgenSubject:
 
     def formulas(self) -> tuple[str, ...]:
         """See `Subject.formulas`."""
-        return tuple(map(formula_text, self._model.categories))
+        return tuple(fit.text for fit in self._model.categories)
 
     def generation(self, category: str) -> tuple[Generation, int]:
         """How a category came about, and its place among the categories of that."""

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from perf_categories.table import by_category
 from perfcore import Measurements
 from perfcore.base.errors import OptionError
-from perfcore.data.categories.table import by_category
 
 CATEGORIES = ("work", "wait", "io")
 

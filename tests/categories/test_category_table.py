@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import perfcore
+from perf_categories.table import by_category
 from perfcore import Measurements
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
-from perfcore.data.categories.table import by_category
 
 COLUMNS = ["p", "category", "time_s"]
 

@@ -1,0 +1,62 @@
+"""What times by category hold, for a person who has just been handed a file."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from perf_categories.table import by_category
+from perfcore.base.errors import PerfError, listing
+from perfcore.data.measurements import Measurements
+
+__all__ = ["category_facts"]
+
+_FITTERS = ("lca", "modgen", "scaling")  # that take times by category, the simplest model first
+
+
+def category_facts(data: Measurements) -> dict[str, Any]:
+    """Points, categories and totals, of the code and the system that most rows are of.
+
+    Parameters
+    ----------
+    data : Measurements
+        With a category role.
+
+    Returns
+    -------
+    dict
+        As `perfcore.contracts.Fitter.facts`; where the rows make no table by category, why not.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = [(p, name, time / p) for p in (1, 2, 4) for name, time in (("compute", 8.0), ("wait", 1.0))]
+    >>> facts = category_facts(Measurements(pd.DataFrame(rows, columns=["p", "category", "time_s"])))
+    >>> facts["categories"], facts["total"], facts["next"][0]
+    ('compute, wait', '2.25 to 9 s', '--fitter lca')
+    """
+    conditions = [
+        f"{column}={data.table[column].mode().iloc[0]}"
+        for column in (*data.roles.code, *data.roles.system)
+        if data.table[column].nunique() > 1
+    ]
+    where = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
+    following = [f"--fitter {name}{where}" for name in _FITTERS]
+    try:
+        table = by_category(data.where(conditions) if conditions else data)
+    except PerfError as error:
+        return {"categories": f"none: {error}", "next": following}
+    facts: dict[str, Any] = {
+        "points": [
+            f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
+            for symbol, values in table.points.items()
+        ],
+        "observations": f"{len(table)} points",
+        "categories": listing(table.categories, 8),
+        "total": f"{table.total.min():.6g} to {table.total.max():.6g} {table.unit or ''}".rstrip(),
+    }
+    if table.notes:
+        facts["rows to know about"] = list(table.notes)
+    if conditions:
+        facts["of these rows"] = ", ".join(conditions)
+    return facts | {"next": following}
