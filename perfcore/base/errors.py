@@ -7,6 +7,7 @@ status 2. Any other exception is a bug and keeps its traceback.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "PerfError",
     "PluginError",
     "UnknownNameError",
+    "key_first",
 ]
 
 
@@ -93,6 +95,24 @@ def _nearest(name: str, known: list[str]) -> str | None:
         alike = [one for one in plain if abs(len(one) - len(wanted)) <= 1]
         near = difflib.get_close_matches(wanted, alike, n=1, cutoff=_NEAR_SHORT)
     return plain[near[0]] if near else None
+
+
+_KEY = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")
+
+
+def key_first(error: Exception) -> str:
+    """The message of msgspec about a value that it could not convert, with the key before it and not behind.
+
+    Examples
+    --------
+    >>> key_first(ValueError("Expected `str`, got `int` - at `$.unit`"))
+    'unit: expected `str`, got `int`'
+    """
+    text = str(error)
+    place = _KEY.search(text)
+    message = text[: place.start()] if place else text
+    message = message[0].lower() + message[1:]
+    return f"{place[1]}: {message}" if place and place[1] else message
 
 
 def listing(names: Iterable[str], most: int = 20) -> str:

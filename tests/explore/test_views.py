@@ -12,7 +12,7 @@ import perfcore
 from perf_explore.data_views import DataViews
 from perf_explore.opening import Opening, open_subjects
 from perf_explore.page import Frame
-from perf_explore.report import report
+from perf_explore.report import report_text
 from perf_explore.session import Session
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.__main__ import main
@@ -95,7 +95,7 @@ def test_every_figure_is_also_a_table(subject):
 
 
 def test_a_report_has_all_views_once(subject):
-    text = report(subject)
+    text = report_text(subject)
     names = re.findall(r' id="([^"]*)"', text)
     assert len(names) == len(set(names))
     assert set(re.findall(r'href="#([^"]*)"', text)) <= set(names)
@@ -111,7 +111,7 @@ def test_no_view_anywhere_else(subject):
 
 
 def test_a_long_report_says_what_it_leaves_out(subject):
-    text = report(subject, most_views=1)
+    text = report_text(subject, most_views=1)
     assert text.count('<section id="view') == 1
     assert ("--views N" in text) == (len(list(subject.paths())) > 1)
 
@@ -166,7 +166,7 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
     assert open_subjects(["runs.csv"]).title == "runs.csv"
     assert open_subjects(["model.json"]).title == "4 individual fits of runs.csv"
     assert open_subjects(["model.json", "runs.csv"]).title == "4 individual fits of runs.csv"
-    judged = open_subjects(["predictions.json", "runs.csv"], Opening(column="time_s"))
+    judged = open_subjects(["predictions.json", "runs.csv"], Opening(options={"column": "time_s"}))
     assert judged.title == "20 runs against predictions as interval"
     assert open_subjects(["runs.csv", "model.json"]).title == "2 subjects"
     for files, message in (

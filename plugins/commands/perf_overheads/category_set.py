@@ -9,8 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from perf_structural.mistakes import key_first
-from perfcore.base.errors import InputError, UnknownNameError
+from perfcore.base.errors import InputError, UnknownNameError, key_first
 from perfcore.formulas.formula import Formula, FormulaError
 
 __all__ = ["STANDARD", "Category", "CategorySet", "read_categories"]

@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 
 from perf_structural.indexed import Place, places
-from perf_structural.mistakes import key_first
 from perf_structural.units import parse_unit
-from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, key_first, listing
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue, default_name, from_dict, from_text, representation_named

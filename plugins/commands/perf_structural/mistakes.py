@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import msgspec
-
 from perfcore.base.errors import PerfError
 
-__all__ = ["StructuralModelError", "key_first", "located"]
-
-_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")
+__all__ = ["StructuralModelError", "located"]
 
 
 class StructuralModelError(PerfError):
@@ -37,18 +32,3 @@ def located(source: str, key: str) -> Iterator[None]:
         raise
     except PerfError as error:
         raise StructuralModelError(f"{source}: {key}: {error}") from None
-
-
-def key_first(error: msgspec.ValidationError) -> str:
-    """The message of a failed conversion with its key before it, not behind.
-
-    Examples
-    --------
-    >>> key_first(msgspec.ValidationError("Expected `str`, got `int` - at `$.unit`"))
-    'unit: expected `str`, got `int`'
-    """
-    text = str(error)
-    found = _PATH.search(text)
-    message = text[: found.start()] if found else text
-    message = message[0].lower() + message[1:]
-    return f"{found[1]}: {message}" if found and found[1] else message

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from perf_structural.fitted import check_places
-from perf_structural.mistakes import StructuralModelError, key_first
-from perfcore.base.errors import DataError, InputError
+from perf_structural.mistakes import StructuralModelError
+from perfcore.base.errors import DataError, InputError, key_first
 from perfcore.models.model import Model, load
 
 __all__ = ["Component", "ModelFile", "by_name", "read_candidates", "read_component", "read_model_file"]
