@@ -29,11 +29,12 @@ def command(
     """
     with reporting():
         import perfcore
-        from perfcore.base.files import refuse_existing
+        from perfcore.base.files import check_folder, refuse_existing
         from perfcore.views.picture import check_ending
 
         check_ending(output)
         refuse_existing(output, overwrite)
+        check_folder(output)
         if subject.lower().endswith(".json") and how.reader is None:
             model = perfcore.load(subject)
             measured = None if data is None else how.read_file(data)

@@ -78,13 +78,15 @@ def test_pictures(runs, perf, ending):
     out = perf("overheads", "two.csv", "--plot", f"lost.{ending}").out
     assert out.endswith(f"picture: lost.{ending}\n")
     assert Path(f"lost.{ending}").stat().st_size > 1000
+    perf("overheads", "one.csv", "two.csv", "--plot", f"both.{ending}")
+    assert Path(f"both.{ending}").stat().st_size > 1000
 
 
 def test_mistakes_are_told_in_one_line(runs, refused):
     Path("curve.csv").write_text("start,end,value\n0,25,1\n25,40,2\n")
     assert "give a trace" in refused("overheads", "curve.csv")
     assert "--by phase needs --phases N" in refused("overheads", "two.csv", "--by", "phase")
-    assert "--plot draws one trace" in refused("overheads", "one.csv", "two.csv", "--plot", "x.png")
+    assert "there is no folder 'no'" in refused("overheads", "one.csv", "-o", "no/lost.csv")
     assert "--ready belongs to one trace" in refused("overheads", "one.csv", "two.csv", "--ready", "r.csv")
     assert "was read as Trace; for a series" in refused("overheads", "one.csv", "--ready", "two.csv")
     assert "--ready-column belongs to" in refused("overheads", "one.csv", "--ready-column", "x")

@@ -94,7 +94,7 @@ def test_beside_a_model_cycles_are_told_phase_by_phase():
     assert [row[2] for row in table.rows] == ["60 ns", "40 ns"]
     model = perfcore.fit(trace, phases=1, degree=0)
     below = model.views(trace).view(OVERHEADS, query)
-    assert below.trail == (Link(model.title, (), {"phases": "2"}),)
+    assert below.trail == (Link("2 phases of t", (), {"phases": "2"}),)
     assert [item.value for item in form_of(below).fields if item.name == "phases"] == ["2"]
     assert form_of(below).path == OVERHEADS
 

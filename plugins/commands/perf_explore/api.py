@@ -9,7 +9,7 @@ from typing import Any
 from perf_explore.opening import Opening, Read, open_subjects, read_file
 from perf_explore.report import MOST_VIEWS, report_text
 from perfcore.base.errors import OptionError
-from perfcore.base.files import refuse_existing, write_bytes
+from perfcore.base.files import check_folder, refuse_existing, write_bytes
 
 __all__ = ["explore", "report"]
 
@@ -66,6 +66,7 @@ def report(
         if not name.lower().endswith((".html", ".htm")):
             raise OptionError(f"cannot write {name!r}: the ending must be .html; `perf plot` makes single pictures")
         refuse_existing(output, overwrite)
+        check_folder(output)
     text = report_text(open_subjects(subjects, Opening(read, options)), views)
     if output is not None:
         write_bytes(output, text.encode())

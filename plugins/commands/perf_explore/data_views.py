@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from copy import copy
@@ -18,6 +19,7 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
 from perfcore.models.describe import describe
+from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model
 from perfcore.views.contents import (
     Block,
@@ -39,7 +41,6 @@ __all__ = ["DataViews"]
 FIT = "fit"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
 _LONGEST = 200  # letters of a fact, such as why there is no curve; `perf info` prints all of it
-_PHASES = "worley"  # the fitter that a curve's report is made with
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -91,9 +92,10 @@ class DataViews:
     def paths(self) -> Iterable[ViewPath]:
         """The data, then the phases of a curve with their views, then what presenters give."""
         yield ()
-        if isinstance(self._data, (Trace, UtilizationCurve)) and _PHASES in self._fitters():
-            for path in self._fitted(_PHASES, {}).paths():
-                yield (FIT, _PHASES, *path)
+        if isinstance(self._data, (Trace, UtilizationCurve)):  # a fit of anything else may want to be told more
+            with contextlib.suppress(PerfError):  # nothing fits it unasked, or not this one
+                fitter, _ = default_fitter(self._data)
+                yield from ((FIT, fitter, *path) for path in self._fitted(fitter, {}).paths())
         for name, (views, _) in self._further.items():
             yield from ((name, *path) for path in views.paths())
         if self._shown is not None:

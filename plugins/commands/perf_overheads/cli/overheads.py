@@ -9,7 +9,7 @@ import typer
 
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, reporting
-from perfcore.cli.parameters import Json
+from perfcore.cli.parameters import Json, Picture
 from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
@@ -68,9 +68,7 @@ def command(
             help="Column of the output, one value or one for each trace (default: p, the locations).",
         ),
     ] = None,
-    picture: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw a single trace: .png, .svg, .pdf or .html.")
-    ] = None,
+    picture: Picture = None,
     as_json: Json = False,
     print_categories: Annotated[
         bool,
@@ -98,12 +96,14 @@ def command(
     with reporting():
         from perf_overheads.api import overheads
         from perf_overheads.pop_efficiencies import DEFINITIONS
+        from perfcore.base.files import check_folder
         from perfcore.views.picture import check_ending, plot
 
+        for path in (output, picture):
+            if path is not None:
+                check_folder(path)
         if picture is not None:
             check_ending(picture)
-            if len(traces) > 1:
-                raise OptionError("--plot draws one trace; give one, or leave it out")
         if output is None and settings:
             raise OptionError("--set belongs to --output FILE.csv")
         if output is not None and not output.lower().endswith(".csv"):
