@@ -42,6 +42,7 @@ def test_the_data_frame_sums_to_the_run_exactly():
 def test_a_table_that_is_asked_for_comes_of_each_run():
     titles = [title for title, _, _ in perfcore.overheads([ONE, TWO], by="location").tables()]
     assert [title.partition(":")[0] for title in titles] == ["one"] * 3 + ["two"] * 3
+    assert [line.split()[0] for line in perfcore.overheads([ONE, TWO], by="location").summary()[:2]] == ["one:", "two:"]
     (_, _, rows) = perfcore.overheads(TWO, by="location").tables()[1]
     assert rows == [["a", "83.33%", "16.67%"], ["b", "100.00%", "0.00%"]]  # 50 and 60 of 60
 

@@ -65,12 +65,15 @@ class RunsPresenter(Presenter):
         return result[0].title if len(result) == 1 else f"Where the cycles of {len(result)} runs go"
 
     def summary(self, result: OverheadRuns) -> list[str]:
-        """The run in a line, or how many there are; and what must be known about them."""
+        """Each run in a line, or how many are compared; and what must be known about them."""
         if len(result) == 1:
             return result[0].summary()
         from perf_overheads.stacking import common_notes
 
-        return [f"{len(result)} runs; every nanosecond of each is in exactly one category", *common_notes(list(result))]
+        runs = [profile.summary()[0] for profile in result]
+        if result.is_comparison:
+            runs = [f"{len(result)} runs; every nanosecond of each is in exactly one category"]
+        return [*runs, *common_notes(list(result))]
 
     def tables(self, result: OverheadRuns) -> Tables:
         """A comparison, or the tables of each run."""
