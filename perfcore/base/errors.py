@@ -20,7 +20,10 @@ __all__ = [
     "PluginError",
     "UnknownNameError",
     "key_first",
+    "listing",
 ]
+
+_KEY_PATH = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")  # at the end of what msgspec says
 
 
 class PerfError(Exception):
@@ -97,24 +100,6 @@ def _nearest(name: str, known: list[str]) -> str | None:
     return plain[near[0]] if near else None
 
 
-_KEY = re.compile(r" - at `\$\.?(?:\[\.\.\.\])?(.*)`$")
-
-
-def key_first(error: Exception) -> str:
-    """The message of msgspec about a value that it could not convert, with the key before it and not behind.
-
-    Examples
-    --------
-    >>> key_first(ValueError("Expected `str`, got `int` - at `$.unit`"))
-    'unit: expected `str`, got `int`'
-    """
-    text = str(error)
-    place = _KEY.search(text)
-    message = text[: place.start()] if place else text
-    message = message[0].lower() + message[1:]
-    return f"{place[1]}: {message}" if place and place[1] else message
-
-
 def listing(names: Iterable[str], most: int = 20) -> str:
     """Names in a line that stays readable when there are hundreds.
 
@@ -126,6 +111,21 @@ def listing(names: Iterable[str], most: int = 20) -> str:
     names = list(names)
     shown = ", ".join(names[:most]) or "none"
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
+
+
+def key_first(error: Exception) -> str:
+    """The message of a failed `msgspec` conversion with its key before it, not behind.
+
+    Examples
+    --------
+    >>> key_first(ValueError("Expected `str`, got `int` - at `$.unit`"))
+    'unit: expected `str`, got `int`'
+    """
+    text = str(error)
+    place = _KEY_PATH.search(text)
+    message = text[: place.start()] if place else text
+    message = message[0].lower() + message[1:]
+    return f"{place[1]}: {message}" if place and place[1] else message
 
 
 class UnknownNameError(OptionError):
