@@ -10,7 +10,7 @@ from pathlib import Path
 
 from perfcore.base.errors import InputError
 
-__all__ = ["MODEL_SCHEMA", "atomic_path", "check_folder", "write_bytes"]
+__all__ = ["MODEL_SCHEMA", "atomic_path", "check_folder", "refuse_existing", "write_bytes"]
 
 MODEL_SCHEMA = "perfcore-model/1"  # how a model file says what it is, by which it is told from a file of data
 
@@ -88,3 +88,22 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """Write ``content`` atomically."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)
+
+
+def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """Keep a file that exists from being replaced unasked, before the work whose result is to go there.
+
+    Raises
+    ------
+    InputError
+        There is a file, and ``overwrite`` is not set; devices and pipes may be written to.
+
+    Examples
+    --------
+    >>> refuse_existing("examples/step.csv")
+    Traceback (most recent call last):
+        ...
+    perfcore.base.errors.InputError: examples/step.csv: exists; --overwrite replaces it
+    """
+    if not overwrite and Path(path).is_file():
+        raise InputError(path, "exists; --overwrite replaces it")

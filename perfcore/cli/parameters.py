@@ -9,7 +9,7 @@ import typer
 
 from perfcore.hooks.registry import registry
 
-__all__ = ["At", "Data", "Fitter", "FitterOfKind", "Json", "Output", "Picture", "TableFormat", "names_of"]
+__all__ = ["At", "Data", "Fitter", "FitterOfKind", "Json", "Output", "Overwrite", "Picture", "TableFormat", "names_of"]
 
 
 def names_of(kind: str) -> Callable[[str], list[str]]:
@@ -36,6 +36,7 @@ FitterOfKind = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file where it exists.")]
 Picture = Annotated[
     str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture: .png, .svg, .pdf or .html.")
 ]

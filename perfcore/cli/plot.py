@@ -8,16 +8,18 @@ import typer
 
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Overwrite
 from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
 
 def command(
-    subject: Annotated[str, typer.Argument(metavar="SUBJECT", show_default=False)],
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="A model file (.json), or data.")],
     how: HowToRead,
-    data: Annotated[str | None, typer.Argument(metavar="DATA", show_default=False)] = None,
+    data: Annotated[str | None, typer.Argument(metavar="DATA", help="Drawn below a model.", show_default=False)] = None,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Picture to write.")] = "plot.png",
+    overwrite: Overwrite = False,
 ) -> None:
     """Draw SUBJECT, a model file (.json) or data; DATA are drawn below a model.
 
@@ -27,9 +29,12 @@ def command(
     """
     with reporting():
         import perfcore
+        from perfcore.base.files import check_folder, refuse_existing
         from perfcore.views.picture import check_ending
 
         check_ending(output)
+        refuse_existing(output, overwrite)
+        check_folder(output)
         if subject.lower().endswith(".json") and how.reader is None:
             model = perfcore.load(subject)
             measured = None if data is None else how.read_file(data)

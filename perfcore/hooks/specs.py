@@ -119,7 +119,13 @@ def register_commands(register: Register) -> None:
 
 @hookspec
 def register_presenters(register: Register) -> None:
-    """Announce how results are shown (contract: `perfcore.contracts.Presenter`)."""
+    """Announce how results are shown (contract: `perfcore.contracts.Presenter`).
+
+    The name is ``"module:Class"``; the nearest base of what is shown counts. Data are presented alike: what `views`
+    gives of them stands on their page. ``"module:Class#name"`` adds a view to those of another plugin: it stands at the
+    path ``name``, led to by its `title` and the line of help, and its `views` is given the data and, where they are
+    seen beside a model, the model (`perfcore.views.presenter.further_presenters`).
+    """
 
 
 @hookspec

@@ -6,11 +6,13 @@ and whoever writes a result of their own gets text, a table, a page and a notebo
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import html
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfcore.base.errors import PerfError
 from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from perfcore.views.contents import Viewable
 
-__all__ = ["Presenter", "Result", "Tables", "presenter_of"]
+__all__ = ["Presenter", "Result", "Tables", "further_presenters", "presenter_of"]
 
 Tables = list[tuple[str, list[str], list[list[str]]]]  # title (or none), header and rows of each
 
@@ -71,7 +73,16 @@ class Presenter:
         raise NotImplementedError
 
     def views(self, result: Any, data: Any = None, file: Path | None = None) -> Viewable:
-        """What the page and the report show; by default everything above in one view."""
+        """What the page and the report show; by default everything above in one view.
+
+        Parameters
+        ----------
+        result : object
+        data : object, optional
+            What it was fitted to; where the result is data itself, the model of it that they are seen beside.
+        file : Path, optional
+            The file that it was read from.
+        """
         from perfcore.views.drawable import DrawableViews
 
         return DrawableViews(result, data)
@@ -157,3 +168,15 @@ def _presenter_of(kind: type[Any]) -> Presenter:
             presenter: Presenter = entry.load()()
             return presenter
     return Presenter()
+
+
+def further_presenters(result: Any) -> dict[str, tuple[Presenter, str]]:
+    """Views that others add to a result or to data (``"module:Class#name"``), by name: presenter, and what it shows."""
+    further: dict[str, tuple[Presenter, str]] = {}
+    for base in type(result).__mro__:
+        first = f"{base.__module__}:{base.__qualname__}#"
+        for name, entry in registry().entries("presenters").items():
+            if name.startswith(first) and name.removeprefix(first) not in further:
+                with contextlib.suppress(PerfError):  # one that lacks its library must not hide the others
+                    further[name.removeprefix(first)] = entry.load()(), entry.help
+    return further

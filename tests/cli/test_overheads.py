@@ -45,9 +45,10 @@ def test_several_runs_become_a_table_for_models(runs, perf):
     profiles = json.loads(outcome.out)["profiles"]
     assert [profile["elapsed_ns"] for profile in profiles] == [100_000, 60_000]
     lines = perf("overheads", "one.csv", "two.csv").lines
-    assert lines[0] == "Share of each run's cycles"
-    assert lines[2].split() == ["one.csv", "1", "100", "us", "100.00%", "0.00%", "100.00%"]
-    assert lines[3].split() == ["two.csv", "2", "60", "us", "91.67%", "8.33%", "91.67%"]
+    assert lines[0] == "2 runs; every nanosecond of each is in exactly one category"
+    row = lines.index("Share of each run's cycles") + 2
+    assert lines[row].split() == ["one.csv", "1", "100", "us", "100.00%", "0.00%", "100.00%"]
+    assert lines[row + 1].split() == ["two.csv", "2", "60", "us", "91.67%", "8.33%", "91.67%"]
     perf("overheads", "one.csv", "two.csv", "-o", "lost.csv", "--set", "p=16,32", "--set", "n=1,2.5")
     assert pd.read_csv("lost.csv").groupby("p")["n"].first().to_dict() == {16: 1.0, 32: 2.5}
 
@@ -77,13 +78,15 @@ def test_pictures(runs, perf, ending):
     out = perf("overheads", "two.csv", "--plot", f"lost.{ending}").out
     assert out.endswith(f"picture: lost.{ending}\n")
     assert Path(f"lost.{ending}").stat().st_size > 1000
+    perf("overheads", "one.csv", "two.csv", "--plot", f"both.{ending}")
+    assert Path(f"both.{ending}").stat().st_size > 1000
 
 
 def test_mistakes_are_told_in_one_line(runs, refused):
     Path("curve.csv").write_text("start,end,value\n0,25,1\n25,40,2\n")
     assert "give a trace" in refused("overheads", "curve.csv")
     assert "--by phase needs --phases N" in refused("overheads", "two.csv", "--by", "phase")
-    assert "--plot draws one trace" in refused("overheads", "one.csv", "two.csv", "--plot", "x.png")
+    assert "there is no folder 'no'" in refused("overheads", "one.csv", "-o", "no/lost.csv")
     assert "--ready belongs to one trace" in refused("overheads", "one.csv", "two.csv", "--ready", "r.csv")
     assert "was read as Trace; for a series" in refused("overheads", "one.csv", "--ready", "two.csv")
     assert "--ready-column belongs to" in refused("overheads", "one.csv", "--ready-column", "x")

@@ -13,11 +13,20 @@ def test_data_and_models(perf, folder):
     assert "<table>" in (folder / "both.html").read_text()
 
 
+def test_a_file_that_exists_is_replaced_only_when_told(perf, refused, folder):
+    (folder / "plot.png").write_text("mine")
+    assert refused("plot", "curve.csv") == "plot.png: exists; --overwrite replaces it"
+    assert (folder / "plot.png").read_text() == "mine"
+    perf("plot", "curve.csv", "--overwrite")
+    assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["curve.csv", "-o", "x.gif"], "cannot draw 'x.gif': the ending must be one of"),
         (["curve.csv", "curve.csv"], "the first of two files must be a model"),
+        (["curve.csv", "-o", "no/x.png"], "there is no folder 'no'"),
         (["none.json"], "none.json: there is no such file"),
         (["none.csv"], "none.csv: there is no such file"),
         ([], "Missing argument 'SUBJECT'"),

@@ -21,6 +21,14 @@ def test_it_has_a_name_of_its_own(perf, folder):
     assert perf("report", "curve.csv").out.startswith("report: report.html (")
 
 
+def test_a_file_that_exists_is_replaced_only_when_told(perf, refused, folder):
+    (folder / "report.html").write_text("mine")
+    assert refused("report", "curve.csv") == "report.html: exists; --overwrite replaces it"
+    assert (folder / "report.html").read_text() == "mine"
+    perf("report", "curve.csv", "--overwrite")
+    assert "<h1>curve.csv</h1>" in (folder / "report.html").read_text()
+
+
 def test_of_many_views_as_many_as_asked_for(perf, folder):
     perf("report", "trace.csv", "--views", "2", "-o", "x.html")
     assert (folder / "x.html").read_text().count('<section id="view') == 2
@@ -30,6 +38,7 @@ def test_of_many_views_as_many_as_asked_for(perf, folder):
     ("words", "message"),
     [
         (["curve.csv", "-o", "x.pdf"], "cannot write 'x.pdf': the ending must be .html"),
+        (["curve.csv", "-o", "no/x.html"], "there is no folder 'no'"),
         (["none.csv"], "none.csv: there is no such file"),
         ([], "Missing argument 'FILES...'"),
     ],

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from perfcore.base.errors import InputError
-from perfcore.base.files import atomic_path, check_folder, write_bytes
+from perfcore.base.files import atomic_path, check_folder, refuse_existing, write_bytes
 
 
 def test_the_file_appears_with_its_content_and_the_usual_rights(tmp_path):
@@ -116,3 +116,13 @@ def test_a_pipe_is_written_into_and_not_replaced(tmp_path):
     reader.join(timeout=10)
     assert received == [b"through the pipe"]
     assert pipe.is_fifo()
+
+
+def test_a_file_that_exists_is_kept_unless_told_otherwise(tmp_path):
+    target = tmp_path / "report.html"
+    refuse_existing(target)
+    target.write_text("mine")
+    with pytest.raises(InputError, match=r"report\.html: exists; --overwrite replaces it"):
+        refuse_existing(target)
+    refuse_existing(target, overwrite=True)
+    refuse_existing("/dev/null")

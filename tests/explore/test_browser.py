@@ -210,11 +210,11 @@ def test_a_page_whose_server_ended_keeps_what_was_typed(browser, notebook):
 
 def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeypatch):
     from perf_explore.opening import open_subjects
-    from perf_explore.report import report
+    from perf_explore.report import report_text
 
     monkeypatch.chdir(tmp_path)
     Path("trace.csv").write_text(TRACE)
-    Path("report.html").write_text(report(open_subjects(["trace.csv"])))
+    Path("report.html").write_text(report_text(open_subjects(["trace.csv"])))
     context = browser.new_context(java_script_enabled=False, offline=True, viewport={"width": 1280, "height": 800})
     tab = context.new_page()
     asked, complaints = [], []

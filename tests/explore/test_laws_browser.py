@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_explore.report import report
+from perf_explore.report import report_text
 
 from .conftest import missed_by_keyboard, served
 
@@ -79,7 +79,7 @@ def test_everything_works_without_scripts(browser, model):
 
 def test_the_report_shows_the_tree_and_leads_to_its_paths(tab, model, tmp_path):
     file = tmp_path / "laws.html"
-    file.write_text(report(model.views()), encoding="utf-8")
+    file.write_text(report_text(model.views()), encoding="utf-8")
     tab.goto(file.as_uri())
     assert tab.get_by_role("region", name="Call tree").locator("tbody tr").count() == len(LAWS)
     assert tab.locator("form").count() == 0

@@ -10,7 +10,7 @@ import pytest
 import perfcore
 from perf_explore import data_views
 from perf_explore.opening import open_subjects
-from perf_explore.report import report
+from perf_explore.report import report_text
 from perf_explore.session import Session
 from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
 from perf_lost_cycles.views.fit_obstacle import fit_obstacle
@@ -439,7 +439,7 @@ def test_every_view_of_a_report_can_be_shown_and_no_other(which, request):
 
 
 def test_a_report_has_no_forms_and_all_charts_as_tables(one_factor):
-    text = report(one_factor.views(), 4)
+    text = report_text(one_factor.views(), 4)
     assert "<form" not in text
     assert text.count("<figure>") == text.count("The same in numbers") >= 3
 

@@ -5,11 +5,12 @@ import re
 import numpy as np
 import pytest
 
+import perfcore
 from perf_explore.data_views import DataViews
 from perf_explore.svg import chart_svg
 from perf_overheads import profile_overheads, read_categories
 from perf_overheads.category_set import STANDARD
-from perf_overheads.views.profile import overhead_view
+from perf_overheads.views.trace_views import TraceViews
 from perfcore import Trace
 from perfcore.views import Chart, Form, Link, Notice, Table, Text
 
@@ -84,13 +85,18 @@ def test_categories_of_a_file(tmp_path):
     assert form_of(none).fields[-1].value == "none.toml"
 
 
-def test_a_view_that_knows_no_address_has_no_form():
-    trail = (Link("t", ()),)
-    assert not [b for b in overhead_view(RANKS, OVERHEADS, trail).blocks if isinstance(b, Form)]
-    query = {f"class.{state}": "other" for state in STATES} | {"class.solve": "computing", "phases": "2"}
-    view = overhead_view(RANKS, OVERHEADS, trail, [0, 50, 100], query, {"phases": "2"})
-    assert [item.value for item in form_of(view).fields if item.name == "phases"] == ["2"]
-    assert any(block.title.startswith("Share of each phase") for block in view.blocks if isinstance(block, Table))
+def test_beside_a_model_cycles_are_told_phase_by_phase():
+    """Two phases of one level each, which change at 60 ns; the classes that were chosen stay in links to the view."""
+    trace = Trace([0, 1], [0, 0], [0, 0], [100, 60], ["a", "b"], ["solve"], source="t")
+    query = {"class.solve": "computing", "phases": "2"}
+    direct = TraceViews(trace, perfcore.fit(trace, phases=2, degree=0)).view((), query)
+    (table,) = (b for b in direct.blocks if isinstance(b, Table) and b.title.startswith("Share of each phase"))
+    assert [row[2] for row in table.rows] == ["60 ns", "40 ns"]
+    model = perfcore.fit(trace, phases=1, degree=0)
+    below = model.views(trace).view(OVERHEADS, query)
+    assert below.trail == (Link("2 phases of t", (), {"phases": "2"}),)
+    assert [item.value for item in form_of(below).fields if item.name == "phases"] == ["2"]
+    assert form_of(below).path == OVERHEADS
 
 
 def test_many_states_with_long_names_make_an_address_that_servers_take():

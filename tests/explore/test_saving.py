@@ -20,6 +20,7 @@ WORLEY = ("fit", "worley")
 @pytest.fixture
 def session(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()  # beside the data
     return Session(DataViews(CURVE, "runs/c.csv"))
 
 

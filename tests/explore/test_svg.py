@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perf_explore.opening import open_subjects
-from perf_explore.report import report
+from perf_explore.report import report_text
 from perf_explore.svg import chart_svg
 from perfcore.views import Chart
 
@@ -70,6 +70,6 @@ def test_texts_keep_their_digits():
 def test_a_report_of_densities_can_be_mailed():
     """Ten densities of 2,000 places each; a picture takes some 50 kB at most."""
     example = Path(__file__).parents[2] / "examples" / "structural" / "sor.toml"
-    text = report(open_subjects([str(example)]))
+    text = report_text(open_subjects([str(example)]))
     assert text.count("<svg") == 4
     assert len(text) < 4 * 75_000

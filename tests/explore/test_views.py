@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +10,20 @@ import pandas as pd
 import pytest
 
 import perfcore
+from perf_explore import data_views, opening
 from perf_explore.data_views import DataViews
 from perf_explore.opening import Opening, open_subjects
 from perf_explore.page import Frame
-from perf_explore.report import report
+from perf_explore.report import report_text
 from perf_explore.session import Session
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import OptionError, PerfError
+from perfcore.hooks.options import option
+from perfcore.hooks.registry import registry
+from perfcore.models.opener import Opener
 from perfcore.views import Chart, Form, Notice, NoViewError, Table, Viewable
+from perfcore.views.presenter import Presenter, further_presenters
 
 TRACE = Trace([0, 0, 1, 2], [0, 1, 0, 0], [0, 400, 0, 200], [400, 1000, 1000, 600], ["a", "b", "c"], ["run", "wait"])
 CURVE = UtilizationCurve(np.arange(301.0), np.repeat([2.0, 8.0, 4.0], 100) + np.tile([0.0, 0.5], 150), source="c.csv")
@@ -95,7 +101,7 @@ def test_every_figure_is_also_a_table(subject):
 
 
 def test_a_report_has_all_views_once(subject):
-    text = report(subject)
+    text = report_text(subject)
     names = re.findall(r' id="([^"]*)"', text)
     assert len(names) == len(set(names))
     assert set(re.findall(r'href="#([^"]*)"', text)) <= set(names)
@@ -111,7 +117,7 @@ def test_no_view_anywhere_else(subject):
 
 
 def test_a_long_report_says_what_it_leaves_out(subject):
-    text = report(subject, most_views=1)
+    text = report_text(subject, most_views=1)
     assert text.count('<section id="view') == 1
     assert ("--views N" in text) == (len(list(subject.paths())) > 1)
 
@@ -166,7 +172,7 @@ def test_files_are_told_apart(tmp_path, monkeypatch):
     assert open_subjects(["runs.csv"]).title == "runs.csv"
     assert open_subjects(["model.json"]).title == "4 individual fits of runs.csv"
     assert open_subjects(["model.json", "runs.csv"]).title == "4 individual fits of runs.csv"
-    judged = open_subjects(["predictions.json", "runs.csv"], Opening(column="time_s"))
+    judged = open_subjects(["predictions.json", "runs.csv"], Opening(options={"column": "time_s"}))
     assert judged.title == "20 runs against predictions as interval"
     assert open_subjects(["runs.csv", "model.json"]).title == "2 subjects"
     for files, message in (
@@ -212,3 +218,69 @@ def test_data_have_nothing_to_change():
     for views in (DataViews(CURVE, "c.csv"), open_subjects(["examples/step.csv", "examples/structural/lu.toml"])):
         with pytest.raises(OptionError, match="nothing to change"):
             views.act((), {})
+
+
+def test_objects_are_shown_as_files_are():
+    model = perfcore.fit(CURVE, phases=2, degree=0)
+    assert open_subjects([model, CURVE]).title == "2 phases of c.csv"
+    shelf = open_subjects([TRACE, CURVE, CURVE, model, model.views(), "examples/step.csv"])
+    names = [row[0].text for row in shelf.view((), {}).blocks[0].rows]
+    assert names == ["trace", "c.csv", "c.csv (2)", "2 phases of c.csv", "2 phases of c.csv (2)", "step.csv"]
+    html = perfcore.report(model, CURVE)
+    assert "<h1>2 phases of c.csv</h1>" in html
+    with pytest.raises(OptionError, match="nothing to show"):
+        open_subjects([])
+
+
+def test_a_report_is_written_once(tmp_path):
+    target = tmp_path / "report.html"
+    text = perfcore.report(CURVE, output=target)
+    assert target.read_text() == text
+    with pytest.raises(PerfError, match="exists; --overwrite replaces it"):
+        perfcore.report(CURVE, output=target)
+    perfcore.report(TRACE, output=target, overwrite=True)
+    assert target.read_text() != text
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    column: str = option("", "which")
+
+
+class ColumnOpener(Opener):
+    """Opens all files ``*.x``; with a table it shows a column of it."""
+
+    Options = ColumnOptions
+    takes_data = True
+
+    def sniff(self, path):
+        return 1.0
+
+    def open(self, path, options, data=None):
+        return perfcore.fit(CURVE, phases=1, degree=0).views() if data is None else DataViews(CURVE, options.column)
+
+
+def test_options_go_to_the_opener_that_declares_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(opening, "opener_of", lambda path: ("x", ColumnOpener()) if path.endswith(".x") else None)
+    Path("a.x").touch()
+    Path("runs.csv").write_text("p,time_s\n1,2\n2,1\n")
+    assert open_subjects(["a.x"]).title == "1 phase of c.csv"
+    assert open_subjects(["a.x", "runs.csv"], Opening(options={"column": "time_s"})).title == "time_s"
+    with pytest.raises(OptionError, match="--column is for none of the files"):
+        open_subjects(["runs.csv"], Opening(options={"column": "time_s"}))
+
+
+def test_data_without_a_presenter_still_have_facts_and_fits(monkeypatch):
+    monkeypatch.setattr(data_views, "presenter_of", lambda data: Presenter())
+    view = DataViews(CURVE, "c.csv").view((), {})
+    assert [block.title for block in view.blocks] == ["What is there", "Models of it"]
+
+
+def test_a_view_that_lacks_its_library_hides_no_other(monkeypatch):
+    further = further_presenters(TRACE)
+    assert "overheads" in further
+    broken = replace(registry().entry("presenters", "perfcore.data.trace:Trace#overheads"), target="no.module:X")
+    monkeypatch.setitem(registry()._entries["presenters"], "perfcore.data.trace:Trace#broken", broken)
+    assert further_presenters(TRACE).keys() == further.keys()
+    assert further_presenters(CURVE) == {}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import perfcore
-from perf_explore.report import report
+from perf_explore.report import report_text
 from perf_explore.shades import contrast
 from perf_laws.call_tree import tree_of
 from perf_laws.growth import CLASSES
@@ -363,7 +363,7 @@ def test_a_function_that_calls_itself_two_thousand_times_is_shown_as_far_as_rows
 
 
 def test_all_that_a_report_may_not_have_is_left_out_of_it(many):
-    found = report(many.views(), most_views=4)
+    found = report_text(many.views(), most_views=4)
     assert len(found) < 400_000
     assert "<form" not in found
     assert "Call tree" in found

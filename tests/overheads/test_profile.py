@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_overheads import efficiencies, phase_edges, profile_overheads, read_categories, stacked
+from perf_overheads import efficiencies, phase_edges, profile_overheads, profile_tables, read_categories, stacked
 from perfcore import Trace
 from perfcore.base.errors import DataError, OptionError
 
@@ -86,13 +86,13 @@ def test_a_set_without_computing_states_has_no_efficiencies(tmp_path):
 
 
 def test_tables_leave_out_what_is_never_lost(profile):
-    by_category, by_location, _ = profile.tables("location")
+    by_category, by_location, _ = profile_tables(profile, "location")
     assert [row[0] for row in by_category[2]][-1] == "sum"
     assert by_category[2][-1][1] == "200 ns"
     assert len(by_category[2]) == len(profile.categories) + 1
     assert by_location[1] == ["location", "pure computation", "communication loss"]
     assert by_location[2] == [["rank 0", "60.00%", "40.00%"], ["rank 1", "80.00%", "20.00%"]]
-    by_phase = profile.tables("phase")[1]
+    by_phase = profile_tables(profile, "phase")[1]
     assert by_phase[2][1] == ["2", "50 ns", "50 ns", "40.00%", "60.00%"]
 
 

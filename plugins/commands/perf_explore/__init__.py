@@ -5,13 +5,25 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands"]
+__all__ = ["register_commands", "register_presenters"]
 
 
 @hookimpl
 def register_commands(register: Register) -> None:
     """Announce the commands."""
+    command, function = "perf_explore.cli.{0}:command", "perf_explore.api:{0}"
+    for name, text in (
+        ("explore", "Data and models as a page in the browser."),
+        ("report", "The same as one file to hand on."),
+    ):
+        register(name, command.format(name), group="Look", help=text, function=function.format(name))
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how tables of runs are shown."""
     register(
-        "explore", "perf_explore.cli.explore:command", group="Look", help="Data and models as a page in the browser."
+        "perfcore.data.measurements:Measurements",
+        "perf_explore.measurement_views:MeasurementsPresenter",
+        help="runs as a picture and a table",
     )
-    register("report", "perf_explore.cli.report:command", group="Look", help="The same as one file to hand on.")

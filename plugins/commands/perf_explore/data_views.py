@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from copy import copy
@@ -12,23 +13,17 @@ from typing import Any
 import perfcore
 from perf_explore.option_form import as_query, given_options, option_form, shown_options
 from perf_explore.saving import SAVE_AS, save_action, saving
-from perf_overheads.views.profile import overhead_view
-from perf_structural.views.series import column_view, series_blocks
-from perf_worley.curve_blocks import Zoom, zoom_blocks
-from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.base.short_names import shortened
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.measurements import Measurements
-from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
 from perfcore.models.describe import describe
+from perfcore.models.fitting import default_fitter
 from perfcore.models.model import Model
 from perfcore.views.contents import (
     Block,
     Cell,
-    Chart,
     Link,
     Notice,
     NoViewError,
@@ -39,21 +34,19 @@ from perfcore.views.contents import (
     ViewPath,
 )
 from perfcore.views.edits import Change, Check, Checkable, Editable, Storable
-from perfcore.views.picture import draw_measurements
+from perfcore.views.presenter import Presenter, further_presenters, presenter_of
 
 __all__ = ["DataViews"]
 
-FIT, OVERHEADS, COLUMN = "fit", "overheads", "column"
+FIT = "fit"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
-_MOST_ROWS = 40
 _LONGEST = 200  # letters of a fact, such as why there is no curve; `perf info` prints all of it
-_PHASES = "worley"  # the fitter that a curve's report is made with
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
 
 
 class DataViews:
-    """Views of data.
+    """Views of data: what their presenter shows, what other presenters add, and every fit.
 
     Parameters
     ----------
@@ -67,7 +60,11 @@ class DataViews:
         self._fits: OrderedDict[_Key, tuple[Model, Viewable]] = OrderedDict()
         self._changed: dict[_Key, Viewable] = {}  # no file may hold them, and fitting again would not bring them back
         self._saved: frozenset[_Key] = frozenset()
-        self._summary: CurveSummary | None = None
+        presenter = presenter_of(data)
+        self._shown = None if type(presenter) is Presenter else presenter.views(data)
+        self._further = {
+            path: (presenter.views(data), what) for path, (presenter, what) in further_presenters(data).items()
+        }
 
     @property
     def title(self) -> str:
@@ -75,28 +72,34 @@ class DataViews:
         return Path(self._name).name or self._name
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The data, a fit with its own views, a trace's overheads, or a column of a series; see `Viewable.view`."""
+        """The data, a fit with its own views, or one of the views that presenters give; see `Viewable.view`."""
         if not path:
             return View(self.title, self._overview(query))
-        trail = (Link(self.title, ()),)
         if path[0] == FIT and len(path) > 1 and path[1] in self._fitters():
             return self._fit_view(path[1], path[2:], query)
-        if path == (OVERHEADS,) and isinstance(self._data, Trace):
-            return overhead_view(self._data, path, trail, query=query)
-        if path[0] == COLUMN and len(path) == 2 and isinstance(self._data, Series) and path[1] in self._data.columns:
-            return column_view(self._data, path[1], path, query, trail)
+        top = (Link(self.title, ()),)
+        try:
+            if path[0] in self._further:
+                views, _ = self._further[path[0]]
+                return views.view(path[1:], query).mounted(path[:1], trail=top)
+            if self._shown is not None:
+                view = self._shown.view(path, query)
+                return replace(view, trail=(*top, *view.trail[1:]))  # its own first view stands on the first one here
+        except NoViewError:
+            raise NoViewError(path) from None
         raise NoViewError(path)
 
     def paths(self) -> Iterable[ViewPath]:
-        """The data, then the phases of a curve with their views, a trace's overheads, a series' columns."""
+        """The data, then the phases of a curve with their views, then what presenters give."""
         yield ()
-        if isinstance(self._data, (Trace, UtilizationCurve)) and _PHASES in self._fitters():
-            for path in self._fitted(_PHASES, {}).paths():
-                yield (FIT, _PHASES, *path)
-        if isinstance(self._data, Trace):
-            yield (OVERHEADS,)
-        if isinstance(self._data, Series):
-            yield from ((COLUMN, name) for name in self._data.columns)
+        if isinstance(self._data, (Trace, UtilizationCurve)):  # a fit of anything else may want to be told more
+            with contextlib.suppress(PerfError):  # nothing fits it unasked, or not this one
+                fitter, _ = default_fitter(self._data)
+                yield from ((FIT, fitter, *path) for path in self._fitted(fitter, {}).paths())
+        for name, (views, _) in self._further.items():
+            yield from ((name, *path) for path in views.paths())
+        if self._shown is not None:
+            yield from (path for path in self._shown.paths() if path)
 
     def act(self, path: ViewPath, form: Query) -> Change:
         """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""
@@ -158,30 +161,14 @@ class DataViews:
             (str(name), "\n".join(map(str, value)) if isinstance(value, list) else shortened(str(value), _LONGEST))
             for name, value in facts.items()
         ]
-        blocks: list[Block] = list(self._pictures(query))
-        blocks.append(Table(("", ""), tuple(rows), "What is there"))
-        links = [(Link("Where the cycles go", (OVERHEADS,)), "a trace's time by overhead category")] * isinstance(
-            self._data, Trace
-        )
+        links = [(Link(views.title, (name,)), what) for name, (views, what) in self._further.items()]
         links += [(Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
         cells = tuple((Cell(link.text, link), text) for link, text in links)
-        blocks.append(Table(("view", "what it shows"), cells, "Models of it"))
-        return tuple(blocks)
-
-    def _pictures(self, query: Query) -> tuple[Block, ...]:
-        if isinstance(self._data, (Trace, UtilizationCurve)):
-            if self._summary is None:
-                try:
-                    curve = self._data.utilization() if isinstance(self._data, Trace) else self._data
-                except PerfError as error:  # no state is known to compute; the overheads' page asks what each one is
-                    return (Notice(f"no picture: {shortened(str(error), _LONGEST)}", "warning"),)
-                self._summary = CurveSummary(curve)
-            return zoom_blocks(self._summary, Zoom.of(self._summary, query), (), {})
-        if isinstance(self._data, Series):
-            return series_blocks(self._data, (COLUMN,))
-        if isinstance(self._data, Measurements):
-            return _measurement_blocks(self._data)
-        return ()
+        return (
+            *(() if self._shown is None else self._shown.view((), query).blocks),
+            Table(("", ""), tuple(rows), "What is there"),
+            Table(("view", "what it shows"), cells, "Models of it"),
+        )
 
     def _fitters(self) -> dict[str, str]:
         """Fitters that take the data, with what they say of themselves."""
@@ -231,20 +218,3 @@ def _fit_name(fitter: str, options: tuple[tuple[str, str], ...], is_changed: boo
     """A fit as the user chose it."""
     facts = [f"{name}={text}" for name, text in options] + ["with changed formulas"] * is_changed
     return f"{fitter} ({', '.join(facts)})" if facts else fitter
-
-
-def _measurement_blocks(data: Measurements) -> tuple[Block, ...]:
-    table = data.table
-    rows = tuple(tuple(map(_shown, row)) for row in table.head(_MOST_ROWS).itertuples(index=False))
-    title = f"The first {len(rows)} of {len(table):,} rows" if len(rows) < len(table) else "All rows"
-    shown = Table(tuple(map(str, table.columns)), rows, title)
-    try:
-        data.observations(duplicates="keep")
-    except PerfError as error:
-        return Notice(f"no picture: {error}", "warning"), shown
-    alternative = f"{data.roles.value} of each code on each system over its first parameter"
-    return Chart(lambda figure: draw_measurements(figure.add_subplot(), data), alternative, ()), shown
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,9 +1,11 @@
-"""Files to what can be shown: models, data, predictions with what happened, structural models, values."""
+"""Files and loaded objects to what can be shown: what openers open, models, data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import dataclasses
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +13,22 @@ import msgspec
 
 from perf_explore.data_views import DataViews
 from perf_explore.shelf import Shelf
-from perf_structural.judging.judge import judge
-from perf_structural.judging.prediction_files import read_actual, read_predictions
-from perf_structural.views.structural import StructuralViews
-from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.base.errors import DataError, OptionError
+from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
-from perfcore.models.model import COMPOSED, load
+from perfcore.models.model import COMPOSED, Model, load
+from perfcore.models.opener import Opener, opener_of
 from perfcore.reading.recognise import read
 from perfcore.views.contents import Viewable
-from perfcore.views.drawable import DrawableViews
+from perfcore.views.presenter import Result, presenter_of
 
-__all__ = ["Opening", "open_subjects"]
+__all__ = ["Opening", "Read", "open_subjects", "read_file"]
+
+Read = Callable[[str, Sequence[type]], Any]
 
 
-def _read(path: str, wanted: Sequence[type]) -> Any:
+def read_file(path: str, wanted: Sequence[type]) -> Any:
+    """Read data; see `perfcore.read`."""
     return read(path, wanted=wanted)
 
 
@@ -36,23 +40,22 @@ class Opening:
     ----------
     read : callable
         Reads data: takes what the user calls them and what they are for; see `perfcore.read`.
-    column, at : str, optional
-        Columns of the table that predictions are judged by: the measured values, and their times.
+    options : mapping
+        Of openers (`perfcore.models.opener`), such as the column of what happened that predictions are judged by.
     """
 
-    read: Callable[[str, Sequence[type]], Any] = _read
-    column: str | None = None
-    at: str | None = None
+    read: Read = read_file
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def open_subjects(paths: Sequence[str], how: Opening | None = None) -> Viewable:
-    """What files show.
+def open_subjects(subjects: Sequence[Any], how: Opening | None = None) -> Viewable:
+    """What files and objects show.
 
     Parameters
     ----------
-    paths : sequence of str
-        Files, or folders and patterns with data of many files. Data that follow a model are what it was fitted to; a
-        table that follows predictions is what happened.
+    subjects : sequence
+        Files, folders and patterns with data of many files; models, data, other results, and whatever is viewable.
+        Data that follow a model are what it was fitted to; a table that follows predictions is what happened.
     how : Opening, optional
 
     Returns
@@ -63,7 +66,7 @@ def open_subjects(paths: Sequence[str], how: Opening | None = None) -> Viewable:
     Raises
     ------
     PerfError
-        A file cannot be read, or data do not belong to the model before them.
+        A file cannot be read, data do not belong to the model before them, or an option to none of the files.
 
     Examples
     --------
@@ -71,61 +74,93 @@ def open_subjects(paths: Sequence[str], how: Opening | None = None) -> Viewable:
     'step.csv'
     """
     how = how or Opening()
-    left, found = list(paths), dict[str, Viewable]()
+    left = [os.fspath(item) if isinstance(item, os.PathLike) else item for item in subjects]
+    if not left:
+        raise OptionError("there is nothing to show; give files, models or data")
+    shown, used = dict[str, Viewable](), set[str]()
     while left:
-        path = left.pop(0)
-        kind = _kind(path)
-        follower = left.pop(0) if kind in ("model", "predictions") and left and _kind(left[0]) == "data" else None
-        name = Path(path).name or path
-        name = path if name in found else name
-        if name in found:
-            raise OptionError(f"{path} is given twice")
-        found[name] = _opened(path, kind, follower, how)
-    return next(iter(found.values())) if len(found) == 1 else Shelf(found)
+        subject = left.pop(0)
+        opened = opener_of(subject) if isinstance(subject, str) else None
+        takes_data = opened[1].takes_data if opened else _is_model(subject)
+        follower = left.pop(0) if takes_data and left and _is_data(left[0]) else None
+        name = _name(subject, shown)
+        if opened is not None:
+            shown[name] = _opened(subject, *opened, follower, how)
+            used |= {item.name for item in dataclasses.fields(opened[1].Options)}
+        elif _is_model(subject):
+            shown[name] = _model_views(subject, follower, how)
+        elif isinstance(subject, str):
+            shown[name] = DataViews(how.read(subject, ()), subject)
+        else:
+            shown[name] = _object_views(subject, name)
+    for option in how.options:
+        if option not in used:
+            raise OptionError(f"--{option.replace('_', '-')} is for none of the files; leave it out")
+    return next(iter(shown.values())) if len(shown) == 1 else Shelf(shown)
 
 
-def _opened(path: str, kind: str, follower: str | None, how: Opening) -> Viewable:
-    if kind == "model":
-        model = load(path)
-        if follower is None:
-            return model.views(None, Path(path))
-        # Of a composed model it is what the components were fitted to, of any type.
-        wanted = () if model.kind == COMPOSED else registry().load("fitters", model.origin.fitter).takes
-        data = how.read(follower, wanted)
-        if wanted and not isinstance(data, wanted):
-            raise DataError(
-                f"{follower} holds {type(data).__name__}, which {path} was not fitted to; give it before the model to "
-                "see it by itself"
-            )
-        return model.views(data, Path(path))
-    if kind == "predictions":
-        if follower is None:
-            raise OptionError(f"{path} holds predictions; give the table of what happened after it")
-        name, values, places = read_actual(follower, how.column, how.at)
-        found = judge(read_predictions(path), values, at=places, at_name=how.at or "run", name=name)
-        return DrawableViews(found)
-    if kind == "structural model":
-        return StructuralViews.read(path)
-    return DataViews(how.read(path, ()), path)
+def _name(subject: Any, taken: Mapping[str, Any]) -> str:
+    """What it is called beside others."""
+    if not isinstance(subject, str):
+        source = getattr(subject, "source", None) or getattr(subject, "title", None)
+        name = first = str(source or type(subject).__name__)
+        number = 2
+        while name in taken:
+            name, number = f"{first} ({number})", number + 1
+        return name
+    name = Path(subject).name or subject
+    name = subject if name in taken else name
+    if name in taken:
+        raise OptionError(f"{subject} is given twice")
+    return name
 
 
-def _kind(path: str) -> str:
-    """What a file holds: a model, predictions, a structural model, or data."""
-    if not Path(path).is_file():  # a folder, a pattern, standard input; whoever reads it says when there is nothing
-        return "data"
-    suffix = Path(path).suffix.lower()
-    if suffix == ".toml":
-        return "structural model"
-    if suffix != ".json":
-        return "data"
+def _opened(path: str, name: str, opener: Opener, follower: Any, how: Opening) -> Viewable:
+    """What an opener makes of a file, with those of the options that are its own."""
+    known = {item.name for item in dataclasses.fields(opener.Options)}
+    options = build(opener.Options, {key: value for key, value in how.options.items() if key in known}, name)
+    content = opener.open(path, options, follower)
+    return content if isinstance(content, Viewable) else presenter_of(content).views(content, None, Path(path))
+
+
+def _model_views(subject: str | Model, follower: Any, how: Opening) -> Viewable:
+    """Views of a model, with what it was fitted to where that follows."""
+    file = Path(subject) if isinstance(subject, str) else None
+    model = load(subject) if isinstance(subject, str) else subject
+    if not isinstance(follower, str):
+        return model.views(follower, file)
+    # Of a composed model it is what the components were fitted to, of any type.
+    wanted = () if model.kind == COMPOSED else registry().load("fitters", model.origin.fitter).takes
+    data = how.read(follower, wanted)
+    if wanted and not isinstance(data, wanted):
+        raise DataError(
+            f"{follower} holds {type(data).__name__}, which {file or model.title} was not fitted to; give it before "
+            "the model to see it by itself"
+        )
+    return model.views(data, file)
+
+
+def _object_views(subject: Any, name: str) -> Viewable:
+    if isinstance(subject, Viewable):
+        return subject
+    return subject.views() if isinstance(subject, Result) else DataViews(subject, name)
+
+
+def _is_data(subject: Any) -> bool:
+    if isinstance(subject, str):
+        return opener_of(subject) is None and not _is_model(subject)
+    return not isinstance(subject, (Result, Viewable))
+
+
+def _is_model(subject: Any) -> bool:
+    """Whether it is a fitted model, or a file that looks like one; `load` says what is wrong with a damaged one."""
+    if not isinstance(subject, str):
+        return isinstance(subject, Model)
+    file = Path(subject)
+    if file.suffix.lower() != ".json" or not file.is_file():
+        return False
     try:
-        content = msgspec.json.decode(Path(path).read_bytes())
+        content = msgspec.json.decode(file.read_bytes())
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        content = None  # whoever reads it says what is wrong; several values one after another are no single document
-    if isinstance(content, dict) and "schema" in content and "model" in content:
-        return "model"
-    try:
-        read_predictions(path)
-    except PerfError:
-        return "data" if content is not None else "model"
-    return "predictions"
+        return True
+    return isinstance(content, dict) and "schema" in content and "model" in content

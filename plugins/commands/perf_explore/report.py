@@ -12,12 +12,12 @@ from perf_explore.page import document
 from perfcore.base.errors import PerfError
 from perfcore.views.contents import Notice, Query, View, Viewable, ViewPath
 
-__all__ = ["MOST_VIEWS", "report"]
+__all__ = ["MOST_VIEWS", "report_text"]
 
 MOST_VIEWS = 60  # a view with a picture takes some 50 kB: such a report still opens at once and can be mailed
 
 
-def report(subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequence[str] = ()) -> str:
+def report_text(subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequence[str] = ()) -> str:
     """One HTML document with everything in it, read-only; links lead to its other sections.
 
     Parameters

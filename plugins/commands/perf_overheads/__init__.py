@@ -9,12 +9,15 @@ from perfcore.base.lazy import lazy_names
 from perfcore.hooks.specs import Register
 
 if TYPE_CHECKING:
+    from perf_overheads.api import overheads
     from perf_overheads.attribution import profile_overheads
     from perf_overheads.category_set import STANDARD, Category, CategorySet, read_categories
     from perf_overheads.phases import phase_edges
     from perf_overheads.pop_efficiencies import DEFINITIONS, Efficiencies, efficiencies
     from perf_overheads.profile import OverheadProfile
-    from perf_overheads.stacking import common_notes, comparison, stacked
+    from perf_overheads.runs import OverheadRuns
+    from perf_overheads.stacking import common_notes, stacked
+    from perf_overheads.tables import comparison, profile_tables
 
 __all__ = [
     "DEFINITIONS",
@@ -23,13 +26,17 @@ __all__ = [
     "CategorySet",
     "Efficiencies",
     "OverheadProfile",
+    "OverheadRuns",
     "common_notes",
     "comparison",
     "efficiencies",
+    "overheads",
     "phase_edges",
     "profile_overheads",
+    "profile_tables",
     "read_categories",
     "register_commands",
+    "register_presenters",
     "stacked",
 ]
 
@@ -41,12 +48,15 @@ __getattr__, __dir__ = lazy_names(
         "DEFINITIONS": "perf_overheads.pop_efficiencies",
         "Efficiencies": "perf_overheads.pop_efficiencies",
         "OverheadProfile": "perf_overheads.profile",
+        "OverheadRuns": "perf_overheads.runs",
         "STANDARD": "perf_overheads.category_set",
         "common_notes": "perf_overheads.stacking",
-        "comparison": "perf_overheads.stacking",
+        "comparison": "perf_overheads.tables",
         "efficiencies": "perf_overheads.pop_efficiencies",
+        "overheads": "perf_overheads.api",
         "phase_edges": "perf_overheads.phases",
         "profile_overheads": "perf_overheads.attribution",
+        "profile_tables": "perf_overheads.tables",
         "read_categories": "perf_overheads.category_set",
         "stacked": "perf_overheads.stacking",
     },
@@ -61,4 +71,15 @@ def register_commands(register: Register) -> None:
         "perf_overheads.cli.overheads:command",
         group="Model",
         help="Where the cycles of a trace go, by category.",
+        function="perf_overheads.api:overheads",
     )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how lost cycles are shown, and the view of them that a trace has."""
+    presenter = "perf_overheads.presenters:{}Presenter".format
+    register("perf_overheads.profile:OverheadProfile", presenter("Profile"), help="where the cycles of a run go")
+    register("perf_overheads.runs:OverheadRuns", presenter("Runs"), help="where the cycles of several runs go")
+    register("perf_overheads.pop_efficiencies:Efficiencies", presenter("Efficiencies"), help="POP's efficiencies")
+    register("perfcore.data.trace:Trace#overheads", presenter("Trace"), help="a trace's time by overhead category")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import perfcore
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["phase_edges"]
+__all__ = ["model_edges", "phase_edges"]
 
 
 def phase_edges(
@@ -46,9 +47,29 @@ def phase_edges(
     [0, 4000, 9000]
     """
     curve = trace.utilization(busy)
-    model = perfcore.fit(curve, fitter="worley", phases=phases, degree=degree)
-    found = getattr(model, "phases", None)
-    if not found:
-        raise DataError(f"{trace.source}: the fitter worley gave no phases")
-    factor = nanoseconds_per(curve.time_unit)
-    return [round(found[0].start * factor), *(round(phase.end * factor) for phase in found)]
+    return model_edges(perfcore.fit(curve, fitter="worley", phases=phases, degree=degree))
+
+
+def model_edges(model: Any) -> list[int]:
+    """Where the phases of a model begin and end.
+
+    Parameters
+    ----------
+    model : Model
+        With ``phases``, each of which has a ``start`` and an ``end`` in the model's ``time_unit``.
+
+    Returns
+    -------
+    list of int
+        Edges in nanoseconds, one more than phases.
+
+    Raises
+    ------
+    DataError
+        The model has no phases.
+    """
+    phases = getattr(model, "phases", None)
+    if not phases:
+        raise DataError(f"{model.origin.source}: the model of {model.origin.fitter} has no phases")
+    factor = nanoseconds_per(model.time_unit)
+    return [round(phases[0].start * factor), *(round(phase.end * factor) for phase in phases)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from perf_overheads.pop_efficiencies import Efficiencies
     from perf_overheads.profile import OverheadProfile
 
-__all__ = ["draw_profile"]
+__all__ = ["draw_comparison", "draw_efficiencies", "draw_profile"]
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; the first is for computation, which most
 # sets name first and which should step back.
@@ -25,12 +27,13 @@ _MOST_IN_TITLE = 90
 _MOST_BARS = 64  # locations that can be told apart; more are drawn as neighbours' means
 
 
-def draw_profile(profile: OverheadProfile, figure: Figure) -> None:
+def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
     """Draw a profile.
 
     Parameters
     ----------
     profile : OverheadProfile
+    title : str
     figure : matplotlib Figure
         Empty.
     """
@@ -39,8 +42,59 @@ def draw_profile(profile: OverheadProfile, figure: Figure) -> None:
     shown = np.flatnonzero(profile.by_category_ns)
     colours = [_COLOURS[at % len(_COLOURS)] for at in shown]
     _draw_time(profile, over_time, shown, colours)
+    over_time.set_title(shortened(title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
     _draw_locations(profile, by_location, shown, colours)
-    handles, labels = over_time.get_legend_handles_labels()
+    _name_categories(over_time, figure)
+
+
+def draw_comparison(profiles: Sequence[OverheadProfile], title: str, figure: Figure) -> None:
+    """Draw the share of each category in each of several runs by the same set.
+
+    Parameters
+    ----------
+    profiles : sequence of OverheadProfile
+    title : str
+    figure : matplotlib Figure
+        Empty.
+    """
+    axes = figure.add_subplot()
+    shares = np.array([profile.by_category_ns / profile.total_ns for profile in profiles]).T
+    rows, left = np.arange(len(profiles)), np.zeros(len(profiles))
+    for category in np.flatnonzero(shares.any(axis=1)):
+        label, colour = profiles[0].categories[category], _COLOURS[category % len(_COLOURS)]
+        axes.barh(rows, 100.0 * shares[category], left=left, color=colour, label=label)
+        left += 100.0 * shares[category]
+    names = [f"{shortened(profile.source, _MOST_LETTERS)} ({len(profile.locations)})" for profile in profiles]
+    axes.set_yticks(rows, names, fontsize=7, parse_math=False)
+    axes.set(ylim=(len(profiles) - 0.5, -0.5), xlim=(0.0, 100.0), xlabel="share of the run's cycles (%)")
+    axes.set_ylabel("run (locations)")
+    axes.set_title(title, fontsize=10, loc="left", parse_math=False)
+    _name_categories(axes, figure)
+
+
+def draw_efficiencies(stretches: Efficiencies, figure: Figure) -> None:
+    """Draw each efficiency over the stretches, as far as it is known.
+
+    Parameters
+    ----------
+    stretches : Efficiencies
+    figure : matplotlib Figure
+        Empty.
+    """
+    axes = figure.add_subplot()
+    known = {name: column for name, column in stretches.columns.items() if column is not None}
+    width = 0.8 / len(known)
+    for number, (name, column) in enumerate(known.items()):
+        places = np.arange(1, len(column) + 1) + (number - 0.5 * (len(known) - 1)) * width
+        axes.bar(places, 100.0 * column, width, color=_COLOURS[number], label=name.replace("_", " "))
+    axes.set(xlabel="stretch", ylabel="efficiency (%)", ylim=(0.0, 105.0))
+    axes.set_xticks(np.arange(1, len(stretches.load_balance) + 1))
+    figure.legend(loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+
+
+def _name_categories(axes: Axes, figure: Figure) -> None:
+    """A legend below everything."""
+    handles, labels = axes.get_legend_handles_labels()
     labels = [shortened(label, _MOST_LETTERS) for label in labels]
     figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
 
@@ -61,7 +115,6 @@ def _draw_time(profile: OverheadProfile, axes: Axes, shown: Any, colours: list[s
     axes.set_ylim(0.0, len(profile.locations))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("locations")
-    axes.set_title(shortened(profile.title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
 
 
 def _draw_locations(profile: OverheadProfile, axes: Axes, shown: Any, colours: list[str]) -> None:

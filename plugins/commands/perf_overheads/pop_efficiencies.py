@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import DataError
+from perfcore.views.presenter import Result
 
 __all__ = ["COMPUTING", "DEFINITIONS", "TRANSFERRING", "Efficiencies", "efficiencies"]
 
@@ -28,8 +29,8 @@ DEFINITIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Efficiencies:
+@dataclass(frozen=True, eq=False, repr=False)
+class Efficiencies(Result):
     """Efficiencies of the stretches of a run, each in [0, 1]; NaN where nothing computes.
 
     Parameters
@@ -54,6 +55,17 @@ class Efficiencies:
     def parallel(self) -> npt.NDArray[np.float64]:
         """Load balance times communication efficiency: mean computation over elapsed time."""
         return self.load_balance * self.communication
+
+    @property
+    def columns(self) -> dict[str, npt.NDArray[np.float64] | None]:
+        """All of them by name, the product first; each (n,) or None."""
+        return {
+            "parallel": self.parallel,
+            "load_balance": self.load_balance,
+            "communication": self.communication,
+            "serialisation": self.serialisation,
+            "transfer": self.transfer,
+        }
 
 
 def efficiencies(

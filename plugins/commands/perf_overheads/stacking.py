@@ -1,4 +1,4 @@
-"""Profiles of several runs beside one another, and as one table of measurements for models of each category."""
+"""Profiles of several runs as one table of measurements, for models of each category."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perf_overheads.profile import OverheadProfile, Table, shares, without_empty
+from perf_overheads.profile import OverheadProfile
 from perfcore.base.errors import DataError, OptionError
-from perfcore.data.units import readable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["common_notes", "comparison", "stacked"]
+__all__ = ["check_same_categories", "common_notes", "stacked"]
 
 _OWN = ("category", "phase", "time_s", "all_locations_ns")
 
@@ -51,7 +50,7 @@ def stacked(profiles: Sequence[OverheadProfile], settings: Mapping[str, Sequence
     """
     import pandas as pd
 
-    _check_same(profiles)
+    check_same_categories(profiles)
     columns: dict[str, Sequence[float]] = {"p": [len(profile.locations) for profile in profiles]}
     for name, values in (settings or {}).items():
         if name in _OWN:
@@ -72,25 +71,6 @@ def stacked(profiles: Sequence[OverheadProfile], settings: Mapping[str, Sequence
                 mean_s = int(time) / len(profile.locations) / 1e9
                 rows.append(row | {"category": name, "time_s": mean_s, "all_locations_ns": int(time)})
     return pd.DataFrame(rows)
-
-
-def comparison(profiles: Sequence[OverheadProfile]) -> Table:
-    """Title, header and rows of a table with a row for each run.
-
-    Raises
-    ------
-    DataError
-        The profiles have different categories.
-    """
-    _check_same(profiles)
-    rows = []
-    for profile in profiles:
-        found = profile.efficiencies()
-        [cells] = shares(profile.by_category_ns[:, None])
-        parallel = "-" if found is None else f"{found.parallel[0]:.2%}"
-        rows.append([profile.source, str(len(profile.locations)), readable(profile.elapsed_ns, "ns"), *cells, parallel])
-    header = ["run", "locations", "elapsed", *profiles[0].categories, "POP parallel efficiency"]
-    return without_empty(("Share of each run's cycles", header, rows))
 
 
 def common_notes(profiles: Sequence[OverheadProfile]) -> list[str]:
@@ -118,7 +98,14 @@ def _range(counts: set[int]) -> str:
     return f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(min(counts))
 
 
-def _check_same(profiles: Sequence[OverheadProfile]) -> None:
+def check_same_categories(profiles: Sequence[OverheadProfile]) -> None:
+    """Refuse profiles by different sets.
+
+    Raises
+    ------
+    DataError
+        One has other categories than the first.
+    """
     first = profiles[0]
     for profile in profiles:
         if profile.categories != first.categories:

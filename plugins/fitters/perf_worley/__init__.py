@@ -3,7 +3,7 @@
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_fitters", "register_segmenters"]
+__all__ = ["register_fitters", "register_presenters", "register_segmenters"]
 
 
 @hookimpl
@@ -45,3 +45,10 @@ def register_fitters(register: Register) -> None:
         help="phases of a processor-utilization curve",
         default_for=("trace", "curve"),
     )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how curves, and the curves of traces, are shown."""
+    for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
+        register(data, "perf_worley.curve_views:CurvePresenter", help="utilization over time, closer and wider")

@@ -1,4 +1,4 @@
-"""Views of phases: the curve with its phases, sliders that fit anew, and overheads phase by phase."""
+"""Views of phases: the curve with its phases, sliders that fit anew, and what others show phase by phase."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import perfcore
-from perf_overheads.views.profile import overhead_view
 from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
 from perf_worley.fitter import as_curve
 from perf_worley.options import WorleyOptions
 from perf_worley.picture import draw_sequence
-from perfcore import Trace
 from perfcore.base.errors import OptionError
-from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import build
 from perfcore.views.contents import (
     Block,
@@ -35,6 +32,7 @@ from perfcore.views.contents import (
     ViewPath,
 )
 from perfcore.views.drawable import drawing_of, parameter_table, statistics_table
+from perfcore.views.presenter import further_presenters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PhaseViews"]
 
-OVERHEADS = "overheads"
 _PHASES, _DEGREE = "phases", "degree"
 _DEGREES = ("0", "1", "2", "3", "mixed")
 _MOST_ON_SLIDER = 40
@@ -64,6 +61,7 @@ class PhaseViews:
 
     def __init__(self, model: PhaseModel, data: Any = None) -> None:
         self._model, self._data = model, data
+        self._further = further_presenters(data)
         self._summary: CurveSummary | None = None
         if data is not None:
             # The error tree belongs to the curve with equal neighbours joined: kept here, every refit finds it.
@@ -76,19 +74,22 @@ class PhaseViews:
         return self._model.title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The phases, or the overheads in each; see `perfcore.views.Viewable.view`."""
+        """The phases, or what others show of the data phase by phase; see `perfcore.views.Viewable.view`."""
         model, state = self._chosen(query)
         if path == ():
             return View(model.title, self._blocks(model, query, state))
-        if path == (OVERHEADS,) and isinstance(self._data, Trace):
-            factor = nanoseconds_per(model.time_unit)
-            edges = [round(time * factor) for time in (model.start, *model.breaks, model.end)]
-            return overhead_view(self._data, path, (Link(model.title, (), state),), edges, query, state)
-        raise NoViewError(path)
+        if path[0] not in self._further:
+            raise NoViewError(path)
+        presenter, _ = self._further[path[0]]
+        try:
+            view = presenter.views(self._data, model).view(path[1:], query)
+        except NoViewError:
+            raise NoViewError(path) from None
+        return view.mounted(path[:1], state, (Link(model.title, (), state),))
 
     def paths(self) -> Iterable[ViewPath]:
-        """The phases, and of a trace the overheads in them."""
-        return [(), (OVERHEADS,)] if isinstance(self._data, Trace) else [()]
+        """The phases, and what others show of the data phase by phase."""
+        return [(), *((name,) for name in self._further)]
 
     def _chosen(self, query: Query) -> tuple[PhaseModel, dict[str, str]]:
         """The model that an address asks for, and what of the address says so."""
@@ -150,9 +151,11 @@ class PhaseViews:
         return Table(table.header, tuple(rows), "Phases", table.title)
 
     def _links(self, state: dict[str, str]) -> Sequence[Block]:
-        if not isinstance(self._data, Trace):
-            return []
-        return [Text(links=(Link("Where the cycles go, phase by phase", (OVERHEADS,), state),))]
+        links = [
+            Link(f"{presenter.title(self._data)}, phase by phase", (name,), state)
+            for name, (presenter, _) in self._further.items()
+        ]
+        return [Text(links=tuple(links))] if links else []
 
 
 def _sequence_chart(model: PhaseModel, table: Table) -> Chart:

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from perf_explore.cli.files import Files
 from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Overwrite
 from perfcore.cli.reading import HowToRead
+from perfcore.cli.signature import OptionsOfEach
 
 __all__ = ["command"]
 
 
 def command(
-    files: Annotated[list[str], typer.Argument(metavar="FILES...")],
+    files: Files,
     how: HowToRead,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = "report.html",
+    overwrite: Overwrite = False,
     views: Annotated[
         int | None, typer.Option("--views", min=1, metavar="N", help="At most N views (default: 60).")
     ] = None,
-    column: Annotated[
-        str | None,
-        typer.Option(
-            "--column", metavar="NAME", help="Predictions: column of the table after them with what happened."
-        ),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option("--at", metavar="NAME", help="Predictions: column of that table with times or run numbers."),
-    ] = None,
+    **options: Annotated[Any, OptionsOfEach("openers", "takes_data")],
 ) -> None:
     """Write a report of data or models: one HTML file that opens anywhere, without network and without scripts.
 
@@ -39,15 +34,9 @@ def command(
     perf report model.json runs.csv other.json -o models.html
     """
     with reporting():
-        from perf_explore.opening import Opening, open_subjects
-        from perf_explore.report import MOST_VIEWS, report
-        from perfcore.base.errors import OptionError
-        from perfcore.base.files import write_bytes
+        from perf_explore.api import report
+        from perf_explore.report import MOST_VIEWS
 
-        if not output.lower().endswith((".html", ".htm")):
-            raise OptionError(f"cannot write {output!r}: the ending must be .html; `perf plot` makes single pictures")
-        opening = Opening(how.read_file, column, at)
-        subject = open_subjects(files, opening)
-        written = report(subject, views or MOST_VIEWS).encode()
-        write_bytes(output, written)
-    typer.echo(f"report: {typer.format_filename(output)} ({len(written) / 1e6:.2g} MB)")
+        most = views or MOST_VIEWS
+        text = report(*files, output=output, overwrite=overwrite, views=most, read=how.read_file, **options)
+    typer.echo(f"report: {typer.format_filename(output)} ({len(text.encode()) / 1e6:.2g} MB)")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from perfcore.base.errors import OptionError
-from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.output import print_findings, print_json, reporting
+from perfcore.cli.parameters import Json, Picture
 from perfcore.cli.reading import HowToRead
-
-if TYPE_CHECKING:
-    from perf_overheads import OverheadProfile
 
 __all__ = ["command"]
 
@@ -26,7 +24,9 @@ def _print_categories(asked: bool) -> None:
 
 
 def command(
-    traces: Annotated[list[str], typer.Argument(metavar="TRACES")],
+    traces: Annotated[
+        list[str], typer.Argument(metavar="TRACES", help="One for each run: files, folders, or quoted patterns.")
+    ],
     how: HowToRead,
     phases: Annotated[
         str | None,
@@ -42,7 +42,7 @@ def command(
     categories: Annotated[
         str | None, typer.Option("--categories", metavar="FILE.toml", help="Own categories and predicates.")
     ] = None,
-    class_pairs: Annotated[
+    classes: Annotated[
         list[str] | None,
         typer.Option(
             "--class",
@@ -60,7 +60,7 @@ def command(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write times by category to this .csv, one row for each."),
     ] = None,
-    set_pairs: Annotated[
+    settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
@@ -68,10 +68,8 @@ def command(
             help="Column of the output, one value or one for each trace (default: p, the locations).",
         ),
     ] = None,
-    picture: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw a single trace: .png, .svg, .pdf or .html.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    picture: Picture = None,
+    as_json: Json = False,
     print_categories: Annotated[
         bool,
         typer.Option(
@@ -95,50 +93,45 @@ def command(
     perf overheads p4.prv p8.prv --phases 3 -o phases.csv
     perf fit phases.csv --fitter modgen --where phase=2
     """
-    class_pairs = class_pairs or []
-    set_pairs = set_pairs or []
     with reporting():
-        from perf_overheads import profile_overheads, read_categories, stacked
+        from perf_overheads.api import overheads
+        from perf_overheads.pop_efficiencies import DEFINITIONS
+        from perfcore.base.files import check_folder
         from perfcore.views.picture import check_ending, plot
 
+        for path in (output, picture):
+            if path is not None:
+                check_folder(path)
         if picture is not None:
             check_ending(picture)
-            if len(traces) > 1:
-                raise OptionError("--plot draws one trace; give one, or leave it out")
-        if by == "phase" and phases is None:
-            raise OptionError("--by phase needs --phases N")
-        if ready is not None and len(traces) > 1:
-            raise OptionError("--ready belongs to one trace; profile the others each with its own")
-        if ready is None and ready_column is not None:
-            raise OptionError("--ready-column belongs to --ready SERIES")
-        if output is None and set_pairs:
+        if output is None and settings:
             raise OptionError("--set belongs to --output FILE.csv")
         if output is not None and not output.lower().endswith(".csv"):
             raise OptionError(f"--output {output}: the ending must be .csv")
-        settings = {name: _numbers(name, words) for name, words in _lists(set_pairs, "--set").items()}
-        rules = read_categories(categories)
-        classes = _lists(class_pairs, "--class")
-        amount = None if ready is None else _read_ready(ready)
-        profiles = []
-        for path in traces:
-            trace = _read_trace(path, how)
-            edges = None if phases is None else _edges(trace, phases, degree, rules, classes)
-            profiles.append(
-                profile_overheads(
-                    trace, rules, classes=classes, ready=amount, ready_column=ready_column, phase_edges_ns=edges
-                )
-            )
+        runs = overheads(
+            traces,
+            phases=phases,
+            degree=degree,
+            by=by,
+            categories=categories,
+            classes=_lists(classes or (), "--class"),
+            ready=ready,
+            ready_column=ready_column,
+            settings={name: _numbers(name, words) for name, words in _lists(settings or (), "--set").items()},
+            read=how.read_file,
+        )
         if output is not None:
-            _write(stacked(profiles, settings), output)
+            _write(runs.to_frame(), output)
         if picture is not None:
-            plot(profiles[0], None, picture)
+            plot(runs, None, picture)
     if as_json:
-        print_json("overheads", {"profiles": [profile.to_dict() for profile in profiles]})
+        print_json("overheads", runs.to_dict())
         return
-    if len(profiles) > 1 and by is None and phases is None:
-        _show_comparison(profiles)
-    else:
-        _show(profiles, by or ("category" if phases is None else "phase"))
+    print_findings(runs)
+    if not runs.is_comparison:
+        typer.echo()
+        for line in DEFINITIONS:
+            typer.echo(line)
     for what, written in (("table", output), ("picture", picture)):
         if written is not None:
             typer.echo(f"{what}: {typer.format_filename(written)}")
@@ -148,76 +141,16 @@ def command(
         )
 
 
-def _show_comparison(profiles: Sequence[OverheadProfile]) -> None:
-    """Several runs in one table, and once what must be known about them."""
-    from perf_overheads import common_notes, comparison
-
-    title, header, rows = comparison(profiles)
-    typer.echo(title)
-    print_table(header, rows)
-    for note in common_notes(profiles):
-        typer.echo(note)
-
-
-def _show(profiles: Sequence[OverheadProfile], by: str) -> None:
-    from perf_overheads import DEFINITIONS
-
-    for at, profile in enumerate(profiles):
-        if at:
-            typer.echo()
-        for line in profile.summary():
-            typer.echo(line)
-        for title, header, rows in profile.tables(by):
-            typer.echo(f"\n{title}")
-            print_table(header, rows)
-    typer.echo()
-    for line in DEFINITIONS:
-        typer.echo(line)
-
-
-def _read_trace(path: str, how: HowToRead) -> Any:
-    from perfcore.base.errors import DataError
-    from perfcore.data.trace import Trace
-
-    trace = how.read_file(path, (Trace,))
-    if not isinstance(trace, Trace):
-        raise DataError(f"{path} holds {type(trace).__name__}; the states of each location are needed: give a trace")
-    return trace
-
-
-def _read_ready(path: str) -> Any:
-    from perfcore.base.errors import DataError
-    from perfcore.data.curve import UtilizationCurve
-    from perfcore.data.series import Series
-
-    data = HowToRead().read_file(path, (Series,))
-    if not isinstance(data, (Series, UtilizationCurve)):
-        raise DataError(f"{path} was read as {type(data).__name__}; for a series call its columns time_us and ready")
-    return data
-
-
-def _edges(trace: Any, phases: str, degree: str, rules: Any, classes: dict[str, list[str]]) -> list[int]:
-    """Phases of the curve of the states that the categories take as computing."""
-    from perf_overheads.phases import phase_edges
-    from perf_overheads.pop_efficiencies import COMPUTING
-    from perf_overheads.state_classes import classify
-
-    if COMPUTING not in rules.classes:
-        return phase_edges(trace, phases, degree=degree)
-    computing = classify(trace, rules, classes).states_of(COMPUTING)
-    return phase_edges(trace, phases, degree=degree, busy=[state for state in computing if state in trace.states])
-
-
 def _lists(pairs: Sequence[str], what: str) -> dict[str, list[str]]:
     """``KEY=A,B`` words, several of one key joined."""
-    found: dict[str, list[str]] = {}
+    lists: dict[str, list[str]] = {}
     for pair in pairs:
         key, equals, values = pair.partition("=")
         words = [word.strip() for word in values.split(",") if word.strip()]
         if not equals or not key or not words:
             raise OptionError(f"{what} {pair!r}: NAME=VALUE,... is expected")
-        found.setdefault(key, []).extend(words)
-    return found
+        lists.setdefault(key, []).extend(words)
+    return lists
 
 
 def _numbers(name: str, words: Sequence[str]) -> list[float]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import glob
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from perf_overheads import CategorySet, read_categories
+from perf_overheads.category_set import CategorySet, read_categories
 from perf_overheads.state_classes import classify
 from perfcore.data.trace import Trace
-from perfcore.views.contents import Field, Form, Query, ViewPath
+from perfcore.views.contents import Field, Form, Query
 
 __all__ = ["CATEGORIES", "Classes", "class_form", "file_form", "given_classes"]
 
@@ -73,25 +72,20 @@ def given_classes(trace: Trace, query: Query) -> Classes:
     return Classes(rules, file, own, chosen, frozenset(state for state in trace.states if query.get(_key(state))))
 
 
-def class_form(trace: Trace, classes: Classes, path: ViewPath, state: Mapping[str, str]) -> Form:
+def class_form(trace: Trace, classes: Classes) -> Form:
     """A field for each state, by time; as long as some have no class, for these and what was chosen for others.
 
     Parameters
     ----------
     trace : Trace
     classes : Classes
-    path : tuple of str
-        Of the view.
-    state : mapping of str to str
-        What else its address has.
     """
     share = _shares(trace)
     missing = set(classes.without(trace))
     seen = missing | classes.given if missing else set(trace.states)
     states = sorted(seen, key=lambda name: (name not in missing, -share[name], name))
-    fields = [Field(name, value=text, kind="hidden") for name, text in state.items()]
     rest = classes.given.intersection(states[_MOST_FIELDS:])
-    fields += [Field(_key(name), value=classes.chosen[name], kind="hidden") for name in sorted(rest)]
+    fields = [Field(_key(name), value=classes.chosen[name], kind="hidden") for name in sorted(rest)]
     for name in states[:_MOST_FIELDS]:
         value = classes.chosen[name]
         choices = (*(() if value else ("",)), *classes.rules.classes)
@@ -99,13 +93,12 @@ def class_form(trace: Trace, classes: Classes, path: ViewPath, state: Mapping[st
     more = f" Of {len(states):,} states the first {_MOST_FIELDS} are here." if len(states) > _MOST_FIELDS else ""
     fields.append(_file_field(classes.file, more))
     title = "Classes of states" if not missing else f"Choose classes of {len(missing)} of {len(trace.states)} states"
-    return Form(tuple(fields), path, "Show where the cycles go", title, is_folded=not missing)
+    return Form(tuple(fields), (), "Show where the cycles go", title, is_folded=not missing)
 
 
-def file_form(query: Query, path: ViewPath, state: Mapping[str, str]) -> Form:
+def file_form(query: Query) -> Form:
     """A form with nothing but the file of categories, for one that cannot be used."""
-    fields = [Field(name, value=text, kind="hidden") for name, text in state.items()]
-    return Form((*fields, _file_field(query.get(CATEGORIES, ""))), path)
+    return Form((_file_field(query.get(CATEGORIES, "")),), ())
 
 
 def _file_field(value: str, more: str = "") -> Field:

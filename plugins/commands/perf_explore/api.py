@@ -1,0 +1,137 @@
+"""The functions behind ``perf explore`` and ``perf report``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from perf_explore.opening import Opening, Read, open_subjects, read_file
+from perf_explore.report import MOST_VIEWS, report_text
+from perfcore.base.errors import OptionError
+from perfcore.base.files import check_folder, refuse_existing, write_bytes
+
+__all__ = ["explore", "report"]
+
+
+def report(
+    *subjects: Any,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    views: int = MOST_VIEWS,
+    read: Read = read_file,
+    **options: Any,
+) -> str:
+    """Put data, models and other results into one HTML file that opens anywhere, without network and without scripts.
+
+    Take it to hand on what `explore` shows; every figure is there as a table too.
+
+    Parameters
+    ----------
+    *subjects : str, path, Model, data or any other result
+        Data that follow a model are what it was fitted to; a table that follows predictions is what happened.
+    output : str or path, optional
+        File to write, which ends with ``.html``.
+    overwrite : bool
+        Whether a file that exists is replaced.
+    views : int
+        At most so many, the most important ones first.
+    read : callable, optional
+        Reads files of data; takes a path and the wanted types, as `perfcore.read` does by default.
+    **options
+        Of openers, such as ``column`` of the table of what happened, for predictions.
+
+    Returns
+    -------
+    str
+        The HTML.
+
+    Raises
+    ------
+    InputError
+        The file exists and ``overwrite`` is not set, or it cannot be written.
+    PerfError
+        A subject cannot be read or shown.
+
+    Examples
+    --------
+    >>> import perfcore
+    >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
+    >>> html = report(perfcore.fit(curve, phases=2, degree=0), curve)
+    >>> html.count("<svg"), "<script" in html
+    (1, False)
+    """
+    if output is not None:
+        name = os.fspath(output)
+        if not name.lower().endswith((".html", ".htm")):
+            raise OptionError(f"cannot write {name!r}: the ending must be .html; `perf plot` makes single pictures")
+        refuse_existing(output, overwrite)
+        check_folder(output)
+    text = report_text(open_subjects(subjects, Opening(read, options)), views)
+    if output is not None:
+        write_bytes(output, text.encode())
+    return text
+
+
+def explore(
+    *subjects: Any,
+    port: int | None = None,
+    browser: bool = True,
+    read: Read = read_file,
+    announce: Callable[[str], object] = print,
+    **options: Any,
+) -> None:
+    """Show data, models and other results as a page in the browser, until interrupted (Ctrl-C).
+
+    The page listens on this machine only, and its address has a secret: nobody else can open it.
+
+    Parameters
+    ----------
+    *subjects, read, **options
+        As of `report`.
+    port : int, optional
+        To listen on; by default a free one.
+    browser : bool
+        Whether to open it; where there is none, as on a login node, nothing happens.
+    announce : callable
+        Takes each line that is said: the address, and at the end what was not saved.
+
+    Raises
+    ------
+    MissingDependencyError
+        The libraries of the page are not installed.
+    InputError
+        The port is taken.
+    PerfError
+        A subject cannot be read or shown.
+
+    Examples
+    --------
+    >>> explore("examples/step.csv", "examples/structural/sor.toml")  # doctest: +SKIP
+    open http://127.0.0.1:40613/?key=... (Ctrl-C ends it)
+    """
+    from perf_explore.journal import Journal, state_folder
+    from perf_explore.server import Page, listen, require_libraries, serve
+    from perf_explore.session import Session
+
+    require_libraries()
+    opening = Opening(read, options)
+    names = [os.fspath(each) for each in subjects if isinstance(each, (str, os.PathLike))]
+    with listen(port or 0) as listener:
+        journal = None
+        if len(names) == len(subjects):  # changes of objects cannot be taken back by another run of the program
+            journal = Journal(state_folder(), names)
+            journal.mend()  # before the files are read
+        session = Session(open_subjects(subjects, opening), journal, lambda: open_subjects(subjects, opening))
+        page = Page(session, listener.getsockname()[1])
+        try:
+            announce(f"open {page.address} (Ctrl-C ends it)")
+            if browser:
+                import webbrowser
+
+                webbrowser.open(page.address)
+            serve(page, listener)
+        except KeyboardInterrupt:
+            announce("stopped; everything that was kept is in its files")
+            if session.unsaved:
+                announce(f"not saved: {'; '.join(session.unsaved)}")

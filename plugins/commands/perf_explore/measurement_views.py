@@ -1,0 +1,78 @@
+"""What a page of data has of measurements: a picture, and the first rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfcore.base.errors import PerfError
+from perfcore.data.measurements import Measurements
+from perfcore.views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
+from perfcore.views.picture import draw_measurements
+from perfcore.views.presenter import Presenter
+
+if TYPE_CHECKING:
+    from perfcore.views.contents import Viewable
+
+__all__ = ["MeasurementsPresenter", "MeasurementsViews"]
+
+_MOST_ROWS = 40
+
+
+class MeasurementsPresenter(Presenter):
+    """Presents tables of runs."""
+
+    def title(self, result: Measurements) -> str:
+        """What it is and where it is from."""
+        return f"Measurements: {result.source}"
+
+    def views(self, result: Measurements, data: Any = None, file: Path | None = None) -> Viewable:
+        """Picture and rows."""
+        return MeasurementsViews(result, self.title(result))
+
+
+class MeasurementsViews:
+    """One view in one state.
+
+    Parameters
+    ----------
+    data : Measurements
+    title : str
+    """
+
+    def __init__(self, data: Measurements, title: str) -> None:
+        self._data, self._title = data, title
+
+    @property
+    def title(self) -> str:
+        """That of the presenter."""
+        return self._title
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """Every code on every system over the first parameter, and the rows; see `Viewable.view`."""
+        if path:
+            raise NoViewError(path)
+        return View(self.title, (self._picture(), self._rows()))
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The only one."""
+        return [()]
+
+    def _picture(self) -> Block:
+        try:
+            self._data.observations(duplicates="keep")
+        except PerfError as error:
+            return Notice(f"no picture: {error}", "warning")
+        alternative = f"{self._data.roles.value} of each code on each system over its first parameter"
+        return Chart(lambda figure: draw_measurements(figure.add_subplot(), self._data), alternative, ())
+
+    def _rows(self) -> Table:
+        table = self._data.table
+        rows = tuple(tuple(map(_shown, row)) for row in table.head(_MOST_ROWS).itertuples(index=False))
+        title = f"The first {len(rows)} of {len(table):,} rows" if len(rows) < len(table) else "All rows"
+        return Table(tuple(map(str, table.columns)), rows, title)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

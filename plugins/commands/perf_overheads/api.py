@@ -1,0 +1,141 @@
+"""The function behind ``perf overheads``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from perf_overheads.attribution import profile_overheads
+from perf_overheads.category_set import CategorySet, read_categories
+from perf_overheads.phases import phase_edges
+from perf_overheads.pop_efficiencies import COMPUTING
+from perf_overheads.profile import OverheadProfile
+from perf_overheads.runs import By, OverheadRuns
+from perf_overheads.state_classes import classify
+from perfcore.base.errors import DataError, OptionError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.series import Series
+from perfcore.data.trace import Trace
+from perfcore.reading.recognise import read as read_data
+
+__all__ = ["overheads"]
+
+Path = str | os.PathLike[str]
+Read = Callable[[str, Sequence[type]], Any]
+
+
+def _read(path: str, wanted: Sequence[type]) -> Any:
+    return read_data(path, wanted=wanted)
+
+
+def overheads(
+    traces: Path | Trace | Sequence[Path | Trace],
+    *,
+    phases: str | int | None = None,
+    degree: str | int = "mixed",
+    by: By | None = None,
+    categories: Path | CategorySet | None = None,
+    classes: Mapping[str, Sequence[str]] | None = None,
+    ready: Path | Series | UtilizationCurve | None = None,
+    ready_column: str | None = None,
+    settings: Mapping[str, Sequence[float]] | None = None,
+    read: Read = _read,
+) -> OverheadRuns:
+    """Say where the cycles of runs go: computation, load imbalance, and kinds of loss.
+
+    Every nanosecond of every location is in exactly one category. Take it to see what a run loses; its data frame is
+    what models of each category are fitted to.
+
+    Parameters
+    ----------
+    traces : Trace, str or path, or a sequence of them
+        One for each run; files are read one at a time.
+    phases : int or str, optional
+        Also for each of so many phases of a run: a number, a range such as ``"1..20"``, or ``"auto"``.
+    degree : str or int
+        Of the polynomials that model a phase: 0 to 3, or ``"mixed"``.
+    by : {"category", "location", "phase"}, optional
+        What is shown beside the categories; by default phases where there are any, and of several runs a comparison.
+    categories : CategorySet, str or path, optional
+        A set, or the TOML file of one; by default the standard categories.
+    classes : mapping of str to sequence of str, optional
+        Patterns of state names by class, which go before those of the set (``--class``).
+    ready : Series, UtilizationCurve, str or path, optional
+        Amount of ready work over time, on the clock of the only trace.
+    ready_column : str, optional
+        Column of ``ready``, where it has several.
+    settings : mapping of str to sequence of float, optional
+        Columns of the data frame: one value, or one for each trace (``--set``). ``p`` is by default the locations.
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Returns
+    -------
+    OverheadRuns
+
+    Raises
+    ------
+    OptionError
+        Options do not go together, or are not accepted.
+    DataError
+        A file holds no trace, or its states cannot be put into the categories.
+    InputError
+        A file cannot be read.
+
+    Examples
+    --------
+    >>> runs = overheads(Trace([0, 1], [0, 0], [0, 0], [2_000_000_000, 1_000_000_000], ["a", "b"], ["run"]))
+    >>> table = runs.to_frame().set_index("category")["time_s"]
+    >>> float(table["pure computation"]), float(table["insufficient parallelism"])
+    (1.5, 0.5)
+    """
+    given = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
+    if not given:
+        raise OptionError("there is no trace; give one or several")
+    if by == "phase" and phases is None:
+        raise OptionError("--by phase needs --phases N")
+    if ready is not None and len(given) > 1:
+        raise OptionError("--ready belongs to one trace; profile the others each with its own")
+    if ready is None and ready_column is not None:
+        raise OptionError("--ready-column belongs to --ready SERIES")
+    rules = categories if isinstance(categories, CategorySet) else read_categories(categories)
+    amount = ready if ready is None or isinstance(ready, (Series, UtilizationCurve)) else _ready_work(ready)
+
+    def profile(item: Path | Trace) -> OverheadProfile:
+        trace = item if isinstance(item, Trace) else _trace(item, read)
+        edges = None if phases is None else _edges(trace, phases, str(degree), rules, classes or {})
+        return profile_overheads(
+            trace, rules, classes=classes, ready=amount, ready_column=ready_column, phase_edges_ns=edges
+        )
+
+    shown = by or (None if phases is None else "phase")
+    return OverheadRuns(tuple(map(profile, given)), shown, dict(settings or {}))
+
+
+def _trace(path: Path, read: Read) -> Trace:
+    trace = read(os.fspath(path), (Trace,))
+    if not isinstance(trace, Trace):
+        raise DataError(
+            f"{os.fspath(path)} holds {type(trace).__name__}; the states of each location are needed: give a trace"
+        )
+    return trace
+
+
+def _ready_work(path: Path) -> Series | UtilizationCurve:
+    data = read_data(path, wanted=(Series,))
+    if not isinstance(data, (Series, UtilizationCurve)):
+        raise DataError(
+            f"{os.fspath(path)} was read as {type(data).__name__}; for a series call its columns time_us and ready"
+        )
+    return data
+
+
+def _edges(
+    trace: Trace, phases: str | int, degree: str, rules: CategorySet, classes: Mapping[str, Sequence[str]]
+) -> list[int]:
+    """Phases of the curve of the states that the categories take as computing."""
+    if COMPUTING not in rules.classes:
+        return phase_edges(trace, phases, degree=degree)
+    computing = classify(trace, rules, classes).states_of(COMPUTING)
+    return phase_edges(trace, phases, degree=degree, busy=[state for state in computing if state in trace.states])

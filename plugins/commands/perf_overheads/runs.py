@@ -1,0 +1,54 @@
+"""Where the cycles of one or several runs went, as one result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from perf_overheads.profile import OverheadProfile
+from perfcore.views.presenter import Result
+
+__all__ = ["By", "OverheadRuns"]
+
+By = Literal["category", "location", "phase"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OverheadRuns(Result):
+    """Profiles of runs; its data frame has a row for each run, phase and category, which models can be fitted to.
+
+    Parameters
+    ----------
+    profiles : tuple of OverheadProfile
+        At least one.
+    by : {"category", "location", "phase"}, optional
+        The table that is shown beside the categories of each run; without it several runs are shown in one table.
+    settings : mapping of str to sequence of float
+        What was varied: one value, or one for each run.
+    """
+
+    profiles: tuple[OverheadProfile, ...]
+    by: By | None = None
+    settings: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether the runs are shown in one table."""
+        return len(self.profiles) > 1 and self.by is None
+
+    def __len__(self) -> int:
+        """Number of runs."""
+        return len(self.profiles)
+
+    def __iter__(self) -> Iterator[OverheadProfile]:
+        """The profiles, in the order of the traces."""
+        return iter(self.profiles)
+
+    def __getitem__(self, run: int) -> OverheadProfile:
+        """The profile of one run, counted from 0."""
+        return self.profiles[run]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All profiles as plain data; see `OverheadProfile.to_dict`."""
+        return {"profiles": [profile.to_dict() for profile in self.profiles]}

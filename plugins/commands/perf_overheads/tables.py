@@ -1,0 +1,121 @@
+"""Tables of lost cycles: of one run by category, location or phase, and of several runs beside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_overheads.pop_efficiencies import Efficiencies
+from perf_overheads.profile import OverheadProfile
+from perf_overheads.runs import By
+from perf_overheads.stacking import check_same_categories
+from perfcore.data.units import readable, shown_origin
+
+__all__ = ["Table", "comparison", "efficiency_cells", "profile_tables"]
+
+Table = tuple[str, list[str], list[list[str]]]
+
+_NO_TRANSFER = "serialisation and transfer: no state of the trace tells transfers of data from waiting for them"
+
+
+def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]:
+    """Tables by category, which come always, and by location or by phase; then the efficiencies.
+
+    Parameters
+    ----------
+    profile : OverheadProfile
+    by : {"category", "location", "phase"}
+
+    Examples
+    --------
+    >>> from perf_overheads.attribution import profile_overheads
+    >>> from perfcore.data.trace import Trace
+    >>> profile = profile_overheads(Trace([0], [0], [0], [9_000], ["a"], ["run"]))
+    >>> title, header, rows = profile_tables(profile, "location")[1]
+    >>> header, rows
+    (['location', 'pure computation'], [['a', '100.00%']])
+    """
+    shown = [_category_table(profile)]
+    if by == "location":
+        rows = [[name, *cells] for name, cells in zip(profile.locations, _shares(profile.by_location_ns), strict=True)]
+        shown.append(("Share of each location's time", ["location", *profile.categories], rows))
+    elif by == "phase":
+        shown.append(_phase_table(profile))
+    table = _efficiency_table(profile, by == "phase" and profile.n_phases > 1)
+    return [_without_empty(table) for table in shown] + ([] if table is None else [table])
+
+
+def comparison(profiles: Sequence[OverheadProfile]) -> Table:
+    """Title, header and rows of a table with a row for each run.
+
+    Raises
+    ------
+    DataError
+        The profiles have different categories.
+    """
+    check_same_categories(profiles)
+    rows = []
+    for profile in profiles:
+        whole = profile.efficiencies()
+        [cells] = _shares(profile.by_category_ns[:, None])
+        parallel = "-" if whole is None else f"{whole.parallel[0]:.2%}"
+        rows.append([profile.source, str(len(profile.locations)), readable(profile.elapsed_ns, "ns"), *cells, parallel])
+    header = ["run", "locations", "elapsed", *profiles[0].categories, "POP parallel efficiency"]
+    return _without_empty(("Share of each run's cycles", header, rows))
+
+
+def efficiency_cells(stretches: Efficiencies) -> list[list[str]]:
+    """Efficiencies as per cent, one row for each stretch; ``-`` where one is not known."""
+    columns = list(stretches.columns.values())
+    return [
+        ["-" if column is None or np.isnan(column[row]) else f"{column[row]:.2%}" for column in columns]
+        for row in range(len(stretches.load_balance))
+    ]
+
+
+def _category_table(profile: OverheadProfile) -> Table:
+    rows = [
+        [name, readable(int(time), "ns"), f"{time / profile.total_ns:.2%}", text]
+        for name, time, text in zip(profile.categories, profile.by_category_ns, profile.texts, strict=True)
+    ]
+    rows.append(["sum", readable(profile.total_ns, "ns"), "100.00%", "locations x elapsed time"])
+    return ("Cycles by category", ["category", "time of all", "share", "meaning"], rows)
+
+
+def _phase_table(profile: OverheadProfile) -> Table:
+    edges = [int(edge) for edge in profile.edges_ns]
+    origin = int(shown_origin(edges[0], edges[-1]))
+    rows = [
+        [str(number), readable(start - origin, "ns"), readable(end - start, "ns"), *cells]
+        for number, (start, end, cells) in enumerate(
+            zip(edges[:-1], edges[1:], _shares(profile.by_phase_ns), strict=True), 1
+        )
+    ]
+    since = f", start since {origin} ns" if origin else ""
+    return (f"Share of each phase's cycles{since}", ["phase", "start", "duration", *profile.categories], rows)
+
+
+def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> Table | None:
+    whole = profile.efficiencies()
+    if whole is None:
+        return None
+    rows = [["run", *cells] for cells in efficiency_cells(whole)]
+    if by_phase and (parts := profile.efficiencies(by_phase=True)) is not None:
+        rows += [[f"phase {number}", *cells] for number, cells in enumerate(efficiency_cells(parts), 1)]
+    header = ["POP efficiency", *(name.replace("_", " ") for name in whole.columns)]
+    reason = "" if profile.tells_transfers else f" ({_NO_TRANSFER})"
+    return (f"Efficiencies{reason}", header, rows)
+
+
+def _shares(times: npt.NDArray[np.int64]) -> list[list[str]]:
+    """Percentages of each column's sum, one row for each column of (n_categories, n)."""
+    return [[f"{time / column.sum():.2%}" for time in column] for column in times.T]
+
+
+def _without_empty(table: Table) -> Table:
+    """Without the columns of categories in which nothing is lost, to keep lines short."""
+    title, header, rows = table
+    keep = [0, *(k for k in range(1, len(header)) if any(row[k] not in ("0.00%", "") for row in rows))]
+    return title, [header[k] for k in keep], [[row[k] for k in keep] for row in rows]
