@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import shlex
 from pathlib import Path
@@ -15,6 +16,7 @@ from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 from perfcore.hooks.registry import registry
+from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
 
 __all__ = ["describe"]
@@ -105,10 +107,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         return facts | {"category by": list(roles.category)} | _seen_by_fitter(data, name)
     seen, problem, flags = _observed(data)
     if seen is None:
-        known = {"parameter": roles.parameters, "value": roles.value, "code": roles.code, "system": roles.system}
-        missing = "".join(f" --{option} COLUMN" for option, columns in known.items() if not columns)
-        command = f"perf fit {name} --fitter individual{flags}{missing}"
-        return facts | {"observations": f"none: {problem}", "next": [command]}
+        return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": []}
     points = [
         f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
         for symbol, values in seen.points.items()
@@ -125,9 +124,38 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["never measured"] = f"{len(absent)} of {len(seen.codes) * len(seen.systems)} pairs: {listing(absent, 6)}"
     if seen.notes:
         facts["rows to know about"] = list(seen.notes)
-    fitter = "strohmaier" if len(seen.systems) > 1 else "scaling" if len(seen.codes) > 1 else "individual"
-    ranked = [f"perf rank {name} --terms 2{flags}"] * (fitter != "scaling")  # it makes one model and has none to rank
-    return facts | {"next": [*ranked, f"perf fit {name} --fitter {fitter}{flags} --plot model.png"]}
+    return facts | {"next": _fits(data, name, flags)}
+
+
+def _to_be_told(data: Measurements) -> dict[str, Any]:
+    """Options by which the user says what cannot be guessed, with the columns that could be meant."""
+    numbers = [str(column) for column in data.table.select_dtypes("number").columns]
+    told = []
+    if data.roles.value is None:
+        told.append(f"--value COLUMN, what was measured: {listing(numbers, 6)}")
+    if not data.roles.parameters:
+        told.append(f"--parameter COLUMN,..., what was varied: {listing(numbers, 6)}")
+    return {"to be told": told} if told else {}
+
+
+def _fits(data: Measurements, name: str, flags: str) -> list[str]:
+    """Commands that fit these measurements: by the fitters of their kind, and by those of other distributions."""
+    commands = []
+    for ranking in (True, False):
+        try:
+            fitter, _ = default_fitter(data, ranking=ranking)
+        except OptionError:
+            continue
+        if registry().load("fitters", fitter).suits(data):
+            fit = f"perf fit {name} --fitter {fitter}{flags} --plot model.png"
+            commands.append(f"perf rank {name}{flags}" if ranking else fit)
+    for entry in registry().entries("fitters").values():
+        if entry.distribution != GROUP:
+            with contextlib.suppress(PerfError):  # one that lacks its library must not hide the others
+                fitter_class = entry.load()
+                if isinstance(data, fitter_class.takes) and fitter_class.suits(data):
+                    commands.append(f"perf fit {name} --fitter {entry.name}{flags}")
+    return commands
 
 
 def _seen_by_fitter(data: Measurements, name: str) -> dict[str, Any]:

@@ -58,3 +58,8 @@ class Fitter(ABC):
             By the name under which it is printed, JSON-ready. ``next`` are suggestions: options of ``perf fit FILE``.
         """
         return {}
+
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        """Whether it can be expected to fit data of a type that it takes, without options: `perf info` suggests it then."""
+        return True
