@@ -135,7 +135,9 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return []
 
     def design_rows(self, points: Points) -> DesignRows:
-        """What `perf_experiments.advice.next_points` chooses further measurements by.
+        """What further measurements are chosen by; by default from parameters, their errors and `predict`.
+
+        A model whose parameters' errors are correlated has an attribute ``covariance``: (P, P), in their order.
 
         Raises
         ------
@@ -144,9 +146,24 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         DataError
             This one has none, for lack of data.
         """
-        raise OptionError(
-            f"a model of the kind {self.kind!r} does not say how sure its terms are; no point can be chosen by it"
-        )
+        from perfcore.models.design_rows import rows_by_gradient
+
+        return rows_by_gradient(self, points)
+
+    def with_parameters(self, values: Mapping[str, float]) -> Model:
+        """The model with other values of some parameters, by default of the fields of their names.
+
+        Raises
+        ------
+        OptionError
+            A parameter is no field.
+        """
+        if unknown := [name for name in values if name not in self.__struct_fields__]:
+            raise OptionError(
+                f"the parameter {unknown[0]!r} is no field of a model of the kind {self.kind!r}; how it looks with "
+                "another value its method `with_parameters` would have to say"
+            )
+        return msgspec.structs.replace(self, **values)
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         """Models near this one in the ranking that it was chosen from; none where there was no ranking."""

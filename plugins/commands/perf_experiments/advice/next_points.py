@@ -222,18 +222,23 @@ def _named(model: Model, point: Point) -> dict[str, Level]:
     return found
 
 
-def _columns(model: Model, points: Sequence[Point]) -> dict[str, list[Any]]:
+def _columns(model: Model, points: Sequence[Point]) -> Any:
     """Points as columns by the model's symbols; a variable that none of them has is left to the model."""
     columns = {}
     for symbol, column in model.variables.items():
         values = [point.get(column) for point in points]
         if any(value is not None for value in values):
             columns[symbol] = values
-    return columns
+    # A model of one variable need not take columns.
+    return next(iter(columns.values())) if len(model.variables) == len(columns) == 1 else columns
 
 
 def _measured_levels(model: Model, target: Point) -> list[Point]:
     rows = model.design_rows(_columns(model, [target]))
+    if not rows.points:
+        raise OptionError(
+            "the model does not keep what was measured; name the points that can be: --candidates p=1..64*2"
+        )
     levels = {
         model.variables[symbol]: np.unique(values).tolist()
         for symbol, values in rows.points.items()
@@ -255,7 +260,7 @@ def _runs_at(rows: DesignRows, model: Model, points: Sequence[Point]) -> npt.NDA
     """Runs that the model's data have at each candidate."""
     numbers = {model.variables[symbol]: values for symbol, values in rows.points.items() if symbol not in model.levels}
     counts = np.zeros(len(points), dtype=np.int64)
-    for number, point in enumerate(points):
+    for number, point in enumerate(points if numbers else ()):  # the model may not keep them
         same = np.ones(len(rows.repetitions), dtype=np.bool_)
         for name, values in numbers.items():
             same &= values == point[name]
