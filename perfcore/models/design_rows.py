@@ -161,7 +161,7 @@ def _noise_by_bounds(model: Any, points: Any, values: Floats, variance: Floats) 
         return None
     if not (np.isfinite(wide).all() and (narrow > 0.0).all()):
         return None
-    quantiles = t.ppf(0.5 + 0.5 * np.array(_COVERAGES)[:, None], np.arange(1.0, 1000.0))
+    quantiles: Floats = np.asarray(t.ppf(0.5 + 0.5 * np.array(_COVERAGES)[:, None], np.arange(1.0, 1000.0)))
     nearest = int(np.argmin(np.abs(quantiles[1] / quantiles[0] - np.median(wide / narrow))))
     whole = np.square(narrow / quantiles[0, nearest])
     rest = whole - variance

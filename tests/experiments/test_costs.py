@@ -67,12 +67,12 @@ def test_a_budget_leaves_out_the_dearest_first():
     costs = np.array([law(point) for point in POINTS])
     everything = within_budget(DESIGN, costs, None)
     assert everything.total_s == pytest.approx(2 * costs.sum())
-    assert everything.left_out == {}
+    assert everything.too_dear_s == {}
     # Without the two dearest, 32,000 and 16,000 s, twice: 2*(63,875 - 48,000).
     found = within_budget(DESIGN, costs, 2 * (costs.sum() - 48_000.0) + 1.0)
-    assert found.left_out == {"p=1 D=40": 32_000.0, "p=2 D=40": 16_000.0}
+    assert found.too_dear_s == {"p=1 D=40": 32_000.0, "p=2 D=40": 16_000.0}
     assert found.total_s == pytest.approx(2 * (costs.sum() - 48_000.0))
-    assert len(found.design.chosen()) == 7
+    assert len(found.chosen()) == 7
 
 
 def test_a_budget_for_nothing_is_refused():

@@ -134,7 +134,7 @@ def test_the_measured_levels_are_the_candidates_and_runs_are_counted():
     repeated = {name: np.repeat(values, 2) for name, values in ONE_CODE.items()}
     repeated["time_s"] = repeated["time_s"] * np.tile([0.999, 1.001], 5)
     model = fitted(repeated, fitter="individual", functions="1/p,1")
-    advice = next_points(model, {"p": 64}, count=2)
+    advice = next_points(model, {"p": 64}, points=2)
     assert {choice.point["p"] for choice in advice.choices} <= {1, 2, 4, 8, 16}
     assert advice.choices[0].repetitions == 2
     assert advice.choices[0].in_all == 4

@@ -13,20 +13,25 @@ from perfcore.base.lazy import lazy_names
 from perfcore.hooks.specs import Register
 
 if TYPE_CHECKING:
-    from perf_experiments.advice.next_points import Advice, next_points
-    from perf_experiments.advice.replications import needed_replications
+    from perf_experiments.advice.next_points import Advice
+    from perf_experiments.advice.replications import Replications, needed_replications
+    from perf_experiments.api.next_points import next_points
     from perf_experiments.design.design import Design, make_design, read_design
     from perf_experiments.design.design_file import write_design
     from perf_experiments.runs.handing import hand_over
     from perf_experiments.runs.history import Summary
     from perf_experiments.runs.options import RunOptions
+    from perf_experiments.runs.records import Run, Runs
     from perf_experiments.runs.runner import run_design
     from perf_experiments.runs.store import Store
 
 __all__ = [
     "Advice",
     "Design",
+    "Replications",
+    "Run",
     "RunOptions",
+    "Runs",
     "Store",
     "Summary",
     "hand_over",
@@ -35,6 +40,7 @@ __all__ = [
     "next_points",
     "read_design",
     "register_commands",
+    "register_presenters",
     "register_readers",
     "run_design",
     "write_design",
@@ -45,13 +51,16 @@ __getattr__, __dir__ = lazy_names(
     {
         "Advice": "perf_experiments.advice.next_points",
         "Design": "perf_experiments.design.design",
+        "Replications": "perf_experiments.advice.replications",
+        "Run": "perf_experiments.runs.records",
         "RunOptions": "perf_experiments.runs.options",
+        "Runs": "perf_experiments.runs.records",
         "Store": "perf_experiments.runs.store",
         "Summary": "perf_experiments.runs.history",
         "hand_over": "perf_experiments.runs.handing",
         "make_design": "perf_experiments.design.design",
         "needed_replications": "perf_experiments.advice.replications",
-        "next_points": "perf_experiments.advice.next_points",
+        "next_points": "perf_experiments.api.next_points",
         "read_design": "perf_experiments.design.design",
         "run_design": "perf_experiments.runs.runner",
         "write_design": "perf_experiments.design.design_file",
@@ -79,13 +88,47 @@ def register_commands(register: Register) -> None:
         "perf_experiments.cli.design:command",
         group="Measure",
         help="Which points to measure, how often, in which order.",
+        function="perf_experiments.api.design:design",
     )
     register(
         "run",
         "perf_experiments.cli.run:command",
         group="Measure",
         help="Make the runs of a design; each is kept as soon as it ends.",
+        function="perf_experiments.api.run:run",
     )
-    register("runs", "perf_experiments.cli.runs:command", group="Measure", help="The runs that a store holds.")
-    register("next", "perf_experiments.cli.next:command", group="Measure", help="Which runs to make next.")
-    register("sample", "perf_experiments.cli.sample:command", group="Measure", help="Sample the load of this machine.")
+    register(
+        "runs",
+        "perf_experiments.cli.runs:command",
+        group="Measure",
+        help="The runs that a store holds.",
+        function="perf_experiments.api.run:runs",
+    )
+    register(
+        "next",
+        "perf_experiments.cli.next:command",
+        group="Measure",
+        help="Which runs to make next.",
+        function="perf_experiments.api.next_points:next_points",
+    )
+    register(
+        "sample",
+        "perf_experiments.cli.sample:command",
+        group="Measure",
+        help="Sample the load of this machine.",
+        function="perf_experiments.api.sample:sample",
+    )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how the results are shown."""
+    for shown, presenter, text in (
+        ("design.design:Design", "designs:DesignPresenter", "points to measure"),
+        ("runs.records:Run", "stored_runs:RunPresenter", "a run"),
+        ("runs.records:Runs", "stored_runs:RunsPresenter", "the runs of a store"),
+        ("runs.history:Summary", "stored_runs:SummaryPresenter", "what perf run did"),
+        ("advice.next_points:Advice", "advice:AdvicePresenter", "next points for a prediction"),
+        ("advice.replications:Replications", "advice:ReplicationsPresenter", "replications that a store needs"),
+    ):
+        register(f"perf_experiments.{shown}", f"perf_experiments.presenters.{presenter}", help=text)

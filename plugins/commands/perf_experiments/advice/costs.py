@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -149,22 +148,19 @@ def _features(points: Sequence[Point], names: Sequence[str]) -> Floats:
     return np.stack(columns, axis=1)
 
 
-@dataclass(frozen=True)
-class Budgeted:
-    """A design within its budget.
+class Budgeted(Design, frozen=True, forbid_unknown_fields=True):
+    """A design whose runs have a price, and that is within its budget where there is one.
 
     Attributes
     ----------
-    design : Design
     total_s : float
         What its runs take, all replications.
-    left_out : mapping of str to float
-        The points that were left out, dearest first, and the seconds of one run.
+    too_dear_s : dict of str to float
+        The points that the budget left out, dearest first, and the seconds of one run.
     """
 
-    design: Design
-    total_s: float
-    left_out: Mapping[str, float]
+    total_s: float = 0.0
+    too_dear_s: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 def within_budget(design: Design, costs: Floats, budget_s: float | None) -> Budgeted:
@@ -200,7 +196,7 @@ def within_budget(design: Design, costs: Floats, budget_s: float | None) -> Budg
             )
     left_out = [*design.left_out, *(dict(points[number]) for number in dropped)]
     return Budgeted(
-        msgspec.structs.replace(design, left_out=left_out),
-        float(np.delete(each, dropped).sum()),
-        {point_text(points[number]): float(costs[number]) for number in dropped},
+        **{**msgspec.structs.asdict(design), "left_out": left_out},
+        total_s=float(np.delete(each, dropped).sum()),
+        too_dear_s={point_text(points[number]): float(costs[number]) for number in dropped},
     )

@@ -11,16 +11,18 @@ import numpy.typing as npt
 
 from perf_experiments.advice.costs import costs_by_model
 from perf_experiments.advice.variance import PartialFit
+from perf_experiments.design.design import Design, design_of_points
 from perf_experiments.design.factors import Level, Point, check_factors
 from perf_experiments.design.layouts import full_factorial
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
 from perfcore.models.design_rows import DesignRows
+from perfcore.views.presenter import Result
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
 
-__all__ = ["Advice", "Choice", "Disagreement", "next_points"]
+__all__ = ["Advice", "Choice", "Disagreement", "advise"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,11 +39,12 @@ class Choice:
         By the names of the data's columns.
     repetitions : int
         Runs that this measurement stands for: as many as the model's measurements have in the middle.
-    error : float
+    error : float or None
         Standard error of the prediction at the target once this and the choices before are measured, in the data's
-        unit.
+        unit; None where nobody knows what a run varies by.
     gain : float, 0 to 1
-        Share by which this one lowers the variance that the choices before have left.
+        Share by which this one lowers the variance that the choices before have left; where the noise is not known, as
+        a share of the first one's.
     cost_s : float or None, seconds
         Of its runs, as the model predicts them; None where the model is not one of time.
     in_all : int
@@ -50,7 +53,7 @@ class Choice:
 
     point: Point
     repetitions: int
-    error: float
+    error: float | None
     gain: float
     cost_s: float | None
     in_all: int
@@ -73,44 +76,55 @@ class Disagreement:
         Its prediction at the target.
     point : Point
         The candidate at which it is farthest from the chosen model, in units of the noise of a measurement there.
-    distance : float
-        How many standard deviations that is.
+    distance : float or None
+        How many standard deviations that is; None where nobody knows what a run varies by.
     """
 
     name: str
     figure: str
     value: float
     point: Point
-    distance: float
+    distance: float | None
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, repr=False)
+class Advice(Result):
     """What to measure next.
 
     Attributes
     ----------
     target : Point
-    value, error, noise : float
-        Prediction at the target, its standard error, and the standard deviation of one measurement there, which no
-        further measurement lowers.
+    value, error : float
+        Prediction at the target and its standard error.
+    noise : float or None
+        Standard deviation of one measurement there, which no further measurement lowers. None where neither the model
+        nor its bounds tell it: the choices then only compare points.
     unit : str or None
     choices : tuple of Choice
     rivals : tuple of Disagreement
         Those that disagree most at the target; none where the model was not chosen from others, or its kind does not
         fit them again.
+    assumed : tuple of str
+        What was taken for granted of the model, each in one line.
     """
 
     target: Point
     value: float
     error: float
-    noise: float
+    noise: float | None
     unit: str | None
     choices: tuple[Choice, ...]
     rivals: tuple[Disagreement, ...]
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def design(self) -> Design:
+        """The chosen points, each with the runs that it has already and the further ones."""
+        runs = {tuple(choice.point.items()): (choice.point, choice.in_all) for choice in self.choices}
+        return design_of_points(list(runs.values()))
 
 
-def next_points(
+def advise(
     model: Model,
     target: Point,
     candidates: Sequence[Point] | None = None,
@@ -128,7 +142,7 @@ def next_points(
     Parameters
     ----------
     model : Model
-        Of a kind with `perfcore.models.model.Model.design_rows`.
+        Of any kind whose parameters have standard errors; see `perfcore.Model.design_rows`.
     target : Point
         Where the prediction matters: a level of each variable, by its name or the data's column.
     candidates : sequence of Point, optional
@@ -151,7 +165,7 @@ def next_points(
     >>> import pandas as pd, perfcore
     >>> runs = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.1, 4.3, 2.5, 1.7]})
     >>> model = perfcore.fit(perfcore.Measurements(runs), fitter="individual", functions="1/p,1")
-    >>> advice = next_points(model, {"p": 64}, [{"p": 4}, {"p": 16}, {"p": 32}])
+    >>> advice = advise(model, {"p": 64}, [{"p": 4}, {"p": 16}, {"p": 32}])
     >>> advice.choices[0].point
     {'p': 32}
     """
@@ -177,19 +191,21 @@ def next_points(
         raise OptionError("gain per second: the model is not one of time, so that it does not tell what runs cost")
     typical = round(float(np.median(rows.repetitions)))
     scale = float(rows.scale[0])
-    before, choices = fit.variance, list[Choice]()
+    before, choices, unit_of_gain = fit.variance, list[Choice](), 1.0
     done = _runs_at(rows, model, points)
     for _ in range(count):
         after = fit.variances_with_one()
         gains = 1.0 - after / fit.variance if fit.variance > 0.0 else np.zeros(len(points))
         best = int(np.argmax(gains / seconds if per_second and seconds is not None else gains))
+        if not rows.noise_known and not choices:
+            unit_of_gain = float(gains[best]) or 1.0
         done[best] += typical
         choices.append(
             Choice(
                 point=points[best],
                 repetitions=typical,
-                error=float(np.sqrt(after[best])) * scale,
-                gain=float(gains[best]),
+                error=float(np.sqrt(after[best])) * scale if rows.noise_known else None,
+                gain=float(gains[best]) / unit_of_gain,
                 cost_s=None if seconds is None else float(seconds[best]) * typical,
                 in_all=int(done[best]),
             )
@@ -200,10 +216,11 @@ def next_points(
         target=target,
         value=value,
         error=float(np.sqrt(before)) * scale,
-        noise=float(np.sqrt(rows.errors.sum())) * scale,
+        noise=float(np.sqrt(rows.errors.sum())) * scale if rows.noise_known else None,
         unit=rows.unit,
         choices=tuple(choices),
         rivals=_rivals(model, rows, fixed, target, points, value),
+        assumed=rows.assumed,
     )
 
 
@@ -283,5 +300,6 @@ def _rivals(
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.nan_to_num(np.abs(rival.values[1:] - own) / noise, posinf=np.inf)
         best = int(np.argmax(apart))
-        found.append(Disagreement(rival.name, rival.figure, float(rival.values[0]), points[best], float(apart[best])))
+        distance = float(apart[best]) if rows.noise_known else None
+        found.append(Disagreement(rival.name, rival.figure, float(rival.values[0]), points[best], distance))
     return tuple(found)

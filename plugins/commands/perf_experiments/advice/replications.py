@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from perf_experiments.design.design import Design, design_of_points
 from perf_experiments.design.factors import Point
 from perf_experiments.runs.history import point_key
 from perf_experiments.runs.records import Run
 from perfcore.base.errors import DataError, OptionError
+from perfcore.views.presenter import Result
 
-__all__ = ["Needed", "needed_replications", "runs_for_precision"]
+__all__ = ["Needed", "Replications", "needed_replications", "runs_for_precision"]
 
 _COVERAGE = 0.95
 # Weight of the spread that all points share, in runs: from two runs of its own a point's spread is hardly known.
@@ -52,6 +54,33 @@ class Needed:
     def more(self) -> int:
         """Runs that are missing."""
         return max(self.needed - self.runs, 0)
+
+
+@dataclass(frozen=True, repr=False)
+class Replications(Result):
+    """How many runs the points of a store need.
+
+    Attributes
+    ----------
+    points : tuple of Needed
+        All points of the store, in the order of their levels.
+    precision : float
+        What was asked for: half the width of the 95 % interval of each mean, as a share of the mean.
+    """
+
+    points: tuple[Needed, ...]
+    precision: float
+
+    @property
+    def wanting(self) -> tuple[Needed, ...]:
+        """The points that need further runs."""
+        return tuple(point for point in self.points if point.more)
+
+    @property
+    def design(self) -> Design | None:
+        """The points that need further runs, with all their runs; None where none does."""
+        wanting = self.wanting
+        return design_of_points([(each.point, each.replications + each.more) for each in wanting]) if wanting else None
 
 
 def runs_for_precision(spread: float, freedom: float, precision: float, most: int) -> int:

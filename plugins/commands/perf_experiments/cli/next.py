@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perf_experiments.cli.levels import level_of_each, levels_of_each
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.parameters import Json
 
 if TYPE_CHECKING:
-    from perf_experiments import Design
     from perf_experiments.advice.next_points import Advice
-    from perf_experiments.advice.replications import Needed
-    from perf_experiments.design.factors import Point
+    from perf_experiments.advice.replications import Replications
 
 __all__ = ["command"]
 
 
 def command(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False)],
-    targets: Annotated[
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A model, or a store of runs.")],
+    target: Annotated[
         list[str] | None,
         typer.Option(
             "--target",
@@ -44,7 +43,7 @@ def command(
     constraints: Annotated[
         list[str] | None, typer.Option("--constraint", metavar="FORMULA", help="What every candidate meets.")
     ] = None,
-    count: Annotated[
+    points: Annotated[
         int | None, typer.Option("--points", min=1, help="How many to choose, each after those before [4].")
     ] = None,
     per_second: Annotated[bool, typer.Option("--per-second", help="Choose by gain for a second of runs.")] = False,
@@ -65,7 +64,7 @@ def command(
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Design to write (.toml), which `perf run` takes."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Say which runs to make next, from a MODEL that `perf fit -o` wrote, or a STORE of `perf run`.
 
@@ -77,193 +76,54 @@ def command(
     perf next design.db --precision 2% -o more.toml
     perf run more.toml --store design.db
     """
-    targets = targets or []
-    candidates = candidates or []
-    constraints = constraints or []
-    options: dict[str, Any] = {
-        "targets": targets,
-        "candidates": candidates,
-        "constraints": constraints,
-        "count": count,
-        "per_second": per_second,
-        "precision": precision,
-        "most": most,
-        "value": value,
-    }
     with reporting():
-        from perf_experiments.runs.store import is_store
+        from perf_experiments.advice.replications import Replications
+        from perf_experiments.api.next_points import next_points
 
-        given = {name for name, value in options.items() if value not in (None, [], False)}
-        if is_store(_head(source)):
-            _refuse(given & {"targets", "candidates", "constraints", "count", "per_second"}, "a model")
-            design = _from_store(source, options, output, as_json)
-        else:
-            _refuse(given & {"precision", "most", "value"}, "a store of runs")
-            design = _from_model(source, options, as_json)
-        if output is not None and design is not None:
-            from perf_experiments import write_design
-
-            write_design(design, output)
-            if not as_json:
-                typer.echo(f"{typer.format_filename(output)}: {len(design.chosen())} points; `perf run` takes it")
-
-
-def _head(path: str) -> bytes:
-    """The first bytes of a file; none where it cannot be read, which is said by whoever reads it."""
-    try:
-        with Path(path).open("rb") as stream:
-            return bytes(stream.read(100))
-    except OSError:
-        return b""
-
-
-def _refuse(names: set[str], belongs_to: str) -> None:
-    shown = {"targets": "target", "constraints": "constraint", "count": "points", "per_second": "per-second"}
-    if names:
-        name = min(names)
-        raise OptionError(f"--{shown.get(name, name)} is for {belongs_to}")
-
-
-def _from_model(source: str, options: dict[str, Any], as_json: bool) -> Design:
-    import perfcore
-    from perf_experiments.advice.next_points import next_points
-
-    if not options["targets"]:
-        raise OptionError("Missing option '--target': where the prediction matters, such as --target p=1024")
-    model = perfcore.load(source)
-    advice = next_points(
-        model,
-        _target(options["targets"]),
-        _candidates(options["candidates"], options["constraints"]),
-        options["count"] or 4,
-        per_second=options["per_second"],
-    )
+        advice = next_points(
+            source,
+            level_of_each(target or (), "--target") or None,
+            _candidates(candidates or ()),
+            points,
+            constraints=constraints or (),
+            per_second=per_second,
+            precision=precision,
+            most=most,
+            value=value,
+            output=output,
+        )
     if as_json:
-        print_json("advice", _advice_facts(advice))
-    else:
-        _print_advice(advice)
-    runs: dict[tuple[Any, ...], tuple[Point, int]] = {}
-    for choice in advice.choices:
-        runs[tuple(choice.point.items())] = choice.point, choice.in_all
-    return _design(list(runs.values()))
+        print_json("replications" if isinstance(advice, Replications) else "advice", _content(advice))
+        return
+    lines = advice.summary()
+    over = 0 if isinstance(advice, Replications) else 1  # the prediction stands over the choices
+    for line in lines[:over]:
+        typer.echo(line)
+    for _, header, rows in advice.tables():
+        print_table(header, rows)
+    for line in lines[over:]:
+        typer.echo(line)
+    if output is not None and advice.design is not None:
+        typer.echo(f"{typer.format_filename(output)}: {len(advice.design.chosen())} points; `perf run` takes it")
+    elif output is not None:
+        typer.echo(f"no design is written: all {len(advice.to_frame())} points are precise enough")
 
 
-def _target(texts: Sequence[str]) -> dict[str, Any]:
-    from perf_experiments.design.factors import parse_factor
-    from perfcore.base.errors import OptionError
-
-    found = {}
-    for text in texts:
-        name, levels = parse_factor(text)
-        if len(levels) > 1:
-            raise OptionError(f"--target {text!r}: one level is expected")
-        found[name] = levels[0]
-    return found
-
-
-def _candidates(texts: Sequence[str], constraints: Sequence[str]) -> list[Point] | None:
-    """Points of a design or of levels; None for those that the model knows."""
-    from perf_experiments import make_design, read_design
-    from perf_experiments.design.constraints import meeting
-    from perf_experiments.design.factors import parse_factor
-
+def _candidates(texts: Sequence[str]) -> Any:
+    """The path of a design, or levels by name."""
     files = [text for text in texts if text.lower().endswith(".toml")]
     if files and len(texts) > 1:
         raise OptionError("--candidates: one design, or levels of each variable, are expected")
-    if files:
-        return meeting(read_design(files[0]).chosen(), constraints)[0]
-    if texts:
-        return make_design(dict(map(parse_factor, texts)), constraints=constraints).chosen()
-    if constraints:
-        raise OptionError("--constraint needs --candidates")
-    return None
+    return files[0] if files else levels_of_each(texts, "--candidates") or None
 
 
-def _print_advice(advice: Advice) -> None:
-    from perf_experiments.advice.costs import duration_text
-    from perf_experiments.design.factors import level_text, point_text
+def _content(advice: Advice | Replications) -> Any:
+    from perf_experiments.advice.next_points import Advice
 
-    unit = f" {advice.unit}" if advice.unit else ""
-    typer.echo(
-        f"{point_text(advice.target)}: {advice.value:.4g}{unit} predicted, standard error {advice.error:.3g}; a "
-        f"measurement there varies by {advice.noise:.3g}"
-    )
-    names = list(advice.choices[0].point)
-    rows = []
-    for number, choice in enumerate(advice.choices, 1):
-        gain = "-" if choice.gain_per_s is None else f"{choice.gain_per_s:.3%}"
-        cost = "-" if choice.cost_s is None else duration_text(choice.cost_s)
-        levels = [level_text(choice.point[name]) for name in names]
-        rows.append(
-            [str(number), *levels, str(choice.repetitions), f"{choice.error:.3g}", f"{choice.gain:.1%}", cost, gain]
-        )
-    print_table(["", *names, "runs", "error after", "variance falls by", "cost", "per s"], rows)
-    if not advice.rivals:
-        typer.echo("if the model is right; no other that fits about as well is known, to compare with")
-        return
-    typer.echo("if the model is right; others fit about as well and say at the target")
-    for rival in advice.rivals:
-        typer.echo(
-            f"  {rival.value:.4g}{unit}: {rival.name} ({rival.figure}); farthest apart at {point_text(rival.point)}, "
-            f"{rival.distance:.2g} standard deviations of a measurement"
-        )
-
-
-def _advice_facts(advice: Advice) -> dict[str, Any]:
+    if not isinstance(advice, Advice):
+        return [{**vars(point), "more": point.more} for point in advice.points]
     return {
         **vars(advice),
         "choices": [{**vars(choice), "gain_per_s": choice.gain_per_s} for choice in advice.choices],
         "rivals": [vars(rival) for rival in advice.rivals],
     }
-
-
-def _from_store(source: str, options: dict[str, Any], output: str | None, as_json: bool) -> Design | None:
-    from perf_experiments import Store
-    from perf_experiments.advice.replications import needed_replications
-    from perf_experiments.cli.run import share
-
-    precision = share(options["precision"] or "2%", "--precision")
-    with Store.read(source) as store:
-        points = needed_replications(store.runs(), precision, options["most"] or 30, options["value"])
-    wanting = [point for point in points if point.more]
-    if as_json:
-        print_json("replications", [{**vars(point), "more": point.more} for point in points])
-    else:
-        _print_needed(points, wanting, precision)
-    if not wanting:
-        if output is not None and not as_json:
-            typer.echo(f"no design is written: all {len(points)} points are precise enough")
-        return None
-    return _design([(point.point, point.replications + point.more) for point in wanting])
-
-
-def _print_needed(points: Sequence[Needed], wanting: Sequence[Needed], precision: float) -> None:
-    from perf_experiments.advice.costs import duration_text
-    from perf_experiments.design.factors import level_text
-
-    names = list(points[0].point)
-    rows = [
-        [
-            *(level_text(each.point[name]) for name in names),
-            *(str(each.runs), f"{each.spread:.1%}", f"{each.precision:.1%}", str(each.needed)),
-        ]
-        for each in points
-    ]
-    print_table([*names, "runs", "spread", "known to", "needed"], rows)
-    more = sum(each.more for each in wanting)
-    seconds = sum(each.more * each.seconds for each in wanting)
-    about = f", about {duration_text(seconds)}" if more else ""
-    typer.echo(f"{more} more runs of {len(wanting)} points for {100.0 * precision:.3g} % of each mean (95 %){about}")
-
-
-def _design(wanted: Sequence[tuple[Point, int]]) -> Design:
-    """Exactly these points, each with the number of its replications."""
-    from perf_experiments import Design
-
-    levels: dict[str, list[Any]] = {}
-    for point, _ in wanted:
-        for name, level in point.items():
-            if level not in levels.setdefault(name, []):
-                levels[name].append(level)
-    points = [{**point, "replications": count} for point, count in wanted]
-    return Design(factors=levels, kind="points", points=points, replications=min(count for _, count in wanted))

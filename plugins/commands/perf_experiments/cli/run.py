@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
-from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 
-if TYPE_CHECKING:
-    from perf_experiments import Summary
-
-__all__ = ["command", "share"]
+__all__ = ["command"]
 
 _SOME_FAILED = 1
 _SOME_WAITING = 3  # 2 is for mistakes
 
 
 def command(
-    design: Annotated[str, typer.Argument(metavar="DESIGN", show_default=False)],
-    words: Annotated[list[str] | None, typer.Argument(metavar="[-- COMMAND...]")] = None,
+    design: Annotated[str, typer.Argument(metavar="DESIGN", help="A design that `perf design` wrote (.toml).")],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- COMMAND...]", help="Program and arguments (default: those of the store)."),
+    ] = None,
     store: Annotated[
         str | None,
         typer.Option("--store", metavar="FILE", help="Where runs are kept (default: the design's name with .db)."),
@@ -76,9 +74,8 @@ def command(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Make runs again that failed; the failures are kept too.")
     ] = False,
-    keep_bytes: Annotated[
-        int, typer.Option("--keep", min=0, metavar="BYTES", help="Of the output of a run to keep.")
-    ] = 1 << 20,
+    keep: Annotated[int, typer.Option("--keep", min=0, metavar="BYTES", help="Of the output of a run to keep.")] = 1
+    << 20,
     scheduler: Annotated[
         Literal["slurm"] | None, typer.Option("--scheduler", help="Hand the runs over instead; call again to collect.")
     ] = None,
@@ -106,39 +103,31 @@ def command(
     perf runs design.db
     perf fit design.db
     """
-    words = words or []
-    values = values or []
-    options: dict[str, Any] = {
-        "launcher": launcher,
-        "values": tuple(values),
-        "results": results,
-        "warmup": warmup,
-        "most": most,
-        "max_load": max_load,
-        "retry_failed": retry_failed,
-        "keep_bytes": keep_bytes,
-    }
-    if scheduler is None and (sbatch is not None or collect):
-        raise OptionError(f"{'--collect' if collect else '--sbatch'} belongs to --scheduler slurm")
-    path = store or str(Path(design).with_suffix(".db"))
     with reporting():
-        from perf_experiments import RunOptions, hand_over, read_design, run_design
-        from perfcore.data.durations import parse_duration
+        from perf_experiments.api.run import default_store, run
 
-        chosen = RunOptions(
-            command=tuple(words),
-            time_limit_s=None if limit is None else parse_duration(limit) / 1e9,
-            until=None if until is None else share(until, "--until"),
-            wait_s=0.0 if wait in ("0", "0s") else parse_duration(wait) / 1e9,
-            **options,
-        )
+        path = store or default_store(design)
         before = signal.signal(signal.SIGTERM, _end)  # a batch system's: the run in flight is ended as by Ctrl-C
         try:
-            plan = read_design(design)
-            if scheduler is None:
-                summary = run_design(plan, path, chosen)
-            else:
-                summary = hand_over(plan, path, chosen, sbatch, collect_only=collect)
+            summary = run(
+                design,
+                words or (),
+                store=path,
+                launcher=launcher,
+                values=values or (),
+                results=results,
+                limit=limit,
+                warmup=warmup,
+                until=until,
+                most=most,
+                max_load=max_load,
+                wait=wait,
+                retry_failed=retry_failed,
+                keep=keep,
+                scheduler=scheduler,
+                sbatch=sbatch,
+                collect=collect,
+            )
         except KeyboardInterrupt:
             more = ("" if store is None else f" --store {store}") + ("" if scheduler is None else " --scheduler slurm")
             again = f"`perf run {design}{more}`"
@@ -146,7 +135,8 @@ def command(
             raise
         finally:
             signal.signal(signal.SIGTERM, before)
-    _report(path, summary, "made" if scheduler is None else "collected")
+    for line in summary.summary():
+        typer.echo(typer.format_filename(line))
     if summary.waiting:
         return _SOME_WAITING
     return _SOME_FAILED if summary.failed else 0
@@ -154,29 +144,3 @@ def command(
 
 def _end(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
-
-
-def share(text: str, option: str) -> float:
-    """``2%`` or ``0.02``, as an option was given it."""
-    try:
-        found = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
-    except ValueError:
-        found = 0.0
-    if not 0.0 < found < 1.0:
-        raise OptionError(f"{option} {text!r}: a share between 0 and 1 is expected, such as 2% or 0.02")
-    return found
-
-
-def _report(path: str, summary: Summary, done: str) -> None:
-    name = typer.format_filename(path)
-    noisy = f", {summary.noisy} of them noisy" if summary.noisy else ""
-    typer.echo(f"{name}: {summary.made} runs {done}; {summary.succeeded} measurements in all{noisy}")
-    if summary.waiting:
-        typer.echo(
-            f"{summary.handed_over} runs handed to Slurm; {summary.waiting} waiting or running; call again to collect"
-        )
-    if summary.wide:
-        shown = ", ".join(summary.wide[:5]) + (", ..." if len(summary.wide) > 5 else "")
-        typer.echo(f"not yet as narrow as --until asks: {len(summary.wide)} points ({shown})")
-    if summary.failed:
-        typer.echo(f"{summary.failed} failed; `perf runs {name} --failed` lists them, --retry-failed makes them again")

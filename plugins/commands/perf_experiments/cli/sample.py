@@ -12,12 +12,12 @@ __all__ = ["command"]
 
 
 def command(
-    what: Annotated[Literal["cpu", "network"], typer.Argument(metavar="WHAT", show_default=False)],
+    what: Annotated[Literal["cpu", "network"], typer.Argument(metavar="WHAT", help="cpu or network.")],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="File to write; its ending is the format.")
     ],
-    duration: Annotated[str, typer.Option("--for", metavar="DURATION", help="For how long.")] = "5min",
-    interval: Annotated[str, typer.Option("--every", metavar="DURATION", help="How often.")] = "1s",
+    for_: Annotated[str, typer.Option("--for", metavar="DURATION", help="For how long.")] = "5min",
+    every: Annotated[str, typer.Option("--every", metavar="DURATION", help="How often.")] = "1s",
 ) -> None:
     """Sample WHAT of this machine: cpu (shares of busy time) or network (bytes per second).
 
@@ -28,14 +28,9 @@ def command(
     perf value cpu.csv --column "cpu all busy" --window 5min
     """
     with reporting():
-        import perfcore
-        from perf_experiments.sampling import sample_system
-        from perfcore.data.durations import parse_duration
-        from perfcore.reading.recognise import writer
+        from perf_experiments.api.sample import sample
 
-        writer(output)  # a wrong ending is said before, not after, an hour of sampling
-        series = sample_system(what, parse_duration(duration), parse_duration(interval))
-        perfcore.write(series, output)
+        series = sample(what, for_=for_, every=every, output=output)
     for note in series.notes:
         typer.echo(f"perf: {note}", err=True)
     typer.echo(f"{typer.format_filename(output)}: {len(series.times)} samples of {', '.join(series.columns)}")

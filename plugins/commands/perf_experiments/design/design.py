@@ -16,14 +16,15 @@ from perf_experiments.design import layouts
 from perf_experiments.design.constraints import meeting
 from perf_experiments.design.factors import Level, Point, check_factors, level_text, point_text
 from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.views.presenter import Result
 
-__all__ = ["KINDS", "Design", "make_design", "read_design"]
+__all__ = ["KINDS", "Design", "design_of_points", "make_design", "read_design"]
 
 KINDS = ("factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol")
 _EXPANDED = ("factorial", "one-at-a-time", "points")
 
 
-class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Points to measure, each several times, in random order within each replication.
 
     The replications are blocks: all points are measured once, in an order drawn anew, before any is measured again, so
@@ -223,6 +224,23 @@ def make_design(
     )
     design.chosen()
     return design
+
+
+def design_of_points(wanted: Sequence[tuple[Point, int]]) -> Design:
+    """Exactly these points, each with the number of its replications.
+
+    Examples
+    --------
+    >>> design_of_points([({"p": 4}, 2), ({"p": 8}, 3)]).points
+    [{'p': 4, 'replications': 2}, {'p': 8, 'replications': 3}]
+    """
+    levels: dict[str, list[Any]] = {}
+    for point, _ in wanted:
+        for name, level in point.items():
+            if level not in levels.setdefault(name, []):
+                levels[name].append(level)
+    points = [{**point, "replications": count} for point, count in wanted]
+    return Design(factors=levels, kind="points", points=points, replications=min(count for _, count in wanted))
 
 
 def _meeting_each(points: Iterable[Point], constraints: Sequence[str]) -> Iterable[Point]:

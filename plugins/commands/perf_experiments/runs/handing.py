@@ -91,7 +91,8 @@ def hand_over(
         with contextlib.suppress(OSError):  # there is none, or it is not empty
             folder.rmdir()
         known = history.summary(points, made)
-        return replace(known, handed_over=handed, waiting=len(store.jobs()))
+        waiting = len(store.jobs())
+        return replace(known, handed_over=handed, waiting=waiting, store=os.fspath(path), collected=True)
 
 
 @dataclass

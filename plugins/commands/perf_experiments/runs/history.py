@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from perf_experiments.design.factors import Level, Point, point_text
 from perf_experiments.runs.records import Run
 from perf_experiments.runs.repetition import narrow_enough
+from perfcore.views.presenter import Result
 
 __all__ = ["History", "Key", "Summary", "point_key"]
 
@@ -19,8 +20,8 @@ def point_key(point: Point) -> Key:
     return tuple(sorted(point.items()))
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Result):
     """What the store has of the design.
 
     Attributes
@@ -37,6 +38,10 @@ class Summary:
         Runs that this call handed to the scheduler.
     waiting : int
         Runs that the scheduler has and that have not ended, those of this call included.
+    store : str
+        Its file.
+    collected : bool
+        Whether the runs were made by jobs of a scheduler.
     """
 
     made: int
@@ -46,6 +51,8 @@ class Summary:
     wide: tuple[str, ...] = ()
     handed_over: int = 0
     waiting: int = 0
+    store: str = ""
+    collected: bool = False
 
 
 @dataclass

@@ -8,7 +8,30 @@ from dataclasses import dataclass
 from perf_experiments.runs.repetition import FEWEST_RUNS
 from perfcore.base.errors import OptionError
 
-__all__ = ["RunOptions"]
+__all__ = ["RunOptions", "parse_share"]
+
+
+def parse_share(share: str | float, option: str) -> float:
+    """``"2%"``, ``"0.02"`` or 0.02, as an option was given it.
+
+    Raises
+    ------
+    OptionError
+        It is no share between 0 and 1.
+
+    Examples
+    --------
+    >>> parse_share("2%", "--until")
+    0.02
+    """
+    text = str(share)
+    try:
+        value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < 1.0:
+        raise OptionError(f"{option} {text!r}: a share between 0 and 1 is expected, such as 2% or 0.02")
+    return value
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from perf_experiments.design.factors import Point
+from perfcore.views.presenter import Result
 
-__all__ = ["Job", "Run"]
+__all__ = ["Job", "Run", "Runs"]
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, repr=False)
+class Run(Result):
     """One run that ended, well or not.
 
     Attributes
@@ -70,6 +71,30 @@ class Run:
     def value(self, name: str) -> float:
         """A reported value, or the wall time in seconds under the name ``wall_s``."""
         return self.wall_ns / 1e9 if name == "wall_s" else self.values[name]
+
+
+@dataclass(frozen=True, repr=False)
+class Runs(Result):
+    """What a store holds.
+
+    Attributes
+    ----------
+    store : str
+        Its file.
+    listed : tuple of Run
+        Those that were asked for, in the order in which they were made.
+    succeeded, noisy, failed : int
+        How many there are of all; ``noisy`` are those that succeeded while others used the machine.
+    waiting : int
+        Runs that a scheduler has.
+    """
+
+    store: str
+    listed: tuple[Run, ...]
+    succeeded: int
+    noisy: int
+    failed: int
+    waiting: int
 
 
 @dataclass(frozen=True)

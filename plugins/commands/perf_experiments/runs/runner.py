@@ -6,7 +6,7 @@ import datetime
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def run_design(design: Design, path: str | os.PathLike[str], options: RunOptions
             history.add(run)
         facts = environment(next(iter(commands.values()))[0])
         session = _Session(design, store, options, commands, history, Measuring(options, patterns, facts))
-        return history.summary(points, session.run(points), options.until)
+        return replace(history.summary(points, session.run(points), options.until), store=os.fspath(path))
 
 
 @dataclass

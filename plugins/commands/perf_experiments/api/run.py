@@ -1,0 +1,178 @@
+"""`run` and `runs`: runs made, and looked at."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from perf_experiments.api.arguments import PathLike, seconds_of
+from perf_experiments.design.design import Design, read_design
+from perf_experiments.runs.handing import hand_over
+from perf_experiments.runs.history import Summary
+from perf_experiments.runs.options import RunOptions, parse_share
+from perf_experiments.runs.records import Runs
+from perf_experiments.runs.runner import run_design
+from perf_experiments.runs.store import Store
+from perfcore.base.errors import OptionError
+
+__all__ = ["default_store", "run", "runs"]
+
+
+def default_store(design: PathLike) -> Path:
+    """Where the runs of a design's file are kept unless told otherwise: beside it.
+
+    Examples
+    --------
+    >>> default_store("study/design.toml").as_posix()
+    'study/design.db'
+    """
+    return Path(design).with_suffix(".db")
+
+
+def run(
+    design: Design | PathLike,
+    command: str | Sequence[str] = (),
+    *,
+    store: PathLike | None = None,
+    launcher: str = "local",
+    values: Sequence[str] = (),
+    results: str | None = None,
+    limit: str | float | None = None,
+    warmup: int = 0,
+    until: str | float | None = None,
+    most: int = 30,
+    max_load: float = 0.2,
+    wait: str | float = "10s",
+    retry_failed: bool = False,
+    keep: int = 1 << 20,
+    scheduler: Literal["slurm"] | None = None,
+    sbatch: str | None = None,
+    collect: bool = False,
+) -> Summary:
+    """Make the runs of a design that its store does not have yet; the function behind ``perf run``.
+
+    Every run is on the disk before the next one starts; after an interrupt the same call goes on.
+
+    Parameters
+    ----------
+    design : Design or path
+    command : str or sequence of str
+        Program and arguments with ``{FACTOR}`` where a level stands; a text is split as a shell would. Without it that
+        of the store.
+    store : path, optional
+        Where runs are kept; by default the design's path with .db.
+    launcher : str
+        ``local``, ``mpirun``, ``srun``, or words to put before the command.
+    values : sequence of str
+        ``NAME=REGEX``, what to find in the output.
+    results : str, optional
+        PathLike that a run writes: .json of numbers, or text that ``values`` search.
+    limit : str, or float in seconds, optional
+        Stop a run that takes longer; it counts as failed.
+    warmup : int, >= 0
+        Runs before each, not kept.
+    until : str or float, optional
+        Repeat until the median is known to this share, such as ``"2%"``, with 95 % confidence.
+    most : int, >= 1
+        Runs of a point with ``until``.
+    max_load : float, 0 to 1
+        Busy share of the processors above which a run waits; 1: do not look.
+    wait : str, or float in seconds
+        How long; then it is marked as noisy.
+    retry_failed : bool
+    keep : int, >= 0, bytes
+        Of the output of a run.
+    scheduler : {"slurm"}, optional
+        Hand the runs over instead; the same call collects them.
+    sbatch : str, optional
+        Options for sbatch, such as ``"--ntasks={p}"``.
+    collect : bool
+        Only collect what the scheduler's jobs have made.
+
+    Raises
+    ------
+    PerfError
+        A file, command, place, value or store that cannot be used; before anything is run.
+
+    Examples
+    --------
+    >>> import perfcore, sys, tempfile
+    >>> command = [sys.executable, "-c", "print('t =', {n})"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plan = perfcore.design({"n": [1, 2]}, replications=1, output=f"{folder}/plan.toml")
+    ...     done = perfcore.run(f"{folder}/plan.toml", command, values=["t=t = ([0-9]+)"], max_load=1)
+    ...     kept = perfcore.runs(f"{folder}/plan.db")
+    >>> done.made, done.failed, [run.values["t"] for run in kept.listed]
+    (2, 0, [1.0, 2.0])
+    """
+    if scheduler is None and (sbatch is not None or collect):
+        raise OptionError(f"{'--collect' if collect else '--sbatch'} belongs to --scheduler slurm")
+    options = RunOptions(
+        command=tuple(shlex.split(command) if isinstance(command, str) else command),
+        launcher=launcher,
+        values=tuple(values),
+        results=results,
+        time_limit_s=None if limit is None else seconds_of(limit),
+        warmup=warmup,
+        until=None if until is None else parse_share(until, "--until"),
+        most=most,
+        max_load=max_load,
+        wait_s=0.0 if wait in ("0", "0s", 0) else seconds_of(wait),
+        retry_failed=retry_failed,
+        keep_bytes=keep,
+    )
+    if store is None:
+        if isinstance(design, Design):
+            raise OptionError("store is missing: a design that is no file does not tell where its runs are kept")
+        store = default_store(design)
+    plan = design if isinstance(design, Design) else read_design(design)
+    if scheduler is None:
+        return run_design(plan, store, options)
+    return hand_over(plan, store, options, sbatch, collect_only=collect)
+
+
+def runs(store: PathLike, *, failed: bool = False, show: int | None = None) -> Runs:
+    """The runs that a store holds, also while ``perf run`` adds to it; the function behind ``perf runs``.
+
+    Parameters
+    ----------
+    store : path
+    failed : bool
+        Only those that failed.
+    show : int, >= 1, optional
+        Only the run of this number, with what it printed.
+
+    Raises
+    ------
+    InputError
+        There is no such store, or it is damaged.
+    OptionError
+        It has no run of this number.
+
+    Examples
+    --------
+    >>> import perfcore
+    >>> kept = perfcore.runs("examples/study/recorded/sor.db")
+    >>> kept
+    <Runs: examples/study/recorded/sor.db: 108 succeeded, 0 of them noisy; 0 failed>
+    >>> kept.to_frame().shape[0]
+    108
+    """
+    with Store.read(store) as opened:
+        every = opened.runs()
+        shown = every if show is None else opened.runs(show)
+        waiting = len(opened.jobs())
+    if not shown and show is not None:
+        raise OptionError(f"--show {show}: {os.fspath(store)} has no run of this number")
+    succeeded = [run for run in every if run.succeeded]
+    return Runs(
+        store=os.fspath(store),
+        listed=tuple(run for run in shown if not (failed and run.succeeded)),
+        succeeded=len(succeeded),
+        noisy=sum(run.noisy for run in succeeded),
+        failed=len(every) - len(succeeded),
+        waiting=waiting,
+    )

@@ -1,0 +1,1 @@
+"""How designs, runs and advice are shown."""
