@@ -64,7 +64,7 @@ def test_places_that_are_refused(word):
 
 
 def test_an_unknown_factor_is_named_with_the_known():
-    with pytest.raises(UnknownNameError, match=r"unknown factor in '-n\{d\}' 'd': Known: D, p"):
+    with pytest.raises(UnknownNameError, match=r"unknown factor in '-n\{d\}' 'd': did you mean 'D'\? Known: D, p"):
         filled(["-n{d}"], {"p": 1, "D": 2})
     with pytest.raises(OptionError, match="No closing quotation"):
         launcher_words("mpirun 'x")
