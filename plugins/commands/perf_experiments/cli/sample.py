@@ -12,7 +12,9 @@ __all__ = ["command"]
 
 
 def command(
-    what: Annotated[Literal["cpu", "network"], typer.Argument(metavar="WHAT", help="cpu or network.")],
+    what: Annotated[
+        Literal["cpu", "network"], typer.Argument(metavar="WHAT", help="Busy time of processors, or bytes per second.")
+    ],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="File to write; its ending is the format.")
     ],
