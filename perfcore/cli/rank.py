@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perfcore.cli.output import print_json, print_table, reporting
+from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import FitterOfKind
 from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
@@ -45,10 +45,8 @@ def command(
     if as_json:
         print_json("ranking", [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])
         return
-    for line in ranking.summary:
-        typer.echo(line)
-    typer.echo()
     if ranking.candidates:
-        print_table(*ranking.table())
+        print_findings(ranking)
     else:
+        typer.echo("\n".join([*ranking.summary(), ""]))
         typer.echo(f"no model has an uncentered R^2 of {above} or more")

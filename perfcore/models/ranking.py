@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from perfcore.views.presenter import Result, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Candidate", "Ranking", "candidate_table"]
 
@@ -40,18 +45,26 @@ class Candidate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Ranking:
+@dataclass(frozen=True, repr=False)
+class Ranking(Result):
     """Candidates, best first.
 
     Parameters
     ----------
-    summary : tuple of str
-        Lines that say what was compared, in which scale, and by what.
+    lines : tuple of str
+        What was compared, in which scale, and by what; `summary` gives them.
     candidates : tuple of Candidate
+
+    Examples
+    --------
+    >>> ranking = Ranking(("2 models of SP",), (Candidate(("1/p", "1"), {"sse": 28.06}), Candidate(("1",), {})))
+    >>> ranking
+    <Ranking: 2 models of SP>
+    >>> float(ranking.to_frame().loc[0, "sse"])
+    28.06
     """
 
-    summary: tuple[str, ...]
+    lines: tuple[str, ...]
     candidates: tuple[Candidate, ...]
 
     def filtered(self, above: float | None = None, top: int | None = None) -> Ranking:
@@ -59,9 +72,26 @@ class Ranking:
         kept = [c for c in self.candidates if above is None or (c.figures.get("r2_uncentered") or 0.0) >= above]
         return replace(self, candidates=tuple(kept[:top]))
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Header and rows for printing."""
-        return candidate_table(self.candidates)
+    @property
+    def title(self) -> str:
+        """What was compared."""
+        return self.lines[0] if self.lines else "ranking"
+
+    def summary(self) -> list[str]:
+        """What was compared, in which scale, and by what."""
+        return list(self.lines)
+
+    def tables(self) -> Tables:
+        """The candidates with their figures."""
+        return [("", *candidate_table(self.candidates))]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each candidate, with all digits: ``functions``, a column for each figure, ``note``."""
+        import pandas as pd
+
+        rows = [{"functions": " + ".join(c.functions), **c.figures, "note": c.note} for c in self.candidates]
+        frame = pd.DataFrame(rows, columns=["functions", *_figures(self.candidates), "note"])
+        return frame.astype({name: float for name in frame.columns[1:-1] if frame[name].isna().any()})
 
 
 def candidate_table(candidates: tuple[Candidate, ...]) -> tuple[list[str], list[list[str]]]:
@@ -72,7 +102,7 @@ def candidate_table(candidates: tuple[Candidate, ...]) -> tuple[list[str], list[
     >>> candidate_table((Candidate(("1/p", "1"), {"sse": 28.06, "r2_uncentered": 0.99237}),))
     (['functions', 'SSE', 'R^2 uncentered'], [['1/p + 1', '28.06', '0.99237']])
     """
-    names = list(dict.fromkeys(name for candidate in candidates for name in candidate.figures))
+    names = _figures(candidates)
     noted = any(candidate.note for candidate in candidates)
     header = ["functions", *(_LABELS.get(name, name) for name in names), *(["note"] if noted else [])]
     rows = [
@@ -84,6 +114,10 @@ def candidate_table(candidates: tuple[Candidate, ...]) -> tuple[list[str], list[
         for candidate in candidates
     ]
     return header, rows
+
+
+def _figures(candidates: tuple[Candidate, ...]) -> list[str]:
+    return list(dict.fromkeys(name for candidate in candidates for name in candidate.figures))
 
 
 def _shown(name: str, value: Any) -> str:

@@ -22,10 +22,12 @@ class DrawableViews:
     subject : Drawable
     data : object, optional
         What it is drawn over.
+    draws : bool
+        Whether it has a drawing.
     """
 
-    def __init__(self, subject: Drawable, data: Any = None) -> None:
-        self._subject, self._data = subject, data
+    def __init__(self, subject: Drawable, data: Any = None, draws: bool = True) -> None:
+        self._subject, self._data, self._draws = subject, data, draws
 
     @property
     def title(self) -> str:
@@ -42,18 +44,19 @@ class DrawableViews:
         """
         if path:
             raise NoViewError(path)
-        return View(self.title, model_blocks(self._subject, self._data))
+        return View(self.title, model_blocks(self._subject, self._data, self._draws))
 
     def paths(self) -> Iterable[ViewPath]:
         """The only one."""
         return [()]
 
 
-def model_blocks(subject: Drawable, data: Any = None) -> tuple[Block, ...]:
-    """Summary, picture, formula, tables and, of a model, parameters and statistics."""
+def model_blocks(subject: Drawable, data: Any = None, draws: bool = True) -> tuple[Block, ...]:
+    """Summary, picture where it has one, formula, tables and, of a model, parameters and statistics."""
     tables = [Table.of(*table) for table in subject.tables()]
     blocks: list[Block] = [Text(tuple(line for line in subject.summary() if line != subject.title))]
-    blocks.append(drawing_of(subject, data))
+    if draws:
+        blocks.append(drawing_of(subject, data))
     if subject.formula and subject.formula not in subject.summary():
         blocks.append(Text(tuple(subject.formula.split("\n")), "Formula", "formula"))
     blocks.extend(tables)

@@ -85,7 +85,7 @@ class Presenter:
         """
         from perfcore.views.drawable import DrawableViews
 
-        return DrawableViews(result, data)
+        return DrawableViews(result, data, draws=type(self).draw is not Presenter.draw)
 
 
 class Result:

@@ -11,20 +11,17 @@ from perf_least_squares.criteria import CRITERIA
 from perf_least_squares.goodness import information, r_squared
 from perf_timing.characteristic import Characteristic, by_growth, characteristics, measured_design
 from perf_timing.individual.fits import IndividualFits, fit_individually, subsets
-from perf_timing.individual.model import LEAST_FREEDOM, PairFit, freedom_warning
 from perf_timing.individual.options import IndividualOptions
+from perf_timing.individual.pair import BEST_OF_EACH, LEAST_FREEDOM, PairFit, freedom_warning
 from perf_timing.options import number_of_terms, registered_functions
 from perf_timing.prepared import Prepared
 from perfcore.base.errors import DataError, OptionError
 from perfcore.models.ranking import Candidate, Ranking
 
-__all__ = ["BEST_OF_EACH", "Comparison"]
+__all__ = ["Comparison"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-# Stands in a ranking where the functions of one combination stand otherwise.
-BEST_OF_EACH = ("best of each pair",)
 
 # Above this the coefficients have lost half of their digits: they are large and cancel.
 _COLLINEAR = 1e8

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from perf_least_squares.goodness import information, r_squared
 from perf_least_squares.outliers import Outliers, find_outliers
+from perf_timing.individual.pair import LEAST_FREEDOM, PairFit
+from perf_timing.individual.rows import individual_rivals, individual_rows
 from perf_timing.scaling_model import ScalingModel
 from perfcore.formulas.sums import sum_of_terms
 from perfcore.models.design_rows import DesignRows, Rival
@@ -19,78 +19,13 @@ from perfcore.models.model import Parameter, Points
 from perfcore.models.points import Places, check_coverage
 from perfcore.models.ranking import Candidate
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from perfcore.views.contents import Viewable
-
-__all__ = ["LEAST_FREEDOM", "IndividualModel", "PairFit", "freedom_warning"]
+__all__ = ["IndividualModel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
-# Degrees of freedom: with one, the spread is a single number's, and 95 % bounds are 12.7 times as wide as it says.
-LEAST_FREEDOM = 2
 _FULL_LEVERAGE = 1.0 - 1e-10  # a point that alone determines a coefficient; rounding leaves it a little less
-
-
-def freedom_warning(few: int, pairs: int, cause: str = "") -> str:
-    """One line about pairs with hardly more points than coefficients.
-
-    Examples
-    --------
-    >>> freedom_warning(1, 3)
-    'warning: 1 of 3 pairs has fewer than 2 degrees of freedom: no bounds there, and a good fit says little'
-    """
-    which = f"{few} of {pairs} pairs {'has' if few == 1 else 'have'}" if pairs > 1 else "there are"
-    what = f"fewer than {LEAST_FREEDOM} degrees of freedom{cause}"
-    return f"warning: {which} {what}: no bounds there, and a good fit says little"
-
-
-class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The model of one code on one system.
-
-    Attributes
-    ----------
-    code, system : str
-    functions : tuple of str
-    coefficients : tuple of float
-        In the scale of the fit.
-    standard_errors : tuple of float or None
-        None where the data do not determine them.
-    covariance : tuple of tuple of float
-        Unscaled, (X'X)^-1.
-    n_observations : int
-    sum_of_squares, total_squares, centered_squares : float
-        Squares of the residuals, of the values, and of the values about their mean; weighted, in the scale of the fit.
-    leave_one_out : float or None
-        Squared errors of predicting each point from the others, summed up; None where the others do not determine it.
-    determined : bool
-        Whether the points give every coefficient one value; if not, the coefficients are the smallest that fit.
-    note : str
-        What stands against the fit.
-    """
-
-    code: str
-    system: str
-    functions: tuple[str, ...]
-    coefficients: tuple[float, ...]
-    standard_errors: tuple[float | None, ...]
-    covariance: tuple[tuple[float, ...], ...]
-    n_observations: int
-    sum_of_squares: float
-    total_squares: float
-    centered_squares: float
-    leave_one_out: float | None
-    determined: bool
-    note: str
-
-    def __post_init__(self) -> None:
-        """Refuse lists of different lengths."""
-        lengths = {len(self.functions), len(self.coefficients), len(self.standard_errors), len(self.covariance)}
-        if len(lengths) > 1 or any(len(row) != len(self.functions) for row in self.covariance):
-            raise ValueError(f"{self.code} on {self.system} has not as many coefficients as functions")
 
 
 class _Part(NamedTuple):
@@ -165,7 +100,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         for place, pair in enumerate(pair_at):
             if pair >= 0 and not self.pairs[pair].determined:
                 found[place] = "not determined by the points of this pair"
-            elif pair >= 0 and (freedom := _freedom(self.pairs[pair])) < LEAST_FREEDOM:
+            elif pair >= 0 and (freedom := self.pairs[pair].degrees_of_freedom) < LEAST_FREEDOM:
                 few = f"no bounds: {freedom} degree{'s' * (freedom != 1)} of freedom"
                 found[place] = f"{found[place]}; {few}" if found[place] else few
         return found
@@ -178,15 +113,11 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         DataError
             A pair was never measured, or has no degrees of freedom.
         """
-        from perf_timing.individual.rows import individual_rows
-
-        return individual_rows(self, points)
+        return individual_rows(self, self.pairs, points)
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         """Other functions for the pair that the points belong to; none where they belong to several."""
-        from perf_timing.individual.rows import individual_rivals
-
-        return individual_rivals(self, points)
+        return individual_rivals(self, self.pairs, self.ranking, points)
 
     def _parts(self, at: Places) -> Iterator[_Part]:
         """The points of pairs with the same functions, which are computed together; those of no pair are left out."""
@@ -227,7 +158,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         """Student's t times the residual standard error of each pair; NaN with fewer than two degrees of freedom."""
         from scipy.stats import t
 
-        freedom = np.array([_freedom(pair) for pair in pairs], dtype=np.float64)
+        freedom = np.array([pair.degrees_of_freedom for pair in pairs], dtype=np.float64)
         freedom[[None in pair.standard_errors for pair in pairs]] = np.nan
         freedom[freedom < LEAST_FREEDOM] = np.nan
         squares = np.array([pair.sum_of_squares for pair in pairs])
@@ -241,7 +172,7 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         for part in self._parts(at):
             residuals[part.rows] = part.values
             leverage[part.rows] = part.leverage * root[part.rows] ** 2
-            fits = [(pair.sum_of_squares, pair.total_squares, _freedom(pair)) for pair in part.pairs]
+            fits = [(pair.sum_of_squares, pair.total_squares, pair.degrees_of_freedom) for pair in part.pairs]
             of_pair, total, left = np.array(fits)[part.which].T
             squares[part.rows] = of_pair
             # Residuals of an exact fit are rounding, among which there is always a largest.
@@ -296,48 +227,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
 
     def _formula(self, pair: PairFit) -> str:
         return f"{self._name(pair)} = {self.in_unit(sum_of_terms(pair.coefficients, pair.functions))}"
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        count = len(self.pairs)
-        return f"{count} individual fit{'s' if count > 1 else ''} of {Path(self.origin.source).name}"
-
-    def summary(self) -> list[str]:
-        """What was fitted, in which scale, and how well."""
-        figures = self.statistics
-        few = sum(_freedom(pair) < LEAST_FREEDOM for pair in self.pairs)
-        return [
-            self.title,
-            *self.data_lines(),
-            f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} of {figures['sst_uncentered']:.6g}; "
-            f"R^2 uncentered {figures['r2_uncentered']:.5f}"
-            + ("" if figures["r2_centered"] is None else f", centered {figures['r2_centered']:.5f}"),
-            f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
-            *([freedom_warning(few, len(self.pairs))] if few else []),
-        ]
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """The pairs, worst first, outliers, and the ranking that the functions were chosen from."""
-        from perf_timing.individual.tables import individual_tables
-
-        return individual_tables(self)
-
-    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
-        """The pairs with their R^2, curves, residuals; see `perfcore.Model.views`."""
-        from perf_timing.individual.views import IndividualViews
-
-        return IndividualViews(self, data)
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw measured points and models, residuals, and their quantiles."""
-        from perf_timing.pictures.overview import draw_scaling_model
-
-        draw_scaling_model(self, figure, data)
-
-
-def _freedom(pair: PairFit) -> int:
-    return pair.n_observations - len(pair.functions)
 
 
 def _finite(value: float) -> float | None:

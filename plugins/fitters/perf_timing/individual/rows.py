@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from perf_timing.characteristic import characteristics, design
-from perf_timing.individual.comparison import BEST_OF_EACH
+from perf_timing.individual.pair import BEST_OF_EACH, PairFit
+from perf_timing.scaling_model import ScalingModel
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Points
 from perfcore.models.points import Places
 from perfcore.models.ranking import Candidate
-
-if TYPE_CHECKING:
-    from perf_timing.individual.model import IndividualModel, PairFit
 
 __all__ = ["individual_rivals", "individual_rows"]
 
@@ -30,7 +26,7 @@ _ERROR_APART = 2.0
 _MOST = 10
 
 
-def individual_rows(model: IndividualModel, points: Points) -> DesignRows:
+def individual_rows(model: ScalingModel, pairs: tuple[PairFit, ...], points: Points) -> DesignRows:
     """Rows of the pairs that the points belong to.
 
     Raises
@@ -43,8 +39,8 @@ def individual_rows(model: IndividualModel, points: Points) -> DesignRows:
     rows, asked, noise, scaled = [], [], [], np.zeros(len(at))
     root, basis, measured = np.array(model.root_weights), model.scaled_design(at), model.scaled_design(seen)
     for cell in np.unique(mine).tolist():
-        pair = _pair(model, cell)
-        freedom = pair.n_observations - len(pair.functions)
+        pair = _pair(model, pairs, cell)
+        freedom = pair.degrees_of_freedom
         if freedom <= 0:
             raise DataError(f"{pair.code} on {pair.system}: as many coefficients as points; measure more points first")
         columns = [model.functions.index(name) for name in pair.functions]
@@ -64,19 +60,21 @@ def individual_rows(model: IndividualModel, points: Points) -> DesignRows:
     )
 
 
-def individual_rivals(model: IndividualModel, points: Points) -> tuple[Rival, ...]:
+def individual_rivals(
+    model: ScalingModel, pairs: tuple[PairFit, ...], ranking: tuple[Candidate, ...], points: Points
+) -> tuple[Rival, ...]:
     """Other combinations of the ranking for the one pair that the points belong to, fitted again to its data."""
     at = model.places(points)
     cells = np.unique(_cells(model, at)).tolist()
-    if not model.ranking or len(cells) > 1:
+    if not ranking or len(cells) > 1:
         return ()
-    pair = _pair(model, cells[0])
+    pair = _pair(model, pairs, cells[0])
     others = [
         candidate
-        for candidate in model.ranking
+        for candidate in ranking
         if set(candidate.functions) != set(pair.functions) and candidate.functions != BEST_OF_EACH
     ]
-    own = next((candidate for candidate in model.ranking if set(candidate.functions) == set(pair.functions)), None)
+    own = next((candidate for candidate in ranking if set(candidate.functions) == set(pair.functions)), None)
     if own is None:  # a ranking over all pairs need not have what one of them was given
         return ()
     seen = model.measured_places
@@ -109,19 +107,19 @@ def _compared(own: Candidate, other: Candidate) -> str | None:
     return None
 
 
-def _cells(model: IndividualModel, at: Places) -> npt.NDArray[np.int64]:
+def _cells(model: ScalingModel, at: Places) -> npt.NDArray[np.int64]:
     return at.code * len(model.systems) + at.system
 
 
-def _pair(model: IndividualModel, cell: int) -> PairFit:
+def _pair(model: ScalingModel, pairs: tuple[PairFit, ...], cell: int) -> PairFit:
     code, system = model.codes[cell // len(model.systems)], model.systems[cell % len(model.systems)]
-    for pair in model.pairs:
+    for pair in pairs:
         if (pair.code, pair.system) == (code, system):
             return pair
     raise DataError(f"{code} was never measured on {system}, so that no fit tells which point to measure")
 
 
-def _design(model: IndividualModel, functions: tuple[str, ...], at: Places) -> Floats:
+def _design(model: ScalingModel, functions: tuple[str, ...], at: Places) -> Floats:
     values = design(characteristics(functions, tuple(model.columns)), at.points)
     codes, systems = [model.codes[k] for k in at.code], [model.systems[k] for k in at.system]
     return np.asarray(values * model.preparation.of_parameters.factor(at.points, codes, systems)[:, None])

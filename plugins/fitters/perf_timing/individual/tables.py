@@ -1,25 +1,40 @@
-"""Individual models in tables."""
+"""Individual models in lines, tables and a data frame."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from perf_least_squares.goodness import r_squared
 from perf_least_squares.outliers import outlier_table
+from perf_timing.individual.model import IndividualModel
+from perf_timing.individual.pair import LEAST_FREEDOM, PairFit, freedom_warning
 from perfcore.models.ranking import candidate_table
+from perfcore.views.presenter import Tables
 
 if TYPE_CHECKING:
-    from perf_timing.individual.model import IndividualModel, PairFit
+    import pandas as pd
 
-__all__ = ["individual_tables"]
-
-Table = tuple[str, list[str], list[list[str]]]
+__all__ = ["individual_frame", "individual_summary", "individual_tables"]
 
 _MOST_PAIRS = 40
 _MOST_CANDIDATES = 20
 
 
-def individual_tables(model: IndividualModel) -> list[Table]:
+def individual_summary(model: IndividualModel) -> list[str]:
+    """What was fitted, in which scale, and how well."""
+    figures = model.statistics
+    few = sum(pair.degrees_of_freedom < LEAST_FREEDOM for pair in model.pairs)
+    return [
+        model.title,
+        *model.data_lines(),
+        f"{figures['n_parameters']} parameters; SSE {figures['sse']:.6g} of {figures['sst_uncentered']:.6g}; "
+        f"R^2 uncentered {figures['r2_uncentered']:.5f}"
+        + ("" if figures["r2_centered"] is None else f", centered {figures['r2_centered']:.5f}"),
+        f"relative error: mean {figures['mean_relative_error']:.1%}, largest {figures['max_relative_error']:.1%}",
+        *([freedom_warning(few, len(model.pairs))] if few else []),
+    ]
+
+
+def individual_tables(model: IndividualModel) -> Tables:
     """The pairs, worst first, outliers, and the ranking that the functions were chosen from."""
     found = [_pairs(model)]
     header, rows = outlier_table(
@@ -34,8 +49,41 @@ def individual_tables(model: IndividualModel) -> list[Table]:
     return found
 
 
-def _pairs(model: IndividualModel) -> Table:
-    shown = sorted(model.pairs, key=_uncentered)[:_MOST_PAIRS]
+def individual_frame(model: IndividualModel) -> pd.DataFrame:
+    """Every pair, worst first: how well it fits, and its coefficients in the scale of the fit.
+
+    A function has two columns, its coefficient and the standard error; they are NaN where it is no part of a pair, and
+    the error where the data do not determine it.
+    """
+    import pandas as pd
+
+    taken = [name for name in model.functions if any(name in pair.functions for pair in model.pairs)]
+    rows = []
+    for pair in _worst_first(model):
+        row: dict[str, Any] = {
+            "code": pair.code,
+            "system": pair.system,
+            "n_observations": pair.n_observations,
+            "sse": pair.sum_of_squares,
+            "r2_uncentered": pair.r2_uncentered,
+            "note": pair.note,
+        }
+        estimates = dict(zip(pair.functions, zip(pair.coefficients, pair.standard_errors, strict=True), strict=True))
+        for name in taken:
+            coefficient, error = estimates.get(name, (None, None))
+            row |= {name: coefficient, f"standard error of {name}": error}
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    numbers = [column for name in taken for column in (name, f"standard error of {name}")]
+    return frame.astype(dict.fromkeys(numbers, float))
+
+
+def _worst_first(model: IndividualModel) -> list[PairFit]:
+    return sorted(model.pairs, key=lambda pair: pair.r2_uncentered)
+
+
+def _pairs(model: IndividualModel) -> tuple[str, list[str], list[list[str]]]:
+    shown = _worst_first(model)[:_MOST_PAIRS]
     columns = {
         "code": [pair.code for pair in shown] if len(model.codes) > 1 else None,
         "system": [pair.system for pair in shown] if len(model.systems) > 1 else None,
@@ -43,7 +91,7 @@ def _pairs(model: IndividualModel) -> Table:
         "functions": [" + ".join(pair.functions) or "none" for pair in shown],
         "coefficients ± standard error": [_coefficients(pair) for pair in shown],
         "SSE": [f"{pair.sum_of_squares:.4g}" for pair in shown],
-        "R^2 uncentered": [f"{_uncentered(pair):.5f}" for pair in shown],
+        "R^2 uncentered": [f"{pair.r2_uncentered:.5f}" for pair in shown],
         "note": [pair.note for pair in shown] if any(pair.note for pair in shown) else None,
     }
     kept = {name: cells for name, cells in columns.items() if cells is not None}
@@ -59,7 +107,3 @@ def _coefficients(pair: PairFit) -> str:
         for coefficient, error in zip(pair.coefficients, pair.standard_errors, strict=True)
     ]
     return ", ".join(parts)
-
-
-def _uncentered(pair: PairFit) -> float:
-    return float(r_squared(pair.sum_of_squares, pair.total_squares))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from perf_least_squares.goodness import r_squared
 from perf_timing.individual.model import IndividualModel
 from perf_timing.views import ScalingViews
 from perfcore.views.contents import Cell
@@ -32,6 +31,6 @@ class IndividualViews(ScalingViews):
         """Determination coefficients."""
         cells = {}
         for pair in self._individual.pairs:
-            value = float(r_squared(pair.sum_of_squares, pair.total_squares))
+            value = pair.r2_uncentered
             cells[pair.code, pair.system] = Cell(f"{value:.4f}", shade=max(value - _POOR, 0.0) / (1.0 - _POOR))
         return "R^2 (uncentered) of each code on each system", "bright is good; a click shows the pair", cells

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -20,11 +19,6 @@ from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Parameter, Points
 from perfcore.models.points import Places, check_coverage
 from perfcore.models.ranking import Candidate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from perfcore.views.contents import Viewable
 
 __all__ = ["Interval", "JointModel"]
 
@@ -372,35 +366,6 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
             f"w_{i}/r_{i}" + ("" if function == "1" else f" {function}") for i, function in enumerate(self.functions, 1)
         )
         return f"{self.value_name} = {self.in_unit(terms)}"
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        return f"Joint model {' + '.join(self.functions)} of {Path(self.origin.source).name}"
-
-    def summary(self) -> list[str]:
-        """What was fitted, in which scale, how well, and how it predicts."""
-        from perf_timing.joint.tables import summary_lines
-
-        return summary_lines(self)
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Parameters, cells, outliers, correlations, and the ranking that the functions were chosen from."""
-        from perf_timing.joint.tables import joint_tables
-
-        return joint_tables(self)
-
-    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
-        """The pairs, curves, work and speed, residuals; see `perfcore.Model.views`."""
-        from perf_timing.joint.views import JointViews
-
-        return JointViews(self, data)
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw measured points and model with its bounds, residuals, their quantiles, and the parameters."""
-        from perf_timing.pictures.overview import draw_scaling_model
-
-        draw_scaling_model(self, figure, data)
 
 
 def _finite(value: float) -> float | None:

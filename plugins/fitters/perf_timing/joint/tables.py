@@ -1,4 +1,4 @@
-"""The joint model in lines and tables."""
+"""The joint model in lines, tables and a data frame."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_least_squares.outliers import outlier_table
+from perf_timing.joint.model import JointModel
 from perf_timing.joint.solver import JointStatus
 from perfcore.models.ranking import candidate_table
+from perfcore.views.presenter import Tables
 
 if TYPE_CHECKING:
-    from perf_timing.joint.model import JointModel
+    import pandas as pd
 
-__all__ = ["joint_tables", "summary_lines"]
+__all__ = ["joint_frame", "joint_summary", "joint_tables"]
 
 Table = tuple[str, list[str], list[list[str]]]
 
@@ -25,7 +27,7 @@ _WIDE_SCALE = 20.0  # the paper's values differ by 4 to 7 after all three steps 
 _FAR_APART = 1.0  # relative standard error from which an asymptotic interval is not to be trusted
 
 
-def summary_lines(model: JointModel) -> list[str]:
+def joint_summary(model: JointModel) -> list[str]:
     """What was fitted, in which scale, how well, and how it predicts."""
     figures = model.statistics
     lines = [
@@ -84,7 +86,7 @@ def _spread_of_cells(model: JointModel) -> float:
     return float(means.max() / means.min())
 
 
-def joint_tables(model: JointModel) -> list[Table]:
+def joint_tables(model: JointModel) -> Tables:
     """Parameters, cells, outliers, correlations, and the ranking."""
     found = [_parameters(model), _cells(model), *_outliers(model), *_correlations(model)]
     if model.ranking:
@@ -94,31 +96,58 @@ def joint_tables(model: JointModel) -> list[Table]:
     return found
 
 
-def _parameters(model: JointModel) -> Table:
+def joint_frame(model: JointModel) -> pd.DataFrame:
+    """Every parameter: its function, its code or system, estimate, standard error and interval.
+
+    The interval is the model's own (profile likelihood or bootstrap), or the asymptotic one; an end is infinite where
+    it does not close, and NaN where the data do not determine it.
+    """
+    import pandas as pd
+
+    works = [(function, code, "") for function in model.functions for code in model.codes]
+    others = [system for system in model.systems if system != model.reference]
+    places = works + [(function, "", system) for function in model.functions for system in others]
+    rows = [
+        (each.name, *place, each.estimate, each.standard_error, lower, upper, each.unit or "")
+        for each, place, (lower, upper, _) in zip(model.parameters, places, _intervals(model), strict=True)
+    ]
+    header = ["parameter", "function", "code", "system", "estimate", "standard_error", "lower", "upper", "unit"]
+    return pd.DataFrame(rows, columns=header).astype({"standard_error": float})
+
+
+def _intervals(model: JointModel) -> list[tuple[float, float, bool]]:
+    """Ends of each parameter's interval, and whether every refit for it converged; infinite ends are open."""
     from scipy.stats import t
 
-    options = model.origin.options
-    level, freedom = options["level"], model.degrees_of_freedom
+    level, freedom = model.origin.options["level"], model.degrees_of_freedom
     quantile = float(t.ppf(0.5 + 0.5 * level, freedom)) if freedom > 0 else np.nan
-    other = {interval.name: interval for interval in model.intervals}
-    header = ["parameter", "estimate", "standard error", "t", f"{level:.0%} interval"]
-    rows = []
+    refitted = {interval.name: interval for interval in model.intervals}
+    ends = []
     for parameter in model.parameters:
-        error = parameter.standard_error
-        known = error is not None and error > 0.0
-        if parameter.name in other:
-            interval = other[parameter.name]
-            bounds = f"{_end(interval.lower)} .. {_end(interval.upper)}{'' if interval.converged else ' at least'}"
-        elif error is not None and np.isfinite(quantile):
-            bounds = f"{parameter.estimate - quantile * error:.4g} .. {parameter.estimate + quantile * error:.4g}"
+        if parameter.name in refitted:
+            interval = refitted[parameter.name]
+            lower = -np.inf if interval.lower is None else interval.lower
+            upper = np.inf if interval.upper is None else interval.upper
+            ends.append((lower, upper, interval.converged))
         else:
-            bounds = "-"
+            half = quantile * (np.nan if parameter.standard_error is None else parameter.standard_error)
+            ends.append((parameter.estimate - half, parameter.estimate + half, True))
+    return ends
+
+
+def _parameters(model: JointModel) -> Table:
+    options = model.origin.options
+    header = ["parameter", "estimate", "standard error", "t", f"{options['level']:.0%} interval"]
+    rows = []
+    for parameter, (lower, upper, converged) in zip(model.parameters, _intervals(model), strict=True):
+        error = parameter.standard_error
+        bounds = "-" if np.isnan(lower) else f"{_end(lower)} .. {_end(upper)}{'' if converged else ' at least'}"
         rows.append(
             [
                 parameter.name,
                 f"{parameter.estimate:.4g}",
                 "-" if error is None else f"{error:.2g}",
-                f"{parameter.estimate / error:.1f}" if known and error else "-",
+                f"{parameter.estimate / error:.1f}" if error else "-",
                 bounds,
             ]
         )
@@ -152,7 +181,7 @@ def _cells(model: JointModel) -> Table:
     return f"Codes on systems{more}", header, rows
 
 
-def _outliers(model: JointModel) -> list[Table]:
+def _outliers(model: JointModel) -> Tables:
     header, rows = outlier_table(
         model.outliers(), model.describe, model.value_name, model.observations.value, model.errors()
     )
@@ -160,7 +189,7 @@ def _outliers(model: JointModel) -> list[Table]:
     return [(title, header, rows)] if rows else []
 
 
-def _correlations(model: JointModel) -> list[Table]:
+def _correlations(model: JointModel) -> Tables:
     names = model.parameter_names
     if not 1 < len(names) <= _MOST_CORRELATED or model.covariance is None:
         return []
@@ -172,8 +201,8 @@ def _correlations(model: JointModel) -> list[Table]:
     return [("Correlations of the parameters", ["", *map(str, range(1, len(names) + 1))], rows)]
 
 
-def _end(value: float | None) -> str:
-    return "open" if value is None else f"{value:.4g}"
+def _end(value: float) -> str:
+    return "open" if np.isinf(value) else f"{value:.4g}"
 
 
 def _shown(value: Any, form: str) -> str:

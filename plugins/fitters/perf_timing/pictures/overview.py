@@ -1,6 +1,6 @@
 """Pictures of codes on systems: points with the model and its bounds, residuals, and a joint model's numbers.
 
-This file lays the parts out; `picture_selection` chooses what is drawn, and each part has a file of its own.
+This file lays the parts out; `selection` chooses what is drawn, and each part has a file of its own.
 """
 
 from __future__ import annotations

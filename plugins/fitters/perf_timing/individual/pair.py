@@ -1,0 +1,82 @@
+"""One code on one system fitted by itself, and when it has too few points to say much."""
+
+from __future__ import annotations
+
+import msgspec
+
+from perf_least_squares.goodness import r_squared
+
+__all__ = ["BEST_OF_EACH", "LEAST_FREEDOM", "PairFit", "freedom_warning"]
+
+# Stands in a ranking where the functions of one combination stand otherwise.
+BEST_OF_EACH = ("best of each pair",)
+# Degrees of freedom: with one, the spread is a single number's, and 95 % bounds are 12.7 times as wide as it says.
+LEAST_FREEDOM = 2
+
+
+def freedom_warning(few: int, pairs: int, cause: str = "") -> str:
+    """One line about pairs with hardly more points than coefficients.
+
+    Examples
+    --------
+    >>> freedom_warning(1, 3)
+    'warning: 1 of 3 pairs has fewer than 2 degrees of freedom: no bounds there, and a good fit says little'
+    """
+    which = f"{few} of {pairs} pairs {'has' if few == 1 else 'have'}" if pairs > 1 else "there are"
+    what = f"fewer than {LEAST_FREEDOM} degrees of freedom{cause}"
+    return f"warning: {which} {what}: no bounds there, and a good fit says little"
+
+
+class PairFit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The model of one code on one system.
+
+    Attributes
+    ----------
+    code, system : str
+    functions : tuple of str
+    coefficients : tuple of float
+        In the scale of the fit.
+    standard_errors : tuple of float or None
+        None where the data do not determine them.
+    covariance : tuple of tuple of float
+        Unscaled, (X'X)^-1.
+    n_observations : int
+    sum_of_squares, total_squares, centered_squares : float
+        Squares of the residuals, of the values, and of the values about their mean; weighted, in the scale of the fit.
+    leave_one_out : float or None
+        Squared errors of predicting each point from the others, summed up; None where the others do not determine it.
+    determined : bool
+        Whether the points give every coefficient one value; if not, the coefficients are the smallest that fit.
+    note : str
+        What stands against the fit.
+    """
+
+    code: str
+    system: str
+    functions: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    standard_errors: tuple[float | None, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    n_observations: int
+    sum_of_squares: float
+    total_squares: float
+    centered_squares: float
+    leave_one_out: float | None
+    determined: bool
+    note: str
+
+    def __post_init__(self) -> None:
+        """Refuse lists of different lengths."""
+        lengths = {len(self.functions), len(self.coefficients), len(self.standard_errors), len(self.covariance)}
+        if len(lengths) > 1 or any(len(row) != len(self.functions) for row in self.covariance):
+            raise ValueError(f"{self.code} on {self.system} has not as many coefficients as functions")
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """Points minus coefficients."""
+        return self.n_observations - len(self.functions)
+
+    @property
+    def r2_uncentered(self) -> float:
+        """Determination coefficient about zero, in the scale of the fit."""
+        return float(r_squared(self.sum_of_squares, self.total_squares))
