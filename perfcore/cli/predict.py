@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from perfcore.base.errors import InputError, OptionError
-from perfcore.base.ranges import parse_values
 from perfcore.cli.output import print_findings, print_json, print_plainly, print_table, reporting
 from perfcore.cli.parameters import At, Json, TableFormat
 from perfcore.cli.signature import OptionsOfEach
-
-if TYPE_CHECKING:
-    from perfcore.models.model import Model
 
 __all__ = ["command"]
 
@@ -97,9 +92,10 @@ def _predict_fitted(
 ) -> None:
     with reporting():
         import perfcore
+        from perfcore.models.places import grid
 
         loaded = perfcore.load(model)
-        columns = _grid(loaded, [_named(place) for place in places])
+        columns = grid(loaded, places)
         single = len(loaded.variables) == 1
         points: Any = next(iter(columns.values())) if single else columns
         values = loaded.predict(points, interval=interval)
@@ -133,53 +129,3 @@ def _predict_fitted(
         print_plainly(table_format, [("", header, lines)])
         return
     print_table(header, lines)
-
-
-def _named(place: str) -> tuple[str, str]:
-    name, equals, text = place.partition("=")
-    if not equals or not name.strip():
-        raise OptionError(
-            f"--at {place!r}: NAME=VALUE,VALUE,... or NAME=FIRST..LAST:STEP is expected, such as t=0..100:10"
-        )
-    return name.strip(), text.strip()
-
-
-def _grid(model: Model, places: Sequence[tuple[str, str]]) -> dict[str, list[Any]]:
-    """Every combination of what was asked for, as one column for each variable."""
-    from perfcore.base.errors import UnknownNameError
-
-    wanted: dict[str, list[Any]] = {}
-    symbols = {column: symbol for symbol, column in model.variables.items()}
-    for name, text in places:
-        symbol = name if name in model.variables else symbols.get(name)
-        if symbol is None:
-            raise UnknownNameError("variable of the model", name, model.variables)
-        if symbol in model.levels:
-            wanted.setdefault(symbol, []).extend(_names(model, symbol, text))
-            continue
-        try:
-            wanted.setdefault(symbol, []).extend(parse_values(text))
-        except (ValueError, ZeroDivisionError):
-            raise OptionError(
-                f"--at {name}={text!r}: VALUE,VALUE,... or FIRST..LAST:STEP or FIRST..LAST*FACTOR is expected, such as "
-                f"{name}=1..1024*2"
-            ) from None
-    for name in model.variables:
-        if name not in wanted:
-            if name not in model.levels:
-                raise OptionError(f"the model is one of {', '.join(model.variables)}; give --at {name}=...")
-            wanted[name] = list(model.levels[name])
-    combinations = list(itertools.product(*(wanted[name] for name in model.variables)))
-    return {name: [row[k] for row in combinations] for k, name in enumerate(model.variables)}
-
-
-def _names(model: Model, symbol: str, text: str) -> list[str]:
-    """One name, which may contain commas, or several with commas."""
-    from perfcore.base.errors import UnknownNameError
-
-    known = model.levels[symbol]
-    names = [text] if text in known else [part.strip() for part in text.split(",")]
-    for name in names:
-        if name not in known:
-            raise UnknownNameError(symbol, name, known)
-    return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -18,9 +18,6 @@ from perfcore.models.expression import check_expression, is_linear, unit_of
 from perfcore.models.model import COMPOSED, Model, Origin, Parameter, Points, model_of
 from perfcore.models.points import check_coverage
 from perfcore.models.shared_points import check_variables, count_of, points_of_each, shared_levels, shared_ranges
-
-if TYPE_CHECKING:
-    from perfcore.models.part_draws import PartDraws
 
 __all__ = ["ComposedModel", "digest"]
 
@@ -158,12 +155,6 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             "; ".join([*(f"{name}: {own[place]}" for name, own in remarks.items() if own[place]), *several])
             for place in range(count)
         ]
-
-    def part_draws(self, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
-        """Draws of the whole: of a maximum or product, or where a component has no categories, none are parts."""
-        from perfcore.models.part_draws import whole_by_interval
-
-        return whole_by_interval(self, points)
 
     @property
     def unfitted(self) -> Mapping[str, str]:

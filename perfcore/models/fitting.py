@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base import progress
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
 
-__all__ = ["default_fitter", "fit", "rank", "resolve", "types_to_read"]
+__all__ = ["as_told", "default_fitter", "fit", "rank", "resolve", "types_to_read"]
 
 # Options of fitters that say what the columns of a table are, and which rows count: the kind of data hangs on them.
 _ROLES = {"parameter": "parameters", "value": "value", "code": "code", "system": "system", "unit": "unit"}
@@ -93,14 +94,18 @@ def rank(data: Any, fitter: str | None = None, **options: Any) -> Ranking:
     return ranking
 
 
-def default_fitter(data: Any, *, ranking: bool = False) -> tuple[str, str]:
+def default_fitter(
+    data: Any, options: Mapping[str, Any] = MappingProxyType({}), *, ranking: bool = False
+) -> tuple[str, str]:
     """The fitter that takes data when none is named, and one line that says which and why.
 
     Of several that are registered for a kind, one that comes with perfcore goes before others.
 
     Parameters
     ----------
-    data : Trace, UtilizationCurve, Series or Measurements
+    data : Trace, UtilizationCurve, Series, Measurements or pandas.DataFrame
+    options : mapping
+        What it is going to be fitted with: the kind of measurements hangs on the roles and rows that these name.
     ranking : bool
         Whether models are to be ranked: the registered ``ranks_for`` count, and not ``default_for``.
 
@@ -119,6 +124,7 @@ def default_fitter(data: Any, *, ranking: bool = False) -> tuple[str, str]:
     >>> note == f"fitter {name}: curve; --fitter names another"
     True
     """
+    data = as_told(data, options)
     kind, task = kind_of(data), "rank" if ranking else "fit"
     entries = registry().entries("fitters").values()
     claiming = [entry for entry in entries if kind in (entry.ranks_for if ranking else entry.default_for)]
@@ -151,7 +157,7 @@ def types_to_read(fitter: str | None, *, ranking: bool = False) -> tuple[type, .
     return tuple({taken: None for entry in entries if entry.ranks_for for taken in entry.load().takes})
 
 
-def _as_told(data: Any, options: Mapping[str, Any]) -> Any:
+def as_told(data: Any, options: Mapping[str, Any]) -> Any:
     """Measurements with the roles and the rows that the options name; as they are where these do not fit.
 
     The fitter that is then chosen says what is wrong with its options.
@@ -177,7 +183,7 @@ def _prepared(
     if name is None:  # the kind of the data must be known
         if isinstance(data, (str, os.PathLike)):
             data = read(data, wanted=types_to_read(None, ranking=ranking))
-        name, note = default_fitter(_as_told(data, options), ranking=ranking)
+        name, note = default_fitter(data, options, ranking=ranking)
     entry = registry().entry("fitters", name)
     chosen, parts = resolve(entry, options)
     implementation = entry.load()

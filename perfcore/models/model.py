@@ -169,17 +169,15 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Models near this one in the ranking that it was chosen from; none where there was no ranking."""
         return ()
 
-    def part_draws(self, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
-        """What the data leave open at points, part by part, for a comparison; by default from `predict`.
+    def part_draws(self, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws | None:
+        """What the data leave open at points, part by part, for a comparison; None for what `predict` says of it.
 
         Parameters
         ----------
         points : mapping of str to (n,) float or str
             By symbol, without the variable that names the parts.
         """
-        from perfcore.models.part_draws import draws_by_interval
-
-        return draws_by_interval(self, points)
+        return None
 
     def growth_draws(self, point: Mapping[str, Any]) -> GrowthDraws | None:
         """Law and growth of each part of `part_draws` around a point; None where the model does not say."""

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.data.measurements import Measurements
-
-if TYPE_CHECKING:
-    from perfcore.models.model import Model
 
 __all__ = ["Observed", "measurements_for", "observed_by_pair"]
 
 Floats = npt.NDArray[np.float64]
+
+
+class HasVariables(Protocol):
+    """What is asked of a `perfcore.Model`."""
+
+    @property
+    def variables(self) -> Mapping[str, str]: ...
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]: ...
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Observed:
 
 
 def measurements_for(
-    model: Model, data: Any, where: str | None = None, roles: Mapping[str, Any] | None = None
+    model: HasVariables, data: Any, where: str | Iterable[str] | None = None, roles: Mapping[str, Any] | None = None
 ) -> Measurements:
     """Measurements with the roles that the model's variables say, selected by conditions.
 
@@ -58,7 +64,7 @@ def measurements_for(
     ----------
     model : Model
     data : Measurements or pandas.DataFrame
-    where : str, optional
+    where : str or iterable of str, optional
         Conditions on the rows, such as ``"class=D,nodes>4"``.
     roles : mapping, optional
         Further roles, as `Measurements.with_roles` takes them.
@@ -66,7 +72,7 @@ def measurements_for(
     Raises
     ------
     DataError
-        The data are no measurements.
+        The data are no measurements, or lack a column of the model.
     """
     if not isinstance(data, Measurements):
         import pandas as pd
@@ -75,11 +81,14 @@ def measurements_for(
             raise DataError(f"a model is compared with measurements, not with {type(data).__name__}")
         data = Measurements(data, source="table")
     factors = {symbol: column for symbol, column in model.variables.items() if symbol not in model.levels}
-    runs: Measurements = data.with_roles(parameters=factors, **(roles or {}))
+    try:
+        runs: Measurements = data.with_roles(parameters=factors, **(roles or {}))
+    except UnknownNameError as error:
+        raise DataError(f"{data.source}: lacks what the model was fitted to: {error}") from None
     return runs.where(where) if where else runs
 
 
-def observed_by_pair(model: Model, runs: Measurements, **observing: str) -> Observed:
+def observed_by_pair(model: HasVariables, runs: Measurements, **observing: str) -> Observed:
     """Each code on each system at each point, repeated runs joined; options as of `Measurements.observations`."""
     seen = runs.observations(**observing)
     points: dict[str, Any] = dict(seen.points)

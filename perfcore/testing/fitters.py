@@ -132,6 +132,8 @@ class FitterSuite:
         model, points = self.fit(), self.points()
         named = points if isinstance(points, Mapping) else {next(iter(model.variables)): points}
         found = model.part_draws({name: np.asarray(levels) for name, levels in named.items()})
+        if found is None:  # a comparison takes the bounds of `predict`
+            return
         assert len(found.keys) == len(set(found.keys)) == len(found.names)
         assert bool(found.what) == bool(found.names)
         for drawn, n_parts in ((found.parts, (len(found.names),)), (found.total, ())):

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_compare.comparison.comparison import compare
 from perf_compare.comparison.crossings import crossings_between
+from perf_compare.comparison.draws import draws_of
+from perf_compare.comparison.two_models import compare_models
 from perfcore.base.errors import DataError, OptionError
 
 
@@ -33,7 +34,7 @@ def pair():
 
 def test_they_cross_where_the_formulas_are_equal(pair):
     """3 D/P + 0.5 P = 5 D/P + 0.1 P at P = sqrt(5 D)."""
-    found = compare(*pair, {"p": [2.0, 64.0] * 2, "D": [20.0, 20.0, 80.0, 80.0]})
+    found = compare_models(*pair, {"p": [2.0, 64.0] * 2, "D": [20.0, 20.0, 80.0, 80.0]})
     assert found.along == "p"
     assert [crossing.at for crossing in found.crossings] == pytest.approx([10.0, 20.0], rel=1e-8)
     assert [crossing.value for crossing in found.crossings] == pytest.approx([11.0, 22.0], rel=1e-8)
@@ -42,7 +43,7 @@ def test_they_cross_where_the_formulas_are_equal(pair):
 
 
 def test_ratio_and_the_category_that_makes_the_difference(pair):
-    found = compare(*pair, {"p": [2.0, 64.0], "D": 20.0})
+    found = compare_models(*pair, {"p": [2.0, 64.0], "D": 20.0})
     assert found.ratio == pytest.approx([50.2 / 31.0, (100 / 64 + 6.4) / (60 / 64 + 32.0)], rel=1e-8)
     assert found.largest(0) == ("work", pytest.approx(20.0))
     assert found.largest(1) == ("start", pytest.approx(-25.6))
@@ -50,22 +51,22 @@ def test_ratio_and_the_category_that_makes_the_difference(pair):
 
 
 def test_swapping_the_models_swaps_the_outcome(pair):
-    one = compare(*pair, {"p": [2.0, 64.0], "D": 20.0})
-    other = compare(*pair[::-1], {"p": [2.0, 64.0], "D": 20.0})
+    one = compare_models(*pair, {"p": [2.0, 64.0], "D": 20.0})
+    other = compare_models(*pair[::-1], {"p": [2.0, 64.0], "D": 20.0})
     assert one.ratio * other.ratio == pytest.approx([1.0, 1.0])
     assert other.crossings[0].at == pytest.approx(one.crossings[0].at)
     assert other.crossings[0].below == 1
 
 
 def test_equal_models_do_not_cross(pair):
-    found = compare(pair[0], pair[0], {"p": [2.0, 64.0], "D": 20.0})
+    found = compare_models(pair[0], pair[0], {"p": [2.0, 64.0], "D": 20.0})
     assert found.crossings == ()
     assert "A and B agree at these points" in found.summary()
 
 
 def test_categories_are_matched_by_plain_names_and_missing_ones_are_nothing(pair):
     other = model(3.0, 0.5, names=("WORK", "wait"))
-    found = compare(pair[0], other, {"p": 4.0, "D": 20.0})
+    found = compare_models(pair[0], other, {"p": 4.0, "D": 20.0})
     assert found.parts == ("work", "start", "wait")
     assert found.of_part.values[:, :, 0].T.tolist() == [
         pytest.approx([15.0, 15.0]), pytest.approx([2.0, 0.0]), pytest.approx([0.0, 2.0])
@@ -78,14 +79,14 @@ def test_models_without_categories(tmp_path):
         perfcore.fit(pd.DataFrame({"p": p, "time_s": a / p + b}), fitter="individual", functions="1/p,1")
         for a, b in ((8.0, 1.0), (4.0, 2.0))
     )
-    found = compare(one, other, {"p": [1.0, 16.0]})
+    found = compare_models(one, other, {"p": [1.0, 16.0]})
     assert [crossing.at for crossing in found.crossings] == pytest.approx([4.0], rel=1e-8)
     assert found.parts == ()
     perfcore.plot(found, None, tmp_path / "compared.svg")
 
 
 def test_texts_and_json_and_picture(pair, tmp_path):
-    found = compare(*pair, {"p": [2.0, 8.0, 64.0], "D": 20.0}, ("old", "new"))
+    found = compare_models(*pair, {"p": [2.0, 8.0, 64.0], "D": 20.0}, ("old", "new"))
     assert "they cross at p=10 (D=20), 11 s: old is smaller before, new after" in found.summary()
     for _, header, rows in found.tables():
         assert all(len(row) == len(header) for row in rows)
@@ -96,13 +97,13 @@ def test_texts_and_json_and_picture(pair, tmp_path):
 
 def test_refusals(pair):
     with pytest.raises(OptionError, match="leave out --at category"):
-        compare(*pair, {"p": 2.0, "D": 20.0, "category": "work"})
+        compare_models(*pair, {"p": 2.0, "D": 20.0, "category": "work"})
     p = np.array([1.0, 2.0, 4.0, 8.0])
     other = perfcore.fit(pd.DataFrame({"p": p, "time_s": 8.0 / p + 1.0}), fitter="individual", functions="1/p,1")
     with pytest.raises(OptionError, match="A is a model of D, p, B of p"):
-        compare(pair[0], other, {"p": 2.0, "D": 20.0})
+        compare_models(pair[0], other, {"p": 2.0, "D": 20.0})
     with pytest.raises(DataError, match="A is in s, B in ms"):
-        compare(pair[0], model(3.0, 0.5, unit="time_ms"), {"p": 2.0, "D": 20.0})
+        compare_models(pair[0], model(3.0, 0.5, unit="time_ms"), {"p": 2.0, "D": 20.0})
 
 
 def test_crossings_between_points():
@@ -122,7 +123,8 @@ def test_draws_of_a_model_with_bounds_are_its_bounds():
     data["time_s"] *= rng.normal(1.0, 0.05, len(data))
     fitted = perfcore.fit(data, fitter="modgen", parameter="P,D")
     points = {"p": np.array([4.0, 16.0]), "D": np.array([20.0, 20.0])}
-    drawn = fitted.part_draws(points)
+    assert fitted.part_draws(points) is None
+    drawn = draws_of(fitted, points)
     assert drawn.names == ("work", "start")
     bounds = fitted.predict({**points, "category": np.array(["total", "total"])}, interval=0.95)
     np.testing.assert_allclose(drawn.total.values, bounds[:, 0])
@@ -138,13 +140,13 @@ def test_without_bounds_there_is_a_ratio_alone(monkeypatch, pair):
 
     predict = type(pair[0]).predict
     monkeypatch.setattr(type(pair[0]), "predict", refuse)
-    found = compare(*pair, {"p": [2.0, 64.0], "D": 20.0})
+    found = compare_models(*pair, {"p": [2.0, 64.0], "D": 20.0})
     assert found.ratio[0] == pytest.approx(50.2 / 31.0)
     assert found.tables()[0][2][0][5:7] == ["", ""]
 
 
 def test_a_part_that_one_lacks_has_no_ratio(pair):
-    found = compare(pair[0], model(3.0, 0.5, names=("WORK", "wait")), {"p": 4.0, "D": 20.0}, ("old", "new"))
+    found = compare_models(pair[0], model(3.0, 0.5, names=("WORK", "wait")), {"p": 4.0, "D": 20.0}, ("old", "new"))
     assert found.part_ratio(0) == pytest.approx([1.0, np.nan, np.nan], nan_ok=True)
     assert {"only in old: start", "only in new: wait"} <= set(found.summary())
     rows = {row[0]: row for row in found.tables()[1][2]}

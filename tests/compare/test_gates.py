@@ -12,7 +12,7 @@ from scipy.stats import norm
 from perf_compare.comparison.comparison import Comparison
 from perf_compare.comparison.growth import GrowthChange
 from perf_compare.gate.conditions import parse_gate
-from perf_compare.gate.verdicts import judge
+from perf_compare.gate.judging import judge
 from perfcore.base.errors import OptionError
 from perfcore.models.part_draws import N_DRAWS, Drawn
 
@@ -22,13 +22,13 @@ PLACES = norm.ppf((np.arange(N_DRAWS) + 0.5) / N_DRAWS)
 @pytest.mark.parametrize(
     ("text", "of", "part", "factor", "at", "confidence"),
     [
-        ("slower than 1.1x at p=1024", "total", "", 1.1, {"p": "1024"}, 0.95),
-        ("total slower than 2x", "total", "", 2.0, {}, 0.95),
-        ("any slower than 1.1 x at p=1024, n=1e6 with confidence 0.5", "any", "", 1.1, {"p": "1024", "n": "1e6"}, 0.5),
-        ("main/solve a slower than .9x", "part", "main/solve a", 0.9, {}, 0.95),
-        ("is slower than it was slower than 1.1x", "part", "is slower than it was", 1.1, {}, 0.95),
-        ('"any" slower than 1x', "part", "any", 1.0, {}, 0.95),
-        ("x larger  than 1.1x", "part", "x", 1.1, {}, 0.95),
+        ("slower than 1.1x at p=1024", "total", "", 1.1, "p=1024", 0.95),
+        ("total slower than 2x", "total", "", 2.0, "", 0.95),
+        ("any slower than 1.1 x at p=1024, n=1e6 with confidence 0.5", "any", "", 1.1, "p=1024, n=1e6", 0.5),
+        ("main/solve a slower than .9x", "part", "main/solve a", 0.9, "", 0.95),
+        ("is slower than it was slower than 1.1x", "part", "is slower than it was", 1.1, "", 0.95),
+        ('"any" slower than 1x', "part", "any", 1.0, "", 0.95),
+        ("x larger  than 1.1x", "part", "x", 1.1, "", 0.95),
     ],
 )
 def test_what_is_read(text, of, part, factor, at, confidence):
@@ -52,8 +52,6 @@ def test_shares_and_laws():
         ("slower than 1.1", "at 13, '1.1'", "a factor such as 1.1x is expected"),
         ("slower than 0x", "at 13, '0x'", "a factor such as 1.1x is expected"),
         ("slower than 1.1x at p", "at 21, 'p'", "NAME=LEVEL,... is expected"),
-        ("slower than 1.1x at p=1,p=2", "at 25, 'p=2'", "p is there twice"),
-        ("slower than 1.1x at p=1 and n=2", "at 21, 'p=1 and n=2'", "NAME=LEVEL,... is expected"),
         ("slower than 1.1x for p=1", "at 18, 'for p=1'", "'at p=1024' or 'with confidence 0.95' is expected"),
         ("slower than 1.1x with confidence 1", "at 34, '1'", "above 0 and below 1"),
         ("slower than 1x with confidence 0.9 at p=1", "at 36, 'at p=1'", "nothing more is expected"),

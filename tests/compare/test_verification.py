@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_compare.verification.verification import verify
+from perf_compare.api import verify
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
+from perf_compare.comparison.draws import draws_of
 from perfcore import Measurements, Series, UtilizationCurve, max_
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError
 from perfcore.models.composed import ComposedModel
@@ -355,6 +356,6 @@ class TestTexts:
     def test_parts_of_a_whole(self, solver):
         # The solver is in every category of the composition, which are no parts of a sum then.
         by_category = perfcore.fit(categories(("compute", "wait")), fitter="lca")
-        drawn = (by_category + solver).part_draws({"p": POINTS})
+        drawn = draws_of(by_category + solver, {"p": POINTS})
         assert drawn.names == ()
         np.testing.assert_allclose(drawn.total.values, by_category.predict(POINTS) + solver.predict(POINTS))

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_compare.comparison.comparison import compare
+from perf_compare.comparison.two_models import compare_models
 from perf_compare.gate.conditions import parse_gate
-from perf_compare.gate.verdicts import judge
+from perf_compare.gate.judging import judge
 
 LEVELS = (4, 8, 16, 32, 64)
 TARGET = 128.0
@@ -41,7 +41,10 @@ def part_of(model, number):
 def unchanged(n_pairs):
     """Pairs of versions of a program of ten paths; between the two of a pair nothing changed."""
     models = [version(n_pairs * PATHS, seed) for seed in (1, 2)]
-    return [compare(*(part_of(model, number) for model in models), {"p": [64.0, TARGET]}) for number in range(n_pairs)]
+    return [
+        compare_models(*(part_of(model, number) for model in models), {"p": [64.0, TARGET]})
+        for number in range(n_pairs)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +98,7 @@ def changed():
     powers = np.ones(PATHS)
     factors = np.where(np.arange(PATHS) == 3, 1.3, 1.0)
     models = [version(PATHS, 11, powers=powers), version(PATHS, 12, powers=powers, factors=factors)]
-    return compare(*models, {"p": [16.0, 64.0, TARGET]}, ("old", "new"))
+    return compare_models(*models, {"p": [16.0, 64.0, TARGET]}, ("old", "new"))
 
 
 def test_a_slower_path_is_found(changed):
@@ -112,7 +115,7 @@ def test_it_is_found_at_the_target_in_most_pairs():
     rng = np.random.default_rng(5)
     powers = rng.choice([0.0, 0.5, 1.0], 200)
     old, new = version(200, 21, powers=powers), version(200, 22, powers=powers, factors=np.full(200, 1.3))
-    found = compare(old, new, {"p": [TARGET]})
+    found = compare_models(old, new, {"p": [TARGET]})
     slower = found.part_draws(0).above(1.0)
     assert (slower >= 0.95).mean() >= 0.8
     assert judge(parse_gate("total slower than 1.1x"), found, 0).outcome == "failed"
@@ -122,12 +125,12 @@ def test_it_is_found_at_the_target_in_most_pairs():
 def test_a_worse_law_is_found():
     powers = np.array([1.0, 1.0, 0.0, 0.0])
     old, new = version(4, 31, powers=powers), version(4, 32, powers=np.array([1.0, 2.0, 0.0, 1.0]))
-    found = compare(old, new, {"p": [TARGET]})
+    found = compare_models(old, new, {"p": [TARGET]})
     verdict = judge(parse_gate("any law worse"), found, 0)
     assert {one.part for one in verdict.findings if one.failed} == {"f1", "f3"}
     assert found.growth[3].classes[0] == "constant"
     assert found.growth[1].exponents[1] == pytest.approx(2.0, abs=0.3)
-    backwards = judge(parse_gate("any law worse"), compare(new, old, {"p": [TARGET]}), 0)
+    backwards = judge(parse_gate("any law worse"), compare_models(new, old, {"p": [TARGET]}), 0)
     assert backwards.outcome == "passed"
 
 
@@ -146,7 +149,7 @@ def fitted(*given):
 def test_paths_of_one_version_only():
     old = fitted({"kept": 1.0, "solve(int)": 1.0, "gone": 2.0}, 1)
     new = fitted({"kept": 1.0, "solve(long)": 1.0, "come": 3.0}, 2)
-    found = compare(old, new, {"p": [64.0]}, ("old", "new"))
+    found = compare_models(old, new, {"p": [64.0]}, ("old", "new"))
     lines = found.summary()
     assert "only in old: solve(int), gone" in lines
     assert "only in new: solve(long), come" in lines
@@ -161,7 +164,7 @@ def test_paths_of_one_version_only():
 def test_what_one_version_could_not_fit_is_in_neither_total():
     data = table({"a": 1.0, "b": 2.0}, 2)
     new = perfcore.fit(data[(data["path"] == "a") | (data["p"] < 20)], fitter="scaling", parameter="p", path="path")
-    found = compare(fitted({"a": 1.0, "b": 2.0}, 1), new, {"p": [64.0]}, ("old", "new"))
+    found = compare_models(fitted({"a": 1.0, "b": 2.0}, 1), new, {"p": [64.0]}, ("old", "new"))
     assert found.totals.values[:, 0] == pytest.approx([64.0, 64.0], rel=0.05)
     assert found.summary()[-1].startswith("not compared, new: b: measured at 3 points")
     assert judge(parse_gate("b slower than 1.1x"), found, 0).outcome == "open"
@@ -184,7 +187,7 @@ def test_two_parameters():
         rows = [(p, n, 1e-3 * p * n**power * rng.normal(1.0, 0.02)) for p in LEVELS for n in (10, 20, 40, 80, 160)]
         table = pd.DataFrame(rows, columns=["p", "n", "time_s"])
         made.append(perfcore.fit(table, fitter="scaling", parameter="p,n"))
-    found = compare(*made, {"p": [64.0], "n": [320.0]})
+    found = compare_models(*made, {"p": [64.0], "n": [320.0]})
     assert found.ratio[0] == pytest.approx(320.0, rel=0.1)
     assert found.growth[0].symbol == "n"
     assert found.growth[0].worse > 0.95

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_compare.verification.verification import verify
+from perf_compare.api import verify
 from perfcore.base.errors import DataError, ModelFileError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])

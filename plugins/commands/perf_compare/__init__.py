@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands"]
+__all__ = ["register_commands", "register_presenters"]
 
 
 @hookimpl
@@ -15,8 +15,28 @@ def register_commands(register: Register) -> None:
         "compare",
         "perf_compare.cli.compare:command",
         group="Model",
+        function="perf_compare.api:compare",
         help="Where two models or versions differ, and how sure that is; a gate.",
     )
     register(
-        "verify", "perf_compare.cli.verify:command", group="Model", help="A model at points that it was not fitted to."
+        "verify",
+        "perf_compare.cli.verify:command",
+        group="Model",
+        function="perf_compare.api:verify",
+        help="A model at points that it was not fitted to.",
+    )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how a comparison and a verification are shown."""
+    register(
+        "perf_compare.comparison.comparison:Comparison",
+        "perf_compare.comparison.presenter:ComparisonPresenter",
+        help="both models at the points, what differs, and the verdicts of gates",
+    )
+    register(
+        "perf_compare.verification.verification:Verification",
+        "perf_compare.verification.presenter:VerificationPresenter",
+        help="figures of each group of points, the worst first",
     )

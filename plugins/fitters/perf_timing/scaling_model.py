@@ -16,15 +16,16 @@ from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.data.observations import Observations
 from perfcore.hooks.options import build
 from perfcore.models.model import Model, Points
+from perfcore.models.observed import Observed, measurements_for, observed_by_pair
 from perfcore.models.points import Places, places
 
-__all__ = ["Observed", "ScalingModel"]
+__all__ = ["FittedObservations", "ScalingModel"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Observed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FittedObservations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The observations that a model was fitted to, as columns; see `perfcore.data.observations.Observations`."""
 
     points: dict[str, tuple[float, ...]]
@@ -41,7 +42,7 @@ class Observed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("the observations have columns of different lengths, or none")
 
     @classmethod
-    def of(cls, seen: Observations) -> Observed:
+    def of(cls, seen: Observations) -> FittedObservations:
         """The columns of observations."""
         return cls(
             points={symbol: tuple(values.tolist()) for symbol, values in seen.points.items()},
@@ -71,7 +72,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         Characteristic functions that occur.
     notes : tuple of str
         What a user should know about the rows of the data.
-    observations : Observed
+    observations : FittedObservations
     root_weights : tuple of float
         Square roots of the observations' weights.
     """
@@ -85,7 +86,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
     systems: tuple[str, ...]
     functions: tuple[str, ...]
     notes: tuple[str, ...]
-    observations: Observed
+    observations: FittedObservations
     root_weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
@@ -251,6 +252,21 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             + "; predictions are in the unit of the data"
         )
         return [*lines, *self.notes]
+
+    def observed(self, data: Any, where: str | None = None) -> Observed:
+        """Each code on each system at each point, read and joined as in the fit; see `perfcore.Model.observed`.
+
+        Parameters
+        ----------
+        data : Measurements or pandas.DataFrame
+        where : str, optional
+            Conditions on the rows, instead of those of the fit.
+        """
+        options = self.origin.options
+        roles = {role: options.get(role) for role in ("value", "code", "system", "unit")}
+        runs = measurements_for(self, data, options.get("where") if where is None else where, roles)
+        joining = {name: options[name] for name in ("aggregate", "duplicates") if name in options}
+        return observed_by_pair(self, runs, **joining)
 
     def check_data(self, data: Any) -> Observations:
         """Observations of other data for this model's pictures.

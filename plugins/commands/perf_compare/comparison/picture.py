@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perf_compare.comparison.comparison import Comparison
 from perf_compare.comparison.tables import where
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from perf_compare.comparison.comparison import Comparison
 
 __all__ = ["draw_comparison"]
 
@@ -25,7 +24,7 @@ _NARROW = 8.0  # below, the fine ticks have room
 _WIDEST = 100.0  # ratios further from 1 than this are at the side
 
 
-def draw_comparison(found: Comparison, figure: Figure) -> None:
+def draw_comparison(comparison: Comparison, figure: Figure) -> None:
     """Draw the totals of both models and, where they have parts, what each adds to the difference.
 
     A few parts are drawn along the parameter. Where they are more, or there is one point only, those that make most of
@@ -33,96 +32,100 @@ def draw_comparison(found: Comparison, figure: Figure) -> None:
 
     Parameters
     ----------
-    found : Comparison
+    comparison : Comparison
     figure : matplotlib Figure
         Empty.
     """
-    figure.suptitle(found.title, x=0.01, ha="left", fontsize=10, parse_math=False)
-    few = bool(found.along) and len(found.parts) <= len(_COLOURS)
-    with_totals = bool(found.along) or not found.parts
-    count = int(with_totals) + (0 if not found.parts else 1 if few else 2)
+    figure.suptitle(comparison.title, x=0.01, ha="left", fontsize=10, parse_math=False)
+    few = bool(comparison.along) and len(comparison.parts) <= len(_COLOURS)
+    with_totals = bool(comparison.along) or not comparison.parts
+    count = int(with_totals) + (0 if not comparison.parts else 1 if few else 2)
     panels = list(figure.subplots(1, count, squeeze=False)[0])
     if with_totals:
         axes = panels.pop(0)
-        _draw_totals(axes, found)
-        _label(axes, found)
-    if found.parts and few:
-        _draw_differences(panels[0], found)
-        _label(panels[0], found)
-    elif found.parts:
-        order = np.argsort(-np.abs(found.difference(-1)), kind="stable")[:_MOST_PARTS][::-1].tolist()
-        _draw_values(panels[0], found, order)
-        _draw_ratios(panels[1], found, order)
+        _draw_totals(axes, comparison)
+        _label(axes, comparison)
+    if comparison.parts and few:
+        _draw_differences(panels[0], comparison)
+        _label(panels[0], comparison)
+    elif comparison.parts:
+        order = np.argsort(-np.abs(comparison.difference(-1)), kind="stable")[:_MOST_PARTS][::-1].tolist()
+        _draw_values(panels[0], comparison, order)
+        _draw_ratios(panels[1], comparison, order)
 
 
-def _draw_totals(axes: Axes, found: Comparison) -> None:
-    x = found.points[found.along] if found.along else np.arange(1.0, len(found) + 1.0)
-    held = [values for name, values in found.points.items() if name != found.along]
+def _draw_totals(axes: Axes, comparison: Comparison) -> None:
+    x = comparison.points[comparison.along] if comparison.along else np.arange(1.0, len(comparison) + 1.0)
+    held = [values for name, values in comparison.points.items() if name != comparison.along]
     keys = list(zip(*(values.tolist() for values in held), strict=True)) if held else [()] * len(x)
-    bounds = np.quantile(found.totals.draws, [0.025, 0.975], axis=2)
+    bounds = np.quantile(comparison.totals.draws, [0.025, 0.975], axis=2)
     for key in dict.fromkeys(keys):
         mine = np.array([other == key for other in keys])
         order = np.flatnonzero(mine)[np.argsort(x[mine], kind="stable")]
         for number, style in enumerate(("o-", "s--")):
-            name = found.names[number] if key == keys[0] else None
-            axes.plot(x[order], found.totals.values[number, order], style, color=_COLOURS[number], ms=3, label=name)
+            name = comparison.names[number] if key == keys[0] else None
+            axes.plot(
+                x[order], comparison.totals.values[number, order], style, color=_COLOURS[number], ms=3, label=name
+            )
             if np.isfinite(bounds[:, number, order]).all():
                 axes.fill_between(
                     x[order], *bounds[:, number, order], color=_COLOURS[number], alpha=0.15, linewidth=0.0
                 )
-    for crossing in found.crossings:
+    for crossing in comparison.crossings:
         axes.plot(crossing.at, crossing.value, "x", color="black")
-    axes.set(yscale="log", ylabel=f"total{_unit(found)}")
+    axes.set(yscale="log", ylabel=f"total{_unit(comparison)}")
     axes.legend(frameon=False, fontsize=8)
 
 
-def _draw_differences(axes: Axes, found: Comparison) -> None:
+def _draw_differences(axes: Axes, comparison: Comparison) -> None:
     """What each part adds to the difference, along the parameter; the other variables as at the last point."""
-    x = found.points[found.along]
-    difference = found.of_part.values[1] - found.of_part.values[0]
-    held = [name for name in found.points if name != found.along]
-    chosen = np.all([np.ones(len(x)), *(found.points[name] == found.points[name][-1] for name in held)], axis=0)
+    x = comparison.points[comparison.along]
+    difference = comparison.of_part.values[1] - comparison.of_part.values[0]
+    held = [name for name in comparison.points if name != comparison.along]
+    chosen = np.all(
+        [np.ones(len(x)), *(comparison.points[name] == comparison.points[name][-1] for name in held)], axis=0
+    )
     order = np.flatnonzero(chosen)[np.argsort(x[chosen], kind="stable")]
     largest = np.argsort(-np.abs(difference).max(axis=1), kind="stable").tolist()
     for colour, part in zip(_COLOURS, largest, strict=False):
         axes.plot(x[order], difference[part, order], "o-", color=colour, ms=3)
     legend = axes.legend(axes.get_lines(), [str(k) for k in largest], frameon=False, fontsize=8)
     for text, part in zip(legend.get_texts(), largest, strict=True):
-        text.set(text=found.parts[part], parse_math=False)
+        text.set(text=comparison.parts[part], parse_math=False)
     axes.axhline(0.0, color="0.6", linewidth=0.7)
-    axes.set_ylabel(f"{found.names[1]} less {found.names[0]}{_unit(found)}", parse_math=False)
+    axes.set_ylabel(f"{comparison.names[1]} less {comparison.names[0]}{_unit(comparison)}", parse_math=False)
 
 
-def _draw_values(axes: Axes, found: Comparison, order: list[int]) -> None:
+def _draw_values(axes: Axes, comparison: Comparison, order: list[int]) -> None:
     """Both values of some parts and of the total at the last point, joined by a line; one that a model lacks is not."""
-    values = np.append(found.of_part.values[:, order, -1], found.totals.values[:, -1:], axis=1)
-    has = np.append(found.has[:, order], [[True], [True]], axis=1)
+    values = np.append(comparison.of_part.values[:, order, -1], comparison.totals.values[:, -1:], axis=1)
+    has = np.append(comparison.has[:, order], [[True], [True]], axis=1)
     rows, joined = np.arange(len(order) + 1), has.all(axis=0)
     axes.hlines(rows[joined], *values[:, joined], color="0.75", linewidth=2.0, zorder=1)
     for number, marker in enumerate("os"):
         mine = has[number]
         axes.plot(values[number, mine], rows[mine], marker, color=_COLOURS[number], ms=5, label=str(number))
     legend = axes.legend(frameon=False, fontsize=8)
-    for text, name in zip(legend.get_texts(), found.names, strict=True):
+    for text, name in zip(legend.get_texts(), comparison.names, strict=True):
         text.set(text=name, parse_math=False)
-    axes.set_xlabel(f"at {where(found, -1)}{_unit(found)}", parse_math=False)
-    _rows(axes, [*(_short(found.parts[k]) for k in order), "total"])
+    axes.set_xlabel(f"at {where(comparison, -1)}{_unit(comparison)}", parse_math=False)
+    _rows(axes, [*(_short(comparison.parts[k]) for k in order), "total"])
 
 
-def _draw_ratios(axes: Axes, found: Comparison, order: list[int]) -> None:
+def _draw_ratios(axes: Axes, comparison: Comparison, order: list[int]) -> None:
     """The ratio of some parts and of the total at the last point, with bounds; coloured where these leave out 1."""
     from matplotlib.ticker import LogLocator, NullLocator
 
-    total = found.total_draws().rows([len(found) - 1]).bounds()
-    ratio = np.append(found.part_ratio(-1)[order], found.ratio[-1])
-    bounds = np.concatenate([found.part_draws(-1).rows(order).bounds(), total])
+    total = comparison.total_draws().rows([len(comparison) - 1]).bounds()
+    ratio = np.append(comparison.part_ratio(-1)[order], comparison.ratio[-1])
+    bounds = np.concatenate([comparison.part_draws(-1).rows(order).bounds(), total])
     rows = np.arange(len(ratio))
     colours = np.where(bounds[:, 0] > 1.0, _COLOURS[1], np.where(bounds[:, 1] < 1.0, _COLOURS[0], "0.5"))
     shown, known = np.clip(bounds, 1.0 / _WIDEST, _WIDEST), np.isfinite(bounds).all(axis=1)
     axes.hlines(rows[known], *shown[known].T, color=colours[known].tolist(), linewidth=1.5)
     axes.scatter(np.clip(ratio, 1.0 / _WIDEST, _WIDEST), rows, color=colours.tolist(), s=16, zorder=3)
     axes.axvline(1.0, color="0.4", linewidth=0.8)
-    axes.set_xlabel(f"{found.names[1]} / {found.names[0]}, 95% bounds", parse_math=False)
+    axes.set_xlabel(f"{comparison.names[1]} / {comparison.names[0]}, 95% bounds", parse_math=False)
     _rows(axes, [""] * len(rows))
     low, high = axes.get_xlim()
     axes.xaxis.set_major_locator(LogLocator(subs=_FINE if high < _NARROW * low else _COARSE))
@@ -139,18 +142,18 @@ def _rows(axes: Axes, names: list[str]) -> None:
     axes.set_axisbelow(True)
 
 
-def _label(axes: Axes, found: Comparison) -> None:
-    x = found.points[found.along] if found.along else np.empty(0)
+def _label(axes: Axes, comparison: Comparison) -> None:
+    x = comparison.points[comparison.along] if comparison.along else np.empty(0)
     if len(x) and x.min() > 0.0 and x.max() > 8.0 * x.min():
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel(found.along or "point", parse_math=False)
+    axes.set_xlabel(comparison.along or "point", parse_math=False)
     axes.grid(color="0.92", linewidth=0.6)
     axes.set_axisbelow(True)
 
 
-def _unit(found: Comparison) -> str:
-    return f" ({found.unit})" if found.unit else ""
+def _unit(comparison: Comparison) -> str:
+    return f" ({comparison.unit})" if comparison.unit else ""
 
 
 def _short(name: str) -> str:

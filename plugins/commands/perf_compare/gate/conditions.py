@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
 from perfcore.base.errors import OptionError
+from perfcore.models.places import parse_places
 
 __all__ = ["Gate", "parse_gate"]
 
@@ -46,8 +46,8 @@ class Gate:
         ``slower``, ``larger``, or empty where the law must not be worse.
     factor : float
         How many times as slow.
-    at : mapping of str to str
-        Levels of parameters; empty for the last point of the comparison.
+    at : str
+        Its point, as of `perfcore.models.places.parse_places`; empty for the last point of the comparison.
     confidence : float
         The gate fails if the data say so with this probability, of all parts that are looked at together.
     """
@@ -58,7 +58,7 @@ class Gate:
     least_share: float
     word: str
     factor: float
-    at: Mapping[str, str]
+    at: str
     confidence: float
 
 
@@ -80,8 +80,8 @@ def parse_gate(text: str) -> Gate:
     Examples
     --------
     >>> gate = parse_gate("any of 0.5% slower than 1.1x at p=1024,n=1e6")
-    >>> gate.of, gate.least_share, gate.factor, dict(gate.at), gate.confidence
-    ('any', 0.005, 1.1, {'p': '1024', 'n': '1e6'}, 0.95)
+    >>> gate.of, gate.least_share, gate.factor, gate.at, gate.confidence
+    ('any', 0.005, 1.1, 'p=1024,n=1e6', 0.95)
     >>> parse_gate("slower then 1.1x")
     Traceback (most recent call last):
         ...
@@ -95,15 +95,20 @@ def parse_gate(text: str) -> Gate:
         _refuse(text, start, "'slower than' or 'law worse' is expected")
     claim = claims[-1]
     of, part, share = _subject(text, claim.start())
-    place, factor, at = claim.end(), 1.0, dict[str, str]()
+    place, factor, at = claim.end(), 1.0, ""
     if claim["word"]:
         found = _FACTOR.match(text, place)
         if found is None or not found["unit"] or not float(found["factor"]) > 0.0:
             _refuse(text, place, "a factor such as 1.1x is expected")
         factor, place = float(found["factor"]), found.end()
-        if (said := _AT.match(text, place)) is not None:
-            end = next(_WITH_BEGINS.finditer(text, said.end())).start()
-            at, place = _levels(text, said.end(), end), end
+        if (begun := _AT.match(text, place)) is not None:
+            end = next(_WITH_BEGINS.finditer(text, begun.end())).start()
+            at = text[begun.end() : end].strip()
+            try:
+                parse_places(at)
+            except OptionError:
+                _refuse(text, begun.end(), "NAME=LEVEL,... is expected, such as p=1024")
+            place = end
     elif of == "total":
         _refuse(text, claim.start(), "the total has no law; say 'any law worse' or name one")
     confidence = _CONFIDENCE
@@ -133,20 +138,6 @@ def _subject(text: str, end: int) -> tuple[str, str, float]:
     elif re.match(r"any\s+of\b", who):
         _refuse(text, text.index("any") + 3, "a share such as 'any of 1%' is expected")
     return "part", who, 0.0
-
-
-def _levels(text: str, start: int, end: int) -> dict[str, str]:
-    """Levels of parameters in a part of the text."""
-    found: dict[str, str] = {}
-    for word in text[start:end].split(","):
-        name, _, level = (part.strip() for part in word.partition("="))
-        if not name or not level or any(map(str.isspace, name + level)):
-            _refuse(text, start, "NAME=LEVEL,... is expected, such as p=1024")
-        if name in found:
-            _refuse(text, start, f"{name} is there twice")
-        found[name] = level
-        start += len(word) + 1
-    return found
 
 
 def _refuse(text: str, place: int, problem: str) -> NoReturn:

@@ -9,7 +9,7 @@ from perf_timing.individual.comparison import Comparison
 from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.options import IndividualOptions
 from perf_timing.prepared import prepare
-from perf_timing.scaling_model import Observed
+from perf_timing.scaling_model import FittedObservations
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
@@ -67,7 +67,7 @@ class IndividualFitter(Fitter):
             systems=seen.systems,
             functions=compared.names,
             notes=seen.notes,
-            observations=Observed.of(seen),
+            observations=FittedObservations.of(seen),
             root_weights=tuple(compared.prepared.root_weight.tolist()),
             pairs=compared.pairs(compared.chosen()),
             ranking=() if compared.is_named else compared.ranking().candidates,

@@ -17,7 +17,7 @@ from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.resampling import bootstrap, leave_one_cell_out, leave_one_out_residuals
 from perf_timing.joint.solver import JointFit
 from perf_timing.prepared import Prepared, prepare
-from perf_timing.scaling_model import Observed
+from perf_timing.scaling_model import FittedObservations
 from perf_timing.single_thread import single_thread
 from perfcore.base import progress
 from perfcore.base.errors import OptionError
@@ -138,7 +138,7 @@ def _model(
         systems=seen.systems,
         functions=tuple(compared.names[f] for f in members),
         notes=seen.notes,
-        observations=Observed.of(seen),
+        observations=FittedObservations.of(seen),
         root_weights=tuple(prepared.root_weight.tolist()),
         reference=seen.systems[compared.reference],
         work=_rows(fit.w),

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_compare.comparison.comparison import Comparison, RatioDraws
+from perf_compare.comparison.growth import GrowthChange
 from perf_compare.comparison.ratios import surely
 from perf_compare.gate.conditions import Gate
+from perf_compare.gate.verdict import Finding, Verdict
 from perfcore.base.errors import OptionError, UnknownNameError
 
-if TYPE_CHECKING:
-    from perf_compare.comparison.comparison import Comparison, RatioDraws
-    from perf_compare.comparison.growth import GrowthChange
-
-__all__ = ["Finding", "Verdict", "judge"]
+__all__ = ["judge"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -26,63 +24,7 @@ _MOST_NAMED = 4
 _PERHAPS = 0.8  # probability of a worse law from which on it is worth a look
 
 
-class Finding(NamedTuple):
-    """One part, or the total, by a gate.
-
-    Attributes
-    ----------
-    part : str
-    failed : bool
-        The data say with the gate's confidence that there is too much of it.
-    probability : float
-        That there is; NaN where there are no bounds.
-    numbers : mapping of str to object
-        What it was judged by, JSON-ready.
-    text : str
-    """
-
-    part: str
-    failed: bool
-    probability: float
-    numbers: Mapping[str, Any]
-    text: str
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a comparison says about a gate.
-
-    Parameters
-    ----------
-    gate : Gate
-    outcome : {"passed", "failed", "open"}
-        Open where nothing can be said: a part that one version lacks, or models without bounds.
-    reason : str
-    findings : tuple of Finding
-        What failed, and what is above by prediction though the data leave it open whether it is, surest first; the
-        total or a part that was named in any case.
-    """
-
-    gate: Gate
-    outcome: str
-    reason: str
-    findings: tuple[Finding, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        findings = [
-            {"part": one.part, "failed": one.failed, "probability": one.probability, **one.numbers}
-            for one in self.findings
-        ]
-        return {"gate": self.gate.text, "outcome": self.outcome, "reason": self.reason, "findings": findings}
-
-    @property
-    def text(self) -> str:
-        """One line."""
-        return f"{self.outcome}: {self.gate.text}: {self.reason}"
-
-
-def judge(gate: Gate, found: Comparison, place: int) -> Verdict:
+def judge(gate: Gate, comparison: Comparison, place: int) -> Verdict:
     """Say whether a comparison passes a gate.
 
     A gate fails where the data say with its confidence that there is too much. Of several parts it is the confidence
@@ -92,7 +34,7 @@ def judge(gate: Gate, found: Comparison, place: int) -> Verdict:
     Parameters
     ----------
     gate : Gate
-    found : Comparison
+    comparison : Comparison
     place : int
         The point of the comparison that the gate is about.
 
@@ -101,40 +43,44 @@ def judge(gate: Gate, found: Comparison, place: int) -> Verdict:
     OptionError
         There are no parts, none of this name, or no laws; or rates are to be slower.
     """
-    if gate.word == "slower" and (found.unit or "").endswith("/s"):
-        raise _refused(gate, f"the values are rates ({found.unit}), of which more is faster; gates are of times")
+    if gate.word == "slower" and (comparison.unit or "").endswith("/s"):
+        raise _refused(gate, f"the values are rates ({comparison.unit}), of which more is faster; gates are of times")
     if gate.of == "total":
-        return _by_ratio(gate, ("total",), found.total_draws().rows([place]), found.ratio[[place]])
-    if any(gate.part in own for own in found.left_out):
+        return _by_ratio(gate, ("total",), comparison.total_draws().rows([place]), comparison.ratio[[place]])
+    if any(gate.part in own for own in comparison.left_out):
         return Verdict(gate, "open", f"{gate.part} could not be fitted")
-    asked = _asked(gate, found, place)
-    chosen = asked[found.both[asked]]
+    asked = _asked(gate, comparison, place)
+    chosen = asked[comparison.both[asked]]
     if gate.of == "part" and not len(chosen):
-        lacking = found.names[0 if not found.has[0, asked[0]] else 1]
+        lacking = comparison.names[0 if not comparison.has[0, asked[0]] else 1]
         return Verdict(gate, "open", f"{lacking} has nothing to compare it with")
-    if not found.both.any():
-        return Verdict(gate, "open", f"{found.names[0]} and {found.names[1]} have no {found.what} in common")
+    if not comparison.both.any():
+        return Verdict(
+            gate, "open", f"{comparison.names[0]} and {comparison.names[1]} have no {comparison.what} in common"
+        )
     if not len(chosen):  # to pass would mean that something was looked at
         share = f"{100.0 * gate.least_share:g}%"
-        return Verdict(gate, "open", f"no {found.what} of both has {share} of the total; ask for less with 'any of'")
-    names = tuple(found.parts[k] for k in chosen.tolist())
+        return Verdict(
+            gate, "open", f"no {comparison.what} of both has {share} of the total; ask for less with 'any of'"
+        )
+    names = tuple(comparison.parts[k] for k in chosen.tolist())
     if gate.word:
         rows = chosen.tolist()
-        return _by_ratio(gate, names, found.part_draws(place).rows(rows), found.part_ratio(place)[chosen])
-    if not found.growth:
+        return _by_ratio(gate, names, comparison.part_draws(place).rows(rows), comparison.part_ratio(place)[chosen])
+    if not comparison.growth:
         raise _refused(gate, "these models do not say how anything grows; fit with --fitter scaling")
-    return _by_growth(gate, names, [found.growth[k] for k in chosen.tolist()])
+    return _by_growth(gate, names, [comparison.growth[k] for k in chosen.tolist()])
 
 
-def _asked(gate: Gate, found: Comparison, place: int) -> Ints:
+def _asked(gate: Gate, comparison: Comparison, place: int) -> Ints:
     """Numbers of the parts that are looked at."""
-    if not found.parts:
+    if not comparison.parts:
         raise _refused(gate, "these models have no parts to compare; leave out the name for the total")
     if gate.of == "any":
-        return np.flatnonzero(found.share(place) >= gate.least_share)
-    if gate.part not in found.parts:
-        raise _refused(gate, str(UnknownNameError(found.what, gate.part, found.parts)))
-    return np.array([found.parts.index(gate.part)])
+        return np.flatnonzero(comparison.share(place) >= gate.least_share)
+    if gate.part not in comparison.parts:
+        raise _refused(gate, str(UnknownNameError(comparison.what, gate.part, comparison.parts)))
+    return np.array([comparison.parts.index(gate.part)])
 
 
 def _by_ratio(gate: Gate, names: tuple[str, ...], draws: RatioDraws, ratio: Floats) -> Verdict:

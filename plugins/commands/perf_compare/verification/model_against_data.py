@@ -1,0 +1,82 @@
+"""A model and measurements become a verification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_compare.points import points_of
+from perf_compare.verification.verification import Verification
+from perfcore.base.errors import DataError, PerfError
+from perfcore.models.model import Model
+from perfcore.models.observed import Observed
+from perfcore.models.points import check_coverage
+
+__all__ = ["KnowsItsPoints", "verify_model"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@runtime_checkable
+class KnowsItsPoints(Protocol):
+    """A model that says which points it was fitted to, so that others are told from them."""
+
+    @property
+    def fitted_points(self) -> Mapping[str, Floats]:
+        """Parameters by symbol (n,)."""
+
+
+def verify_model(model: Model, data: Any, interval: float = 0.95, where: str | None = None) -> Verification:
+    """Predict what was measured, and compare; see `perf_compare.api.verify`."""
+    check_coverage(interval)
+    seen = model.observed(data, where)
+    if None not in (model.unit, seen.unit) and model.unit != seen.unit:
+        raise DataError(f"{seen.source}: the values are in {seen.unit}, those of the model in {model.unit}")
+    value, lower, upper = _predicted(model, points_of(model, seen.points), interval)
+    parts, of_part = _parts(model, seen)
+    return Verification(
+        model=model.title,
+        source=seen.source,
+        unit=model.unit or seen.unit,
+        interval=interval,
+        points={symbol: np.broadcast_to(np.asarray(values), len(seen.value)) for symbol, values in seen.points.items()},
+        labels=seen.labels,
+        measured=seen.value,
+        predicted=value,
+        lower=lower,
+        upper=upper,
+        fitted=_fitted(model, seen.points),
+        categories=parts,
+        of_category=of_part,
+    )
+
+
+def _predicted(model: Model, points: Any, interval: float) -> tuple[Floats, Floats, Floats]:
+    try:
+        value, lower, upper = model.predict(points, interval=interval).T
+    except PerfError:  # models of this kind, or of these data, have no bounds
+        value = model.predict(points)
+        lower = upper = np.full(len(value), np.nan)
+    return value, lower, upper
+
+
+def _parts(model: Model, seen: Observed) -> tuple[tuple[str, ...], Floats]:
+    """Parts that were measured and that are levels of a variable, with both values of each (n, K, 2)."""
+    variable = next((symbol for symbol, names in model.levels.items() if set(seen.parts) <= set(names)), None)
+    if not seen.parts or variable is None:
+        return (), np.empty((len(seen.value), 0, 2))
+    predicted = [model.predict({**seen.points, variable: np.full(len(seen.value), part)}) for part in seen.parts]
+    return seen.parts, np.stack([seen.of_part, np.stack(predicted, axis=1)], axis=2)
+
+
+def _fitted(model: Model, points: Mapping[str, Any]) -> npt.NDArray[np.bool_] | None:
+    """Which points (n,) the model was fitted to; None where it does not say."""
+    if not isinstance(model, KnowsItsPoints):
+        return None
+    known = model.fitted_points
+    fitted = set(zip(*(np.asarray(values).tolist() for values in known.values()), strict=True))
+    asked = zip(*(np.asarray(points[symbol]).tolist() for symbol in known), strict=True)
+    return np.array([point in fitted for point in asked], dtype=np.bool_)
