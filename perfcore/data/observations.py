@@ -234,8 +234,8 @@ def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], g
     names, category = labels_of(data, "category", kept)
     if (pd.Series(category).groupby(group).nunique() > 1).any():
         raise DataError(
-            f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); model all of them with "
-            f"--fitter lca or modgen, or choose one, such as --where '{column.partition(',')[0]}={names[0]}'"
+            f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); leave out --fitter, "
+            f"which models all of them, or choose one, such as --where '{column.partition(',')[0]}={names[0]}'"
         )
 
 

@@ -40,17 +40,17 @@ def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
     if isinstance(data, Trace):
         facts = _trace(data, named)
     elif isinstance(data, UtilizationCurve):
-        facts = {"kind": "utilization curve", **_curve(data), "next": _phase_commands(named)}
+        facts = {"kind": "utilization curve", **_curve(data), **_seen_by_fitter(data, named)}
+        facts["next"].append(_plot(named))
     elif isinstance(data, Series):
         facts = {
             "kind": "time series",
             "samples": len(data.times),
             "columns": list(data.columns),
             "time unit": data.time_unit,
-            "next": _phase_commands(named)
-            if len(data.columns) == 1
-            else [f"perf fit {named} --fitter worley --column '{next(iter(data.columns))}' --plot phases.png"],
+            **_seen_by_fitter(data, named),
         }
+        facts["next"] += [_plot(named)] * (len(data.columns) == 1)
     elif isinstance(data, Measurements):
         facts = _measurements(data, named)
         if (more := _more_files(data, name)) is not None:
@@ -87,7 +87,9 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         facts |= _curve(trace.utilization())
     except PerfError as error:
         facts["curve"] = f"none: {error}"
-    return facts | {"next": [*_phase_commands(name), f"perf overheads {name}", f"perf read {name} -o trace.parquet"]}
+    facts |= _seen_by_fitter(trace, name)
+    facts["next"] += [_plot(name), f"perf overheads {name}", f"perf read {name} -o trace.parquet"]
+    return facts
 
 
 def _measurements(data: Measurements, name: str) -> dict[str, Any]:
@@ -107,8 +109,7 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     if seen is None:
         known = {"parameter": roles.parameters, "value": roles.value, "code": roles.code, "system": roles.system}
         missing = "".join(f" --{option} COLUMN" for option, columns in known.items() if not columns)
-        command = f"perf fit {name} --fitter individual{flags}{missing}"
-        return facts | {"observations": f"none: {problem}", "next": [command]}
+        return facts | {"observations": f"none: {problem}", "next": [f"perf fit {name}{flags}{missing}"]}
     points = [
         f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
         for symbol, values in seen.points.items()
@@ -125,19 +126,21 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["never measured"] = f"{len(absent)} of {len(seen.codes) * len(seen.systems)} pairs: {listing(absent, 6)}"
     if seen.notes:
         facts["rows to know about"] = list(seen.notes)
-    fitter = "strohmaier" if len(seen.systems) > 1 else "scaling" if len(seen.codes) > 1 else "individual"
-    ranked = [f"perf rank {name} --terms 2{flags}"] * (fitter != "scaling")  # it makes one model and has none to rank
-    return facts | {"next": [*ranked, f"perf fit {name} --fitter {fitter}{flags} --plot model.png"]}
+    facts |= _seen_by_fitter(data, name, flags)
+    if len(seen.systems) > 1 or len(seen.codes) == 1:  # codes on one system want a law each, not one ranking
+        facts["next"].insert(0, f"perf rank {name} --terms 2{flags}")
+    return facts
 
 
-def _seen_by_fitter(data: Measurements, name: str) -> dict[str, Any]:
+def _seen_by_fitter(data: Any, name: str, flags: str = "") -> dict[str, Any]:
     """Facts that the default fitter of this kind of data tells, its suggestions made commands; or none."""
     try:
         fitter, _ = default_fitter(data)
     except OptionError:
         return {"next": []}
     facts: dict[str, Any] = registry().load("fitters", fitter).facts(data)
-    return {**facts, "next": [f"perf fit {name} {options}" for options in facts.get("next", ())]}
+    suggested = facts.get("next", [f"--fitter {fitter} --plot model.png"])
+    return {**facts, "next": [f"perf fit {name} {options}{flags}" for options in suggested]}
 
 
 def _more_files(data: Measurements, name: str) -> str | None:
@@ -161,8 +164,5 @@ def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
         return None, problem, ""
 
 
-def _phase_commands(name: str) -> list[str]:
-    return [
-        f"perf fit {name} --fitter worley --phases auto --plot phases.png",
-        f"perf plot {name} -o curve.png",
-    ]
+def _plot(name: str) -> str:
+    return f"perf plot {name} -o curve.png"
