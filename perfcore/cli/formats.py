@@ -17,8 +17,8 @@ __all__ = ["command"]
 _TABLE = "trace, curve, series or measurements"
 # What to do first with each type of data.
 _EXAMPLES = {
-    "Trace": "perf fit {file} --fitter worley --phases auto",
-    "UtilizationCurve": "perf fit {file} --fitter worley --phases auto",
+    "Trace": "perf fit {file}",
+    "UtilizationCurve": "perf fit {file}",
     "Series": "perf info {file}",
     "Measurements": "perf info {file}",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from perfcore.data.selection import AGGREGATES, DUPLICATES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perfcore.data.measurements import Measurements
+    from perfcore.data.roles import MeasurementRoles
 
 __all__ = [
     "Observations",
@@ -31,6 +31,23 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _ALL = "all"  # the one code, or system, of a table that names none
+
+
+class RowsWithRoles(Protocol):
+    """What is asked here of `perfcore.Measurements`, which makes its observations by these functions."""
+
+    source: str
+    table: pd.DataFrame
+    roles: MeasurementRoles
+
+    def line(self, row: int) -> int | None:
+        """Line of a row in the source, if it has lines."""
+
+    def row(self, row: int) -> int:
+        """Number of a row in the table as it was given."""
+
+    def refuse(self, row: int, problem: str) -> NoReturn:
+        """Raise the error about one row."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +164,7 @@ class Observations:
         return (self.codes, self.code), (self.systems, self.system)
 
 
-def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations:
+def observe(data: RowsWithRoles, aggregate: str, duplicates: str) -> Observations:
     """Check measurements and join repeated runs; see `Measurements.observations`."""
     import pandas as pd
 
@@ -196,13 +213,13 @@ def observe(data: Measurements, aggregate: str, duplicates: str) -> Observations
     )
 
 
-def roles_columns(data: Measurements) -> set[str]:
+def roles_columns(data: RowsWithRoles) -> set[str]:
     """Columns that have a role."""
     roles = data.roles
     return {*roles.parameters.values(), str(roles.value), *roles.code, *roles.system, *roles.category}
 
 
-def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], group: Ints) -> None:
+def _refuse_mixed_categories(data: RowsWithRoles, kept: npt.NDArray[np.bool_], group: Ints) -> None:
     """Refuse to take the categories of a run for repeated runs.
 
     Raises
@@ -217,12 +234,12 @@ def _refuse_mixed_categories(data: Measurements, kept: npt.NDArray[np.bool_], gr
     names, category = labels_of(data, "category", kept)
     if (pd.Series(category).groupby(group).nunique() > 1).any():
         raise DataError(
-            f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); model all of them with "
-            f"--fitter lca or modgen, or choose one, such as --where '{column.partition(',')[0]}={names[0]}'"
+            f"{data.source}: each run is in rows of several categories ({listing(names, 4)}); leave out --fitter, "
+            f"which models all of them, or choose one, such as --where '{column.partition(',')[0]}={names[0]}'"
         )
 
 
-def labels_of(data: Measurements, what: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
+def labels_of(data: RowsWithRoles, what: str, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
     """Names of the codes or systems, in order of appearance, and the index of each kept row.
 
     Raises
@@ -255,7 +272,7 @@ def labels_of(data: Measurements, what: str, kept: npt.NDArray[np.bool_]) -> tup
     return tuple(labels), np.array([order[text] for text in texts], dtype=np.int64)[together]
 
 
-def paths_of(data: Measurements, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
+def paths_of(data: RowsWithRoles, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], Ints]:
     """Names of what has a law of its own, and the index of each kept row: code, system and category together.
 
     Roles with one name for all rows are left out of the names, unless all of them have.
@@ -291,7 +308,7 @@ def _texts(values: Any) -> list[str]:
 
 
 def numbers_of(
-    data: Measurements, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False
+    data: RowsWithRoles, name: str, kept: Any = None, *, optional: bool = False, zero: bool = False
 ) -> Floats:
     """A column as positive numbers, or also 0; NaN where it is empty and that is allowed.
 
@@ -336,7 +353,7 @@ def numbers_of(
 
 
 def without_duplicates(
-    data: Measurements, kept: npt.NDArray[np.bool_], duplicates: str, notes: list[str]
+    data: RowsWithRoles, kept: npt.NDArray[np.bool_], duplicates: str, notes: list[str]
 ) -> npt.NDArray[np.bool_]:
     """Which rows stay; a row that repeats an earlier one in every column may be a copy or a repetition.
 
@@ -366,7 +383,7 @@ def without_duplicates(
     return ~again
 
 
-def _rows(data: Measurements, chosen: npt.NDArray[np.bool_]) -> str:
+def _rows(data: RowsWithRoles, chosen: npt.NDArray[np.bool_]) -> str:
     rows = [int(row) for row in np.flatnonzero(chosen)]
     lines = [data.line(row) for row in rows[:20]]
     named = lines if None not in lines else [data.row(row) for row in rows[:20]]

@@ -18,6 +18,8 @@ from perfcore.data.units import readable
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
+from perfcore.reading.recognise import recognise
+from perfcore.reading.source import Source
 
 __all__ = ["describe"]
 
@@ -42,17 +44,17 @@ def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
     if isinstance(data, Trace):
         facts = _trace(data, named)
     elif isinstance(data, UtilizationCurve):
-        facts = {"kind": "utilization curve", **_curve(data), "next": _phase_commands(named)}
+        facts = {"kind": "utilization curve", **_curve(data), **_seen_by_fitter(data, named)}
+        facts["next"].append(_plot(named))
     elif isinstance(data, Series):
         facts = {
             "kind": "time series",
             "samples": len(data.times),
             "columns": list(data.columns),
             "time unit": data.time_unit,
-            "next": _phase_commands(named)
-            if len(data.columns) == 1
-            else [f"perf fit {named} --fitter worley --column '{next(iter(data.columns))}' --plot phases.png"],
+            **_seen_by_fitter(data, named),
         }
+        facts["next"] += [_plot(named)] * (len(data.columns) == 1)
     elif isinstance(data, Measurements):
         facts = _measurements(data, named)
         if (more := _more_files(data, name)) is not None:
@@ -89,7 +91,9 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         facts |= _curve(trace.utilization())
     except PerfError as error:
         facts["curve"] = f"none: {error}"
-    return facts | {"next": [*_phase_commands(name), f"perf overheads {name}", f"perf read {name} -o trace.parquet"]}
+    facts |= _seen_by_fitter(trace, name)
+    facts["next"] += [_plot(name), f"perf overheads {name}", f"perf read {name} -o trace.parquet"]
+    return facts
 
 
 def _measurements(data: Measurements, name: str) -> dict[str, Any]:
@@ -124,7 +128,9 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         facts["never measured"] = f"{len(absent)} of {len(seen.codes) * len(seen.systems)} pairs: {listing(absent, 6)}"
     if seen.notes:
         facts["rows to know about"] = list(seen.notes)
-    return facts | {"next": _fits(data, name, flags)}
+    facts |= _seen_by_fitter(data, name, flags)
+    facts["next"] += _further_fits(data, name, flags)
+    return facts
 
 
 def _to_be_told(data: Measurements) -> dict[str, Any]:
@@ -138,17 +144,13 @@ def _to_be_told(data: Measurements) -> dict[str, Any]:
     return {"to be told": told} if told else {}
 
 
-def _fits(data: Measurements, name: str, flags: str) -> list[str]:
-    """Commands that fit these measurements: by the fitters of their kind, and by those of other distributions."""
+def _further_fits(data: Measurements, name: str, flags: str) -> list[str]:
+    """The ranking of this kind of data, and the fitters of other distributions that it suits."""
     commands = []
-    for ranking in (True, False):
-        try:
-            fitter, _ = default_fitter(data, ranking=ranking)
-        except OptionError:
-            continue
+    with contextlib.suppress(OptionError):
+        fitter, _ = default_fitter(data, ranking=True)
         if registry().load("fitters", fitter).suits(data):
-            fit = f"perf fit {name} --fitter {fitter}{flags} --plot model.png"
-            commands.append(f"perf rank {name}{flags}" if ranking else fit)
+            commands.append(f"perf rank {name}{flags}")
     for entry in registry().entries("fitters").values():
         if entry.distribution != GROUP:
             with contextlib.suppress(PerfError):  # one that lacks its library must not hide the others
@@ -158,14 +160,17 @@ def _fits(data: Measurements, name: str, flags: str) -> list[str]:
     return commands
 
 
-def _seen_by_fitter(data: Measurements, name: str) -> dict[str, Any]:
+def _seen_by_fitter(data: Any, name: str, flags: str = "") -> dict[str, Any]:
     """Facts that the default fitter of this kind of data tells, its suggestions made commands; or none."""
     try:
         fitter, _ = default_fitter(data)
     except OptionError:
         return {"next": []}
-    facts: dict[str, Any] = registry().load("fitters", fitter).facts(data)
-    return {**facts, "next": [f"perf fit {name} {options}" for options in facts.get("next", ())]}
+    implementation = registry().load("fitters", fitter)
+    facts: dict[str, Any] = implementation.facts(data)
+    usual = [f"--fitter {fitter} --plot model.png"] if implementation.suits(data) else []
+    suggested = facts.get("next", usual)
+    return {**facts, "next": [f"perf fit {name} {options}{flags}" for options in suggested]}
 
 
 def _more_files(data: Measurements, name: str) -> str | None:
@@ -174,7 +179,14 @@ def _more_files(data: Measurements, name: str) -> str | None:
     path = Path(name)
     if not path.suffix or glob.has_magic(name) or not columns or any(data.table[c].nunique() > 1 for c in columns):
         return None
-    return f"perf info {shlex.quote(str(path.with_name('*' + path.suffix)))}"
+    formats = set()
+    for file in path.parent.glob("*" + path.suffix):
+        try:
+            with Source(file) as source:
+                formats.add(recognise(source)[0])
+        except PerfError:
+            return None
+    return f"perf info {shlex.quote(str(path.with_name('*' + path.suffix)))}" if len(formats) == 1 else None
 
 
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
@@ -189,8 +201,5 @@ def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
         return None, problem, ""
 
 
-def _phase_commands(name: str) -> list[str]:
-    return [
-        f"perf fit {name} --fitter worley --phases auto --plot phases.png",
-        f"perf plot {name} -o curve.png",
-    ]
+def _plot(name: str) -> str:
+    return f"perf plot {name} -o curve.png"

@@ -55,7 +55,8 @@ class Fitter(ABC):
         Returns
         -------
         dict
-            By the name under which it is printed, JSON-ready. ``next`` are suggestions: options of ``perf fit FILE``.
+            By the name under which it is printed, JSON-ready. ``next`` are suggestions: options of ``perf fit FILE``
+            (where there are none, the fitter's name and a picture).
         """
         return {}
 

@@ -36,7 +36,7 @@ def test_a_trace_without_a_curve_is_described_all_the_same():
 def test_a_series_says_how_to_choose_a_column():
     facts = describe(Series([0, 1], {"user": [1, 2], "system": [3, 4]}, "s"), "x.csv")
     assert (facts["kind"], facts["samples"], facts["columns"]) == ("time series", 2, ["user", "system"])
-    assert facts["next"] == ["perf fit x.csv --fitter worley --column 'user' --plot phases.png"]
+    assert facts["next"] == ["perf fit x.csv --fitter forecast --column user --plot forecast.png"]
     assert "perf fit x.csv" in describe(Series([0, 1], {"user": [1, 2]}, "s"), "x.csv")["next"][0]
 
 
@@ -51,7 +51,7 @@ def test_measurements():
     assert "rows to know about" not in facts
     assert facts["next"] == [
         "perf rank runs.csv --terms 2",
-        "perf fit runs.csv --fitter individual --plot model.png",
+        "perf fit runs.csv --fitter scaling --plot model.png",
     ]
 
 
@@ -80,7 +80,8 @@ def test_measurements_of_codes_on_systems():
     assert copied == "left out, a copy of another row in every column: row 6"
     assert empty.endswith("left out, without time_ms: row 4")
     assert repeated.startswith("1 of 4 points have several runs")
-    assert "--fitter strohmaier --duplicates drop" in facts["next"][1]
+    # One pair of four is missing, so nothing joins codes and systems: each pair has a law of its own.
+    assert facts["next"][1] == "perf fit runs.csv --fitter scaling --plot model.png --duplicates drop"
 
 
 @pytest.mark.parametrize(

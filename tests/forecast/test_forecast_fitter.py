@@ -55,6 +55,15 @@ def test_bounds_cover_as_they_promise():
     assert inside == pytest.approx(0.9, abs=0.02)
 
 
+def test_the_frame_has_a_row_for_each_step_ahead():
+    model = forecast(RNG.normal(5.0, 1.0, 50), horizon=4)
+    frame = model.to_frame()
+    np.testing.assert_array_equal(frame["time"], [50.0, 51.0, 52.0, 53.0])  # samples are at 0, 1, ..., 49 s
+    np.testing.assert_array_equal(frame[["value", "lower", "upper"]], model.predict([1, 2, 3, 4], interval=0.95))
+    assert tuple(frame["spread"]) == model.spread
+    assert len(repr(model).splitlines()) <= 10
+
+
 def test_equal_samples_are_a_point():
     model = forecast([0.3] * 10)
     assert model.predict([1], interval=0.95).tolist() == [[0.3, 0.3, 0.3]]

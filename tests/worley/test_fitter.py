@@ -235,8 +235,21 @@ def test_a_tree_is_built_once_and_goes_with_its_curve(ramp):
     assert tree() is None
 
 
+def test_the_frame_has_a_row_for_each_phase_with_all_digits():
+    """Means by hand: a step function is its heights, and a ramp's mean is its middle."""
+    model = perfcore.fit(UtilizationCurve([1_000_000, 1_000_004, 1_000_010], [2, 8]), phases=2, degree=0)
+    frame = model.to_frame()
+    assert frame[["start", "end", "duration"]].to_numpy().tolist() == [
+        [1_000_000.0, 1_000_004.0, 4.0],
+        [1_000_004.0, 1_000_010.0, 6.0],
+    ]
+    assert frame["form"].tolist() == ["constant", "constant"]
+    np.testing.assert_allclose(frame[["mean", "at_start", "at_end"]], [[2.0] * 3, [8.0] * 3], rtol=1e-12)
+    assert len(repr(model).splitlines()) <= 10
+
+
 def test_other_data_are_refused():
-    with pytest.raises(DataError, match="not dict"):
+    with pytest.raises(DataError, match="dict is no kind of data"):
         perfcore.fit({"a": 1})
 
 

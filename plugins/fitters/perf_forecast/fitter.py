@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shlex
 from statistics import NormalDist
 from typing import Any
 
@@ -48,6 +49,13 @@ class ForecastFitter(Fitter):
     Options = ForecastOptions
     model_type = ForecastModel
     takes = (Series, UtilizationCurve)
+
+    @classmethod
+    def facts(cls, data: Any) -> dict[str, Any]:
+        """What to try, with the first column where there are several; see `Fitter.facts`."""
+        columns = list(data.columns) if isinstance(data, Series) else []
+        chosen = f" --column {shlex.quote(columns[0])}" if len(columns) > 1 else ""
+        return {"next": [f"--fitter forecast{chosen} --plot forecast.png"]}
 
     def fit(self, data: Any, options: ForecastOptions, **parts: Any) -> ForecastModel:
         """Fit; see `perfcore.fit`.

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import OptionError
-from perfcore.data.units import NANOSECONDS, readable
-from perfcore.data.window import take_window
+from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model, Parameter
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["COVERAGE", "ForecastModel", "PredictorError"]
 
 Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95  # of the bounds in summary and picture
-_MOST_DRAWN = 120  # samples before the forecast in a picture: more would squeeze the forecast
 
 
 class PredictorError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -175,64 +168,3 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     def formula(self) -> str:
         """The predictor as an equation."""
         return f"{self.column} = {self.predictors[0].name} = {self.forecast:.6g} ± {self.spread[0]:.3g}"
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        return f"Forecast of {self.column} from {Path(self.origin.source).name}"
-
-    def summary(self) -> list[str]:
-        """What comes next, who says so, and how far that has been off."""
-        _, lower, upper = self.predict([1], COVERAGE)[0]
-        best, name = self.predictors[0], "root mean square" if self.criterion == "mse" else "mean absolute"
-        error = self._shown_error(best)
-        gaps = f", {self.n_missing} missing" if self.n_missing else ""
-        return [
-            f"{self.title} ({self.n_samples:,} samples{gaps}, one every {readable(self.step, self.time_unit)})",
-            f"next value: {self.forecast:.6g}, {COVERAGE:.0%} between {lower:.6g} and {upper:.6g} "
-            f"(such bounds held for {self.covered:.1%} of the past)",
-            f"predictor: {best.name}; its {name} error so far: {error:.4g}",
-            f"choosing the best so far at each step would have erred by {self._shown_error(self.chosen_anew):.4g}",
-        ]
-
-    def _shown_error(self, predictor: PredictorError) -> float:
-        """The criterion in the unit of the values."""
-        return math.sqrt(predictor.mse) if self.criterion == "mse" else predictor.mae
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """The predictors, least error first, and the spread by steps."""
-        rows = [
-            [p.name, f"{p.forecast:.6g}", f"{math.sqrt(p.mse):.4g}", f"{p.mae:.4g}"]
-            for p in (*self.predictors, self.chosen_anew)
-        ]
-        shown = [steps for steps in range(1, len(self.spread) + 1) if steps & (steps - 1) == 0]
-        ahead = [
-            [str(steps), readable(steps * self.step, self.time_unit), f"{self.spread[steps - 1]:.4g}"]
-            for steps in sorted({*shown, len(self.spread)})
-        ]
-        return [
-            ("Predictors", ["predictor", "next value", "root mean square error", "mean absolute error"], rows),
-            ("Spread ahead", ["steps", "time", "standard deviation"], ahead),
-        ]
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw the forecast with its bounds, after the samples where they are given, and the predictors' errors."""
-        left, right = figure.subplots(1, 2, width_ratios=[2, 1])
-        steps = np.arange(1, len(self.spread) + 1)
-        values, lower, upper = self.predict(steps, COVERAGE).T
-        left.fill_between(steps, lower, upper, color="#c1272d", alpha=0.15, linewidth=0, label=f"{COVERAGE:.0%}")
-        left.plot(steps, values, color="#c1272d", label="forecast")
-        if data is not None:
-            options = self.origin.options
-            window = take_window(data, options.get("window", "all"), options.get("column"))
-            recent = window.values[-_MOST_DRAWN:]
-            left.plot(np.arange(1 - len(recent), 1), recent, color="0.35", linewidth=0.8, label="samples")
-        left.set_xlabel(f"steps of {readable(self.step, self.time_unit)} from the last sample")
-        left.set_ylabel(self.column)
-        left.set_title(self.title, fontsize=10, loc="left")
-        left.legend(fontsize=8, frameon=False)
-        names = [p.name for p in self.predictors]
-        right.barh(names, [self._shown_error(p) for p in self.predictors], color="0.6")
-        right.invert_yaxis()
-        right.tick_params(labelsize=7)
-        right.set_title("root mean square error" if self.criterion == "mse" else "mean absolute error", fontsize=9)

@@ -21,7 +21,7 @@ from perf_laws.evidence.path_data import Factor, LawsBefore, PathData
 from perf_laws.evidence.posterior import Laws, fit_laws
 from perf_laws.model import LawModel
 from perf_laws.options import LawOptions
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.base.ranges import parse_values
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
@@ -60,6 +60,15 @@ class LawFitter(Fitter):
     Options = LawOptions
     model_type = LawModel
     takes = (Measurements,)
+
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        """Whether some path was measured at enough points; see `Fitter.suits`."""
+        try:
+            law_data(data, LawOptions())
+        except PerfError:
+            return False
+        return True
 
     def fit(self, data: Any, options: LawOptions, **parts: Any) -> LawModel:
         """Fit; see `perfcore.fit`.

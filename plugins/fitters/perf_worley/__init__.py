@@ -49,6 +49,11 @@ def register_fitters(register: Register) -> None:
 
 @hookimpl
 def register_presenters(register: Register) -> None:
-    """Announce how curves, and the curves of traces, are shown."""
+    """Announce how phases, curves, and the curves of traces are shown."""
+    register(
+        "perf_worley.phase_model:PhaseModel",
+        "perf_worley.presenter:PhasePresenter",
+        help="phases over their curve, sliders that fit anew, and how the fit depends on their number",
+    )
     for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
         register(data, "perf_worley.curve_views:CurvePresenter", help="utilization over time, closer and wider")

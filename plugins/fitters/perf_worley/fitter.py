@@ -40,6 +40,11 @@ class WorleyFitter(Fitter):
     model_type = PhaseModel
     takes = (Trace, UtilizationCurve, Series)
 
+    @classmethod
+    def facts(cls, data: Any) -> dict[str, Any]:
+        """What to try; see `Fitter.facts`."""
+        return {"next": ["--fitter worley --phases auto --plot phases.png"]}
+
     def fit(self, data: Any, options: WorleyOptions, **parts: Any) -> PhaseModel:
         """Fit; see `perfcore.fit`.
 

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.tables import phase_table, sequence_table
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
-from perfcore.data.units import NANOSECONDS, readable, shown_origin
+from perfcore.data.units import NANOSECONDS
 from perfcore.formulas.formula import Formula
 from perfcore.formulas.functions import functions_of
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Parameter
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from perfcore.views.contents import Viewable
 
 __all__ = ["Phase", "PhaseModel", "SequenceEntry", "function_of_time"]
 
@@ -310,53 +303,3 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         for coefficient, shape in zip(phase.coefficients[1:], shapes, strict=True):
             text += f" {'-' if coefficient < 0 else '+'} {abs(coefficient):.6g} {shape}"
         return text
-
-    @property
-    def title(self) -> str:
-        """One line over a picture."""
-        count = len(self.phases)
-        return f"{count} phase{'s' if count > 1 else ''} of {Path(self.origin.source).name}"
-
-    def summary(self) -> list[str]:
-        """What was fitted, by which objective, how well, and at what cost."""
-        figures = self.statistics
-        lines = [
-            f"{self.title} ({self.n_steps:,} steps, {readable(self.end - self.start, self.time_unit)})",
-            f"breakpoints: least {self.objective} ({self.origin.options['segmenter']}"
-            + (", refined)" if self.origin.options["refine"] else ")"),
-            f"largest local L2 error (epsilon): {self.epsilon:.6g}",
-            f"sum of squared errors: {self.sum_of_squares:.6g}",
-        ]
-        for name, label in (("r2_uncentered", "uncentered"), ("r2_centered", "centered")):
-            value = figures[name]
-            if value is not None:
-                lines[-1] += f"   R^2 {label}: {value:.5f}"
-        if self.rule is not None:
-            lines.append(
-                f"number of phases: chosen from {self.sequence[0].n_phases}..{self.sequence[-1].n_phases} "
-                f"by the rule {self.rule!r}; --phases N sets it"
-            )
-        elif (asked := self.origin.options["phases"]) != str(len(self.phases)):
-            reason = "the curve has no more steps" if self.epsilon == 0.0 else "no tolerance gives that many"
-            lines.append(f"number of phases: {asked} was asked for, but {reason}")
-        return lines
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """The phases, and the sequence that they were chosen from."""
-        origin = shown_origin(self.start, self.end)
-        found = [(f"times count from {origin:.15g} {self.time_unit}" if origin else "", *phase_table(self))]
-        if self.sequence:
-            found.append(("How the fit changes with the number of phases", *sequence_table(self.sequence)))
-        return found
-
-    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
-        """The phases and, with data, sliders that fit anew and a picture that zooms; see `perfcore.Model.views`."""
-        from perf_worley.views import PhaseViews
-
-        return PhaseViews(self, data)
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw the model, over its curve where given; with a sequence also how the fit depends on n."""
-        from perf_worley.picture import draw_phases
-
-        draw_phases(self, figure, data)

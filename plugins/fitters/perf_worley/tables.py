@@ -1,4 +1,4 @@
-"""The tables that the command line prints for a phase model."""
+"""The tables of a phase model: as the command line prints them, and with full numbers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import numpy as np
 from perfcore.data.units import readable, shown_origin
 
 if TYPE_CHECKING:
-    from perf_worley.phase_model import PhaseModel, SequenceEntry
+    import pandas as pd
 
-__all__ = ["phase_table", "sequence_table"]
+    from perf_worley.phase_model import Phase, PhaseModel, SequenceEntry
+
+__all__ = ["phase_frame", "phase_table", "sequence_table"]
 
 _FORMS = ("constant", "linear", "quadratic", "cubic")
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)  # for means of functions that are no polynomials
 
 
 def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
@@ -37,27 +40,49 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
         following = next(entry.following for entry in model.sequence if entry.breaks == model.breaks)
     origin = shown_origin(model.start, model.end)
     rows = []
-    nodes, weights = np.polynomial.legendre.leggauss(8)
     for number, phase in enumerate(model.phases, 1):
         length = phase.end - phase.start
-        inner = model.evaluate(phase, phase.start + 0.5 * length * (nodes + 1.0))
-        ends = model.evaluate(phase, np.array([phase.start, phase.end]))
+        mean, at_start, at_end = _heights(model, phase)
         row = [
             str(number),
             readable(phase.start - origin, model.time_unit),
             readable(phase.end - origin, model.time_unit),
             readable(length, model.time_unit),
             f"{length / (model.end - model.start):.1%}",
-            "+".join(model.functions) or _FORMS[phase.degree],
-            f"{float(inner @ weights) / 2.0:.4g}",
-            f"{ends[0]:.4g}",
-            f"{ends[1]:.4g}",
+            _form(model, phase),
+            f"{mean:.4g}",
+            f"{at_start:.4g}",
+            f"{at_end:.4g}",
             f"{phase.error:.6g}",
         ]
         if with_kept:
             row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
         rows.append(row)
     return header, rows
+
+
+def phase_frame(model: PhaseModel) -> pd.DataFrame:
+    """One row for each phase: times in the model's unit as the data count them, utilization in processors."""
+    import pandas as pd
+
+    rows = []
+    for number, phase in enumerate(model.phases, 1):
+        length = phase.end - phase.start
+        form, heights = _form(model, phase), _heights(model, phase)
+        rows.append((number, phase.start, phase.end, length, form, *heights, phase.error))
+    columns = ["phase", "start", "end", "duration", "form", "mean", "at_start", "at_end", "l2_error"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _form(model: PhaseModel, phase: Phase) -> str:
+    return "+".join(model.functions) or _FORMS[phase.degree]
+
+
+def _heights(model: PhaseModel, phase: Phase) -> tuple[float, float, float]:
+    """Mean of a phase's function, and its values at the start and at the end."""
+    inner = model.evaluate(phase, phase.start + 0.5 * (phase.end - phase.start) * (_NODES + 1.0))
+    at_start, at_end = model.evaluate(phase, np.array([phase.start, phase.end])).tolist()
+    return float(inner @ _WEIGHTS) / 2.0, at_start, at_end
 
 
 def sequence_table(sequence: Sequence[SequenceEntry]) -> tuple[list[str], list[list[str]]]:

@@ -45,7 +45,7 @@ def category_facts(data: Measurements) -> dict[str, Any]:
     try:
         table = by_category(data.where(conditions) if conditions else data)
     except PerfError as error:
-        return {"categories": f"none: {error}", "next": following}
+        return {"categories": f"none: {error}", "next": []}
     facts: dict[str, Any] = {
         "points": [
             f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import perfcore
 from perf_timing.individual.comparison import Comparison
 from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.options import IndividualOptions
 from perf_timing.prepared import prepare
 from perf_timing.scaling_model import FittedObservations
+from perfcore.base.errors import PerfError
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
@@ -17,6 +20,9 @@ from perfcore.models.model import Origin
 from perfcore.models.ranking import Ranking
 
 __all__ = ["IndividualFitter"]
+
+
+_LEAST_POINTS = 4  # of a pair, for two functions and two degrees of freedom
 
 
 class IndividualFitter(Fitter):
@@ -39,6 +45,15 @@ class IndividualFitter(Fitter):
     Options = IndividualOptions
     model_type = IndividualModel
     takes = (Measurements,)
+
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        """Whether some code on some system was measured often enough for two functions; see `Fitter.suits`."""
+        try:
+            seen = data.observations()
+        except PerfError:
+            return False
+        return bool(np.bincount(seen.cell).max() >= _LEAST_POINTS)
 
     def fit(self, data: Any, options: IndividualOptions, **parts: Any) -> IndividualModel:
         """Fit; see `perfcore.fit`.

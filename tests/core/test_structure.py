@@ -1,0 +1,152 @@
+"""The order of the house: no circle of modules, no plugin's name in the core, and help that imports nothing heavy."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from perfcore.hooks.registry import registry
+
+ROOT = Path(__file__).parents[2]
+CORE = ROOT / "perfcore"
+
+# What is chosen by name among implementations: the core must work whatever of these is installed.
+NAMED_KINDS = ("fitters", "readers", "segmenters", "representations")
+
+# Words that are a registered name by accident: file in perfcore/ and word, and what it means there.
+OTHER_MEANING = {
+    ("cli/parameters.py", "csv"): "form of a printed table, --table csv",
+    ("cli/output.py", "csv"): "form of a printed table, --table csv",
+    ("cli/fit.py", "csv"): "form of a printed table, --table csv",
+}
+
+HEAVY = ("numpy", "scipy", "pandas", "numba", "matplotlib", "statsmodels", "duckdb")
+
+
+def source_files():
+    """Dotted name and file of each module of the core and of the bundled plugins."""
+    packages = [CORE, *sorted(folder for folder in (ROOT / "plugins").glob("*/perf_*") if folder.is_dir())]
+    modules = {}
+    for package in packages:
+        for file in package.rglob("*.py"):
+            parts = file.relative_to(package.parent).with_suffix("").parts
+            modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return modules
+
+
+def imported_modules(name, file, modules):
+    """Modules that a file imports, wherever the statement stands: in a function, or for typing only."""
+    imported = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
+            members = [f"{node.module}.{alias.name}" for alias in node.names]
+            imported |= {member if member in modules else node.module for member in members}
+    imported = {each for each in imported if each in modules and each != name}
+    if file.name == "__init__.py":  # a list of names that its modules define, loaded when they are asked for
+        imported = {each for each in imported if not each.startswith(f"{name}.")}
+    return imported
+
+
+def reachable(start, imports):
+    """Every module that a module leads to, itself only where a circle leads back."""
+    met, waiting = set(), list(imports[start])
+    while waiting:
+        module = waiting.pop()
+        if module not in met:
+            met.add(module)
+            waiting.extend(imports[module])
+    return met
+
+
+def circles(imports):
+    """Sets of modules that lead to one another."""
+    leads_to = {module: reachable(module, imports) for module in imports}
+    return {
+        tuple(sorted(other for other in reached if module in leads_to[other]))
+        for module, reached in leads_to.items()
+        if module in reached
+    }
+
+
+def test_circles_are_recognised():
+    """Two circles that a bridge joins in one direction only, and a module beside them."""
+    imports = {"a": {"b"}, "b": {"a", "c"}, "c": {"d"}, "d": {"e"}, "e": {"c"}, "f": {"a"}}
+    assert circles(imports) == {("a", "b"), ("c", "d", "e")}
+
+
+def test_no_modules_import_one_another_in_a_circle():
+    modules = source_files()
+    imports = {name: imported_modules(name, file, modules) for name, file in modules.items()}
+    assert len(imports) > 400, "modules were not found"
+    assert not sorted(circles(imports))
+
+
+def texts(file):
+    """Line and text of each string of a file that is no docstring, parts of f-strings included."""
+    tree = ast.parse(file.read_text())
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.lineno, node.value
+
+
+def test_the_core_names_no_implementation():
+    """Neither as a whole text, nor within a suggested command; examples in docstrings may."""
+    names = {name for kind in NAMED_KINDS for name in registry().entries(kind)}
+    choice = re.compile(rf"--(?:fitter|reader|segmenter)[ =](?:{'|'.join(map(re.escape, sorted(names)))})\b")
+    named, met = [], set()
+    for file in sorted(CORE.rglob("*.py")):
+        place = file.relative_to(CORE).as_posix()
+        for line, text in texts(file):
+            if (place, text) in OTHER_MEANING:
+                met.add((place, text))
+            elif text in names or choice.search(text):
+                named.append(f"perfcore/{place}:{line}: {text!r}")
+    assert not named
+    assert met == set(OTHER_MEANING), "an exception is not needed any more"
+
+
+_HELP = """
+import contextlib, io, json, sys
+from perfcore.__main__ import main
+heavy, lines = json.loads(sys.argv[1])
+trouble = []
+for words in lines:
+    before = set(sys.modules)
+    sys.argv = ["perf", *words, "--help"]
+    status, printed = None, io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code
+    shown = " ".join(sys.argv)
+    if status != 0 or "Usage" not in printed.getvalue():
+        trouble.append(f"{shown}: status {status}, printed {printed.getvalue()[:200]!r}")
+    trouble += [f"{shown} imports {name}" for name in heavy if name in sys.modules and name not in before]
+print(json.dumps(trouble))
+"""
+
+
+@pytest.mark.parametrize("kind", ["commands", "fitters"])
+def test_help_imports_nothing_that_computes_or_draws(kind):
+    """In one process for all: whoever imports something first is named."""
+    names = sorted(registry().entries(kind))
+    lines = [[], *map(str.split, names)] if kind == "commands" else [["fit", "--fitter", name] for name in names]
+    done = subprocess.run(
+        [sys.executable, "-c", _HELP, json.dumps([HEAVY, lines])], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert not json.loads(done.stdout)
