@@ -62,5 +62,5 @@ class Fitter(ABC):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether it can be expected to fit data of a type that it takes, without options: `perf info` suggests it then."""
+        """Whether it can be expected to fit data that it takes without any option: `perf info` suggests it then."""
         return True
