@@ -157,9 +157,9 @@ def runs(store: PathLike, *, failed: bool = False, show: int | None = None) -> R
     >>> import perfcore
     >>> kept = perfcore.runs("examples/study/recorded/sor.db")
     >>> kept
-    <Runs: examples/study/recorded/sor.db: 108 succeeded, 0 of them noisy; 0 failed>
+    <Runs: examples/study/recorded/sor.db: 45 succeeded, 0 of them noisy; 0 failed>
     >>> kept.to_frame().shape[0]
-    108
+    45
     """
     with Store.read(store) as opened:
         every = opened.runs()
