@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+import perf_basics.cli.plugins
 import perfcore.cli.output
-import perfcore.cli.plugins
 from perfcore import hookimpl
 from perfcore.__main__ import main
 from perfcore.hooks.registry import Registry, registry
@@ -63,7 +63,7 @@ def with_broken_plugins(monkeypatch):
     found = Registry()
     found.add_plugin("half", "dist-half", Half)
     found.add_plugin("broken", "dist-broken", broken)
-    monkeypatch.setattr(perfcore.cli.plugins, "registry", lambda: found)
+    monkeypatch.setattr(perf_basics.cli.plugins, "registry", lambda: found)
     monkeypatch.setattr(perfcore.cli.output, "registry", lambda: found)
 
 

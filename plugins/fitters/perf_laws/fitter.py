@@ -65,7 +65,7 @@ class LawFitter(Fitter):
     def suits(cls, data: Any) -> bool:
         """Whether some path was measured at enough points; see `Fitter.suits`."""
         try:
-            law_data(data, LawOptions())
+            law_data(data, LawOptions(duplicates="drop"))
         except PerfError:
             return False
         return True

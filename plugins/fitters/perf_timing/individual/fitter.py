@@ -50,7 +50,7 @@ class IndividualFitter(Fitter):
     def suits(cls, data: Any) -> bool:
         """Whether some code on some system was measured often enough for two functions; see `Fitter.suits`."""
         try:
-            seen = data.observations()
+            seen = data.observations(duplicates="drop")
         except PerfError:
             return False
         return bool(np.bincount(seen.cell).max() >= _LEAST_POINTS)

@@ -16,7 +16,6 @@ __all__ = ["command"]
 
 
 _CHECK = "check"
-_HIDDEN = ("presenters",)  # they have no names that a user types
 
 
 def _names(incomplete: str) -> list[str]:
@@ -53,7 +52,7 @@ def command(
     with reporting():
         entries = [entry for kind in registry().kinds for entry in registry().entries(kind).values()]
         if name is None:
-            _list([entry for entry in entries if entry.kind not in _HIDDEN], as_json)
+            _list(as_json)
         elif name == _CHECK:
             _check(entries, checked)
         else:
@@ -64,12 +63,14 @@ def command(
                 _one(entry, as_json)
 
 
-def _list(entries: list[Entry], as_json: bool) -> None:
-    facts = [{"kind": e.kind[:-1], "name": e.name, "from": e.distribution, "help": e.help} for e in entries]
+def _list(as_json: bool) -> None:
+    from perf_basics.api import plugins
+
+    rows = plugins().rows
     if as_json:
-        print_json("plugins", facts)
+        print_json("plugins", rows)
         return
-    print_table(["kind", "name", "from", "what it is"], [list(fact.values()) for fact in facts])
+    print_table(["kind", "name", "from", "what it is"], [list(row.values()) for row in rows])
 
 
 def _check(entries: list[Entry], plugin: str | None) -> None:

@@ -91,41 +91,13 @@ def _predict_fitted(
     model: str, places: Sequence[str], interval: float | None, as_json: bool, table_format: str | None
 ) -> None:
     with reporting():
-        import perfcore
-        from perfcore.models.places import grid
+        from perf_basics.api import predict
 
-        loaded = perfcore.load(model)
-        columns = grid(loaded, places)
-        single = len(loaded.variables) == 1
-        points: Any = next(iter(columns.values())) if single else columns
-        values = loaded.predict(points, interval=interval)
-        remarks = loaded.remarks(points)
-    names = ["value"] if interval is None else ["value", "lower", "upper"]
-    rows = values.reshape(len(values), -1).tolist()
-    cells = list(zip(*columns.values(), strict=True))
+        predictions = predict(model, places, interval)
     if as_json:
-        print_json(
-            "predictions",
-            [
-                {
-                    **dict(zip(columns, cell, strict=True)),
-                    **dict(zip(names, row, strict=True)),
-                    **({"remark": remarks[number]} if remarks else {}),
-                }
-                for number, (cell, row) in enumerate(zip(cells, rows, strict=True))
-            ],
-        )
-        return
-    header = [*columns, *names, *(["remark"] if any(remarks) else [])]
-    lines = [
-        [
-            *(part if isinstance(part, str) else f"{part:g}" for part in cell),
-            *(f"{value:.6g}" for value in row),
-            *([remarks[number]] if any(remarks) else []),
-        ]
-        for number, (cell, row) in enumerate(zip(cells, rows, strict=True))
-    ]
-    if table_format is not None:
-        print_plainly(table_format, [("", header, lines)])
-        return
-    print_table(header, lines)
+        print_json("predictions", predictions.to_dicts())
+    elif table_format is not None:
+        print_plainly(table_format, predictions.tables())
+    else:
+        for _, header, rows in predictions.tables():
+            print_table(header, rows)

@@ -1,0 +1,41 @@
+"""Commands about one noun: look at data, fit, rank, predict, draw, convert, and what is installed."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.hooks.specs import Register
+
+__all__ = ["register_commands", "register_presenters"]
+
+_COMMANDS = (
+    ("info", "Look", "What a file is, and what can be done with it.", "perf_basics.api:info"),
+    ("plot", "Look", "Draw a model or data.", "perfcore.views.picture:plot"),
+    ("read", "Look", "Write a file in another format.", "perfcore.reading.recognise:read"),
+    (
+        "fit", "Model", "Fit a model: phases, timings, scaling laws, overheads, forecasts.",
+        "perfcore.models.fitting:fit",
+    ),
+    ("rank", "Model", "Compare the models that a fitter can make.", "perfcore.models.fitting:rank"),
+    ("predict", "Model", "Values of a model, with bounds; or a distribution.", "perf_basics.api:predict"),
+    ("formats", "Set up", "The formats that can be read.", "perf_basics.api:formats"),
+    ("plugins", "Set up", "What is installed, and the options of one.", "perf_basics.api:plugins"),
+    ("completion", "Set up", "The script that completes commands and names.", None),
+)  # fmt: skip
+
+
+@hookimpl
+def register_commands(register: Register) -> None:
+    """Announce the commands, and the functions behind them."""
+    for name, group, text, function in _COMMANDS:
+        register(name, f"perf_basics.cli.{name}:command", group=group, help=text, function=function)
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how predictions, facts and listings are shown."""
+    for name, text in (
+        ("Predictions", "values of a model at points"),
+        ("Facts", "what a file is"),
+        ("Listing", "what is installed"),
+    ):
+        register(f"perf_basics.results:{name}", f"perf_basics.presenters:{name}Presenter", help=text)

@@ -1,0 +1,140 @@
+"""The functions behind the commands about one noun."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from perf_basics.results import Facts, Listing, Predictions
+from perfcore.base.errors import PerfError
+from perfcore.hooks.registry import Entry, registry
+
+__all__ = ["formats", "info", "plugins", "predict"]
+
+_TABLE = "trace, curve, series or measurements"
+# What to do first with each type of data.
+_EXAMPLES = {
+    "Trace": "perf fit {file}",
+    "UtilizationCurve": "perf fit {file}",
+    "Series": "perf info {file}",
+    "Measurements": "perf info {file}",
+}
+_HIDDEN = ("presenters",)  # they have no names that a user types
+
+
+def info(data: Any, **options: Any) -> Facts:
+    """What data are, how much there is, and which commands apply.
+
+    Parameters
+    ----------
+    data : str, path, Trace, UtilizationCurve, Series or Measurements
+        A path is read first.
+    **options
+        Of the reader; see `perfcore.read`.
+
+    Raises
+    ------
+    PerfError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> info("examples/step.csv")["kind"]
+    'utilization curve'
+    """
+    from perfcore.models.describe import describe
+    from perfcore.reading.recognise import read
+
+    if isinstance(data, (str, os.PathLike)):
+        return Facts(describe(read(data, **options), os.fspath(data)))
+    return Facts(describe(data, getattr(data, "source", "data")))
+
+
+def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: float | None = None) -> Predictions:
+    """Values of a model at every combination of levels.
+
+    Parameters
+    ----------
+    model : Model, str or path
+        A fitted model, or its file. A structural model predicts by its own method.
+    at : str, iterable of str, or mapping
+        ``"p=1..1024*2,code=LU"``, or levels by variable; see `perfcore.models.places.grid`.
+    interval : float, optional
+        Coverage of bounds, 0 to 1.
+
+    Raises
+    ------
+    PerfError
+        The file is none of a model, or the points do not belong to it.
+
+    Examples
+    --------
+    >>> import perfcore
+    >>> model = perfcore.fit(perfcore.UtilizationCurve([0, 4, 10], [2, 8]), fitter="worley", phases=2, degree=0)
+    >>> predict(model, at="t=1,5").values.tolist()
+    [2.0, 8.0]
+    """
+    from perfcore.models.model import load
+    from perfcore.models.places import grid
+
+    loaded = load(model) if isinstance(model, (str, os.PathLike)) else model
+    columns = grid(loaded, at)
+    points: Any = next(iter(columns.values())) if len(loaded.variables) == 1 else columns
+    return Predictions(columns, loaded.predict(points, interval=interval), loaded.remarks(points))
+
+
+def formats() -> Listing:
+    """The formats that can be read: name, endings, what they give, whether they are written, and an example.
+
+    Examples
+    --------
+    >>> "csv" in [row["name"] for row in formats().rows]
+    True
+    """
+    return Listing("formats", [_facts(entry) for entry in registry().entries("readers").values()])
+
+
+def plugins() -> Listing:
+    """What is installed: kind, name, distribution and what it is.
+
+    Examples
+    --------
+    >>> {"kind": "reader", "name": "csv"}.items() <= next(r for r in plugins().rows if r["name"] == "csv").items()
+    True
+    """
+    entries = [each for kind in registry().kinds if kind not in _HIDDEN for each in registry().entries(kind).values()]
+    rows = [
+        {"kind": each.kind[:-1], "name": each.name, "from": each.distribution, "help": each.help} for each in entries
+    ]
+    return Listing("implementations", rows)
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    """What a reader says of itself; one that lacks its library is listed with what to install."""
+    facts: dict[str, Any] = {
+        "name": entry.name,
+        "endings": list(entry.suffixes),
+        "gives": "",
+        "writes": False,
+        "help": entry.help,
+        "problem": None,
+        "example": "",
+    }
+    try:
+        reader = entry.load()
+    except PerfError as error:
+        return facts | {"problem": str(error)}
+    types = re.findall(r"\w+", str(inspect.signature(reader.read).return_annotation))
+    kinds = [kind for kind in _EXAMPLES if kind in types]
+    name = "run" + (entry.suffixes[0] if entry.suffixes else "")
+    example = _EXAMPLES[kinds[0]] if len(kinds) == 1 else "perf info {file}"
+    gives = " or ".join(_plain(kind) for kind in kinds) if kinds else _TABLE
+    return facts | {"gives": gives, "writes": reader.writes, "example": example.format(file=name)}
+
+
+def _plain(kind: str) -> str:
+    """``UtilizationCurve`` as it stands in a sentence."""
+    return "curve" if kind == "UtilizationCurve" else kind.lower()

@@ -1,0 +1,1 @@
+"""The commands about one noun: info, fit, rank, predict, plot, read, formats, plugins, completion."""
