@@ -73,7 +73,7 @@ def test_what_was_written_is_named_last(perf):
 @pytest.mark.parametrize("words", [("-o", "reslts/model.json"), ("--plot", "reslts/phases.svg")])
 def test_a_folder_that_is_not_there_is_said_before_the_data_are_read(perf, words):
     """The data do not even exist: what is written comes last and is checked first."""
-    said = perf("fit", "none.csv", *ARGUMENTS, *words)
+    said = perf("fit", "none.csv", *ARGUMENTS, *words, status=2)
     assert (said.status, said.err) == (
         2,
         f"perf: error: {words[1]}: cannot be written: there is no folder 'reslts'; make it first\n",
