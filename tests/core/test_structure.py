@@ -21,7 +21,6 @@ NAMED_KINDS = ("fitters", "readers", "segmenters", "representations")
 OTHER_MEANING = {
     ("cli/parameters.py", "csv"): "form of a printed table, --table csv",
     ("cli/output.py", "csv"): "form of a printed table, --table csv",
-    ("cli/fit.py", "csv"): "form of a printed table, --table csv",
 }
 
 HEAVY = ("numpy", "scipy", "pandas", "numba", "matplotlib", "statsmodels", "duckdb")
