@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_experiments.advice.next_points import next_points
+from perf_experiments.advice.next_points import advise
 from perfcore.base.errors import OptionError
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
@@ -29,7 +29,7 @@ def test_the_error_after_a_measurement_is_that_of_weighted_least_squares(model):
     number = model.paths.index("exchange")
     own, leading = model.data[number], model.leading[number]
     assert leading.text.endswith("*p")
-    advice = next_points(model, {"p": 256.0, "path": "exchange"}, [{"p": 128.0}, {"p": 32.0}])
+    advice = advise(model, {"p": 256.0, "path": "exchange"}, [{"p": 128.0}, {"p": 32.0}])
     variance = own.within / own.freedom
     constant, slope = leading.coefficients
     roots = np.array(own.root_weights)
@@ -60,6 +60,6 @@ def test_rivals_are_the_other_laws(model):
 
 def test_one_path_has_to_be_named(model):
     with pytest.raises(OptionError, match="name the path"):
-        next_points(model, {"p": 256.0}, [{"p": 128.0}])
+        advise(model, {"p": 256.0}, [{"p": 128.0}])
     with pytest.raises(OptionError, match="points of one path are expected, not of solve, exchange"):
         model.design_rows({"p": [256.0, 256.0], "path": ["solve", "exchange"]})
