@@ -166,7 +166,7 @@ def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], given: Map
     if isinstance(source, OptionsOfEach):
         having = [entry for entry in registry().entries(source.kind).values() if _has(entry, source.having)]
         return [pair for entry in having for pair in _fields_of(entry, given)]
-    name = given.get(_key(source.flag), _default(source.flag, parameters))
+    name = given.get(_key(source.flag), _default(source.flag, parameters) or _by_part(source.kind, given))
     entries = registry().entries(source.kind)
     if name is not None:
         return _fields_of(entries[name], given) if name in entries else []  # the command refuses an unknown name
@@ -175,9 +175,18 @@ def _fields(source: Any, parameters: Mapping[str, inspect.Parameter], given: Map
 
 
 def selected_name(function: Callable[..., Any], source: OptionsOfSelected, words: Sequence[str]) -> str | None:
-    """What the line, or else the command's default, selects."""
-    parameters = inspect.signature(function, eval_str=True).parameters
-    return given_options(words).get(_key(source.flag), _default(source.flag, parameters))
+    """What the line selects, or else the command's default; or what has an option by which the line names a part."""
+    given = given_options(words)
+    default = _default(source.flag, inspect.signature(function, eval_str=True).parameters)
+    return given.get(_key(source.flag), default or _by_part(source.kind, given))
+
+
+def _by_part(kind: str, given: Mapping[str, str]) -> str | None:
+    """The implementation that has an option which names a part, such as a segmenter, where the line gives it."""
+    for entry in registry().entries(kind).values():
+        if any(field.selects is not None and field.name in given for _, field in _fields_of(entry, {})):
+            return entry.name
+    return None
 
 
 def _key(flag: str) -> str:

@@ -129,8 +129,8 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
     if seen.notes:
         facts["rows to know about"] = list(seen.notes)
     facts |= _seen_by_fitter(data, name, flags)
-    facts["next"] += _further_fits(data, name, flags)
-    return facts
+    ranking, others = _further_fits(data, name, flags)
+    return facts | {"next": [*ranking, *facts["next"], *others]}
 
 
 def _to_be_told(data: Measurements) -> dict[str, Any]:
@@ -144,20 +144,20 @@ def _to_be_told(data: Measurements) -> dict[str, Any]:
     return {"to be told": told} if told else {}
 
 
-def _further_fits(data: Measurements, name: str, flags: str) -> list[str]:
-    """The ranking of this kind of data, and the fitters of other distributions that it suits."""
-    commands = []
+def _further_fits(data: Measurements, name: str, flags: str) -> tuple[list[str], list[str]]:
+    """The ranking of this kind of data, and fits by other distributions' fitters that it suits."""
+    ranking, others = [], []
     with contextlib.suppress(OptionError):
         fitter, _ = default_fitter(data, ranking=True)
         if registry().load("fitters", fitter).suits(data):
-            commands.append(f"perf rank {name}{flags}")
+            ranking.append(f"perf rank {name}{flags}")
     for entry in registry().entries("fitters").values():
         if entry.distribution != GROUP:
             with contextlib.suppress(PerfError):  # one that lacks its library must not hide the others
                 fitter_class = entry.load()
                 if isinstance(data, fitter_class.takes) and fitter_class.suits(data):
-                    commands.append(f"perf fit {name} --fitter {entry.name}{flags}")
-    return commands
+                    others.append(f"perf fit {name} --fitter {entry.name}{flags}")
+    return ranking, others
 
 
 def _seen_by_fitter(data: Any, name: str, flags: str = "") -> dict[str, Any]:
