@@ -49,6 +49,6 @@ At = Annotated[
     typer.Option(
         "--at",
         metavar="NAME=...",
-        help="Points: t=1,2,3, t=0..100:10 or p=1..1024*2; for codes and systems names. Once for each variable.",
+        help="Points: t=1,2,3, t=0..100:10 or p=1..1024*2,n=100; for codes and systems names. May be repeated.",
     ),
 ]

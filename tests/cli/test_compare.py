@@ -138,7 +138,7 @@ def test_mistakes_in_gates(versions, refused):
     assert "Missing option '--at'" in refused(*words, "--fail-if", "slower than 1.1x")
     assert "there are 2 points; say 'at" in refused(*words, "--at", "p=8,16", "--fail-if", "slower than 1.1x")
     assert "unknown variable of the model 'q'" in refused(*words, "--fail-if", "slower than 1.1x at q=3")
-    assert "p=3..9: one number is expected" in refused(*words, "--fail-if", "slower than 1.1x at p=3..9")
+    assert "p=3..9: NAME=VALUE,... is expected" in refused(*words, "--fail-if", "slower than 1.1x at p=3..9")
     assert "unknown path 'solver'" in refused(*words, "--fail-if", "solver slower than 1.1x at p=3")
     assert "every path is compared" in refused(*words, "--at", "p=3", "--at", "path=solve")
 

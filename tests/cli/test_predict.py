@@ -203,7 +203,7 @@ def test_a_single_series_is_a_model_of_its_parameter(perf):
         (["p=4", "t=1"], "unknown variable of the model 't'"),
         (["p=0"], "p=0: a positive number is expected"),
         (["p=-4"], "p=-4: a positive number is expected"),
-        (["procs=many"], "--at procs='many': VALUE,VALUE,... or FIRST..LAST:STEP or FIRST..LAST*FACTOR is expected"),
+        (["procs=many"], "--at procs=many: NAME=VALUE,... is expected; a VALUE is a number, FIRST..LAST:STEP"),
     ],
 )
 def test_places_that_are_none(refused, words, message):

@@ -8,7 +8,7 @@ import pytest
 
 import perfcore
 from perf_compare.api import verify
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError
 from perfcore.data.measurements import Measurements
 
 
@@ -94,7 +94,7 @@ def test_rows_are_chosen_as_in_the_fit_unless_told(profile):
 
 def test_refusals(model, profile):
     curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
-    with pytest.raises(OptionError, match="not a model of measurements"):
+    with pytest.raises(DataError, match="lacks what the model was fitted to: unknown column"):
         verify(perfcore.fit(curve, phases=2, degree=0), profile)
     with pytest.raises(DataError, match="not with UtilizationCurve"):
         verify(model, curve)

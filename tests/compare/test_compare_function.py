@@ -1,0 +1,75 @@
+"""`perfcore.compare` of data: the fitter of their kind, sides of any sort, names."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError
+
+
+def timings(rest):
+    p = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    return pd.DataFrame({"p": p, "time_s": 8.0 / p + rest})
+
+
+def by_category(start):
+    rows = [(p, name, time) for p in (1, 2, 4, 8, 16) for name, time in (("work", 64.0 / p), ("start", start * p))]
+    return pd.DataFrame(rows, columns=["p", "category", "time_s"])
+
+
+@pytest.fixture
+def notes(monkeypatch):
+    heard = []
+    monkeypatch.setattr(progress, "note", heard.append)
+    return heard
+
+
+@pytest.mark.parametrize(("make", "kind"), [(timings, "timings over p"), (by_category, "categories over p")])
+def test_the_kind_of_data_chooses_the_fitter_once(make, kind, notes):
+    comparison = perfcore.compare(make(1.0), make(2.0), at="p=64")
+    assert [note for note in notes if note.startswith("fitter ")] == [notes[0]]
+    assert f": {kind}" in notes[0]
+    expected = [make(rest)["time_s"].to_numpy() for rest in (1.0, 2.0)]
+    assert (expected[1] >= expected[0]).all()
+    assert comparison.ratio[0] > 1.0
+
+
+def test_different_kinds_need_a_fitter():
+    with pytest.raises(DataError, match="data of different kinds; name what fits both with --fitter"):
+        perfcore.compare(timings(1.0), by_category(1.0), at="p=64")
+
+
+def test_models_files_and_data_are_the_same(tmp_path):
+    options = {"fitter": "individual", "functions": "1/p,1"}
+    for name, rest in (("old", 1.0), ("new", 2.0)):
+        timings(rest).to_csv(tmp_path / f"{name}.csv", index=False)
+    model = perfcore.fit(tmp_path / "old.csv", **options)
+    model.save(tmp_path / "old.json")
+    sides = itertools.product((model, tmp_path / "old.json", tmp_path / "old.csv", timings(1.0)),
+                              (tmp_path / "new.csv", timings(2.0)))  # fmt: skip
+    for first, second in sides:
+        comparison = perfcore.compare(first, second, at={"p": [1, 8]}, **options)
+        np.testing.assert_allclose(comparison.ratio, [10.0 / 9.0, 1.5])
+    assert perfcore.compare(model, tmp_path / "new.csv", at="p=1", **options).names == ("old", "new")
+
+
+def test_what_is_wrong_with_options_is_said_before_files_are_read():
+    with pytest.raises(OptionError, match="slower then"):
+        perfcore.compare("none.csv", "none.csv", fail_if="slower then 1x")
+    with pytest.raises(OptionError, match="no_such_option"):
+        perfcore.compare("none.csv", "none.csv", at="p=1", fitter="individual", no_such_option=1)
+
+
+def test_a_gate_may_name_the_point_and_needs_one_of_it():
+    options = {"fitter": "individual", "functions": "1/p,1"}
+    old, new = timings(1.0), timings(2.0)
+    comparison = perfcore.compare(old, new, fail_if="slower than 1.4x at p=8", **options)
+    assert comparison.points["p"].tolist() == [8.0]
+    with pytest.raises(OptionError, match="one value of p is expected, not 2"):
+        perfcore.compare(old, new, fail_if="slower than 1.4x at p=8,16", **options)
+    with pytest.raises(OptionError, match="Missing option '--at'"):
+        perfcore.compare(old, new, **options)
