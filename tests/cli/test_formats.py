@@ -65,7 +65,11 @@ def test_what_was_found_and_how_to_read_it_again(perf, tmp_path, monkeypatch):
     facts = json.loads(perf("info", "*.out", "--from-name", "lu n{n:int}.out", "--json").out)["facts"]
     assert facts["format"] == "npb: NAS Parallel Benchmarks; 2 files"
     assert facts["parameters"] == ["p=n"]
-    assert facts["next"][0] == "perf rank '*.out' --from-name 'lu n{n:int}.out' --terms 2"
+    assert facts["next"] == []  # two points make no model
+    for size in (40, 80):
+        (tmp_path / f"lu n{size}.out").write_text(NPB)
+    facts = json.loads(perf("info", "*.out", "--from-name", "lu n{n:int}.out", "--json").out)["facts"]
+    assert facts["next"][0] == "perf rank '*.out' --from-name 'lu n{n:int}.out'"
     words = ("rank", "*.out", "--from-name", "lu n{n:int}.out")
     assert perf(*words, "--value", "time_s", "--terms", "1").status in (0, 2)
 
