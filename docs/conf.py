@@ -19,3 +19,6 @@ napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the numpydoc sections say them, with shapes and units
 autodoc_class_signature = "mixed"
+
+# Parameters in backticks share their names with attributes of several classes; none of these is meant.
+suppress_warnings = ["ref.python"]
