@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
     from perfcore.data.series import Series
     from perfcore.data.trace import Trace
+    from perfcore.hooks.registry import Entry
     from perfcore.hooks.specs import hookimpl
     from perfcore.models.fitting import fit, rank
     from perfcore.models.model import Model, load
-    from perfcore.models.operators import max_
     from perfcore.reading.recognise import read, write
-    from perfcore.views.picture import plot
-    from perfcore.views.presenter import Result
+    from perfcore.results import Result
 
 __all__ = [
     "Measurements",
@@ -38,8 +37,6 @@ __all__ = [
     "fit",
     "hookimpl",
     "load",
-    "max_",
-    "plot",
     "rank",
     "read",
     "write",
@@ -51,15 +48,13 @@ _core, _ = lazy_names(
         "Measurements": "perfcore.data.measurements",
         "Model": "perfcore.models.model",
         "PerfError": "perfcore.base.errors",
-        "Result": "perfcore.views.presenter",
+        "Result": "perfcore.results",
         "Series": "perfcore.data.series",
         "Trace": "perfcore.data.trace",
         "UtilizationCurve": "perfcore.data.curve",
         "fit": "perfcore.models.fitting",
         "hookimpl": "perfcore.hooks.specs",
         "load": "perfcore.models.model",
-        "max_": "perfcore.models.operators",
-        "plot": "perfcore.views.picture",
         "rank": "perfcore.models.fitting",
         "read": "perfcore.reading.recognise",
         "write": "perfcore.reading.recognise",
@@ -68,22 +63,24 @@ _core, _ = lazy_names(
 
 
 def __getattr__(name: str) -> Any:
-    """A name of the core, or the function behind a registered command."""
+    """A name of the core, or the function that a plugin registered."""
     if name in __all__ or name.startswith("_"):
         return _core(name)
-    from perfcore.hooks.registry import registry
-
-    for entry in registry().entries("commands").values():
-        if entry.function is not None and entry.function.rpartition(":")[2] == name:
-            function = entry.load_function()
-            globals()[name] = function
-            return function
+    for function, entry in _functions().items():
+        if function == name:
+            globals()[name] = entry.load_function()
+            return globals()[name]
     raise AttributeError(f"module 'perfcore' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """What programs use, the functions of plugins' commands among it."""
+    """What programs use, the functions of plugins among it."""
+    return sorted({*__all__, *_functions()})
+
+
+def _functions() -> dict[str, Entry]:
+    """Public functions of plugins by name: those behind commands, and those that make models."""
     from perfcore.hooks.registry import registry
 
-    functions = (entry.function for entry in registry().entries("commands").values() if entry.function is not None)
-    return sorted({*__all__, *(function.rpartition(":")[2] for function in functions)})
+    entries = (entry for kind in ("commands", "models") for entry in registry().entries(kind).values())
+    return {entry.function.rpartition(":")[2]: entry for entry in entries if entry.function is not None}

@@ -11,8 +11,3 @@ __all__ = ["register_presenters"]
 def register_presenters(register: Register) -> None:
     """Announce how models are shown that have no presenter of their own."""
     register("perfcore.models.model:Model", "perfcore.models.presenter:ModelPresenter", help="any fitted model")
-    register(
-        "perfcore.models.composed:ComposedModel",
-        "perfcore.models.composed_presenter:ComposedPresenter",
-        help="sums, products and the largest of models",
-    )

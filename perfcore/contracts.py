@@ -6,9 +6,9 @@ The matching test suites are in `perfcore.testing`; the contract of representati
 
 from __future__ import annotations
 
-from perfcore.formulas.function import Function
 from perfcore.hooks.options import NoOptions
 from perfcore.models.fitter import Fitter
+from perfcore.models.function import Function
 from perfcore.models.segmenter import Basis, Segmentation, Segmenter, SequenceSegmenter
 from perfcore.reading.reader import Reader
 

@@ -29,10 +29,10 @@ from compare import REPRESENTATIONS, compare
 from sor import Problem, Team
 
 import perfcore
+from perf_series.window import take_window
 from perf_structural import Prediction, StructuralModel
 from perf_structural.measured_value import represent, variation_class
 from perfcore.data.series import Series
-from perfcore.data.window import take_window
 from perfcore.stochastic import StochasticValue
 
 __all__ = ["Experiment", "calibrate", "main", "write_model"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from perfcore.base.errors import OptionError, UnknownNameError, listing
 from perfcore.data.units import split_unit, unit_in_name, unit_of
-from perfcore.formulas.formula import Formula, FormulaError
 
 __all__ = [
+    "FORMULA_WORDS",
     "MeasurementRoles",
     "guess_roles",
     "is_processors",
@@ -35,6 +35,10 @@ _NAMES = {
     }.items()
 }
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Words to which formulas give a meaning, so that no parameter can be called so.
+FORMULA_WORDS = frozenset(
+    ["abs", "and", "cbrt", "ceil", "exp", "floor", "log", "log10", "log2", "max", "min", "not", "or", "sqrt"]
+)
 
 
 @dataclass(frozen=True)
@@ -162,11 +166,7 @@ def _check_symbol(symbol: str) -> None:
     ------
     OptionError
     """
-    try:
-        usable = Formula(symbol).names == (symbol,)
-    except FormulaError:
-        usable = False
-    if not usable:
+    if symbol in FORMULA_WORDS or not _SYMBOL.fullmatch(symbol):
         raise OptionError(f"parameter {symbol!r} cannot stand in a formula; give it a name, such as n={symbol!r}")
 
 

@@ -29,7 +29,7 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 # In the order in which `perf plugins` lists them. "kinds" come first, since they add hooks.
 KINDS = (
-    "kinds", "readers", "segmenters", "functions", "representations", "fitters", "commands", "presenters", "openers",
+    "kinds", "readers", "segmenters", "functions", "representations", "fitters", "models", "commands", "presenters", "openers",
 )  # fmt: skip
 
 
@@ -70,11 +70,12 @@ class Register(Protocol):
             compression.
         default_for, ranks_for : tuple of str, optional
             Of fitters the kinds of data (`perfcore.data.kinds`) that ``perf fit``, and ``perf rank``, take it for when
-            none is named; of representations the purposes (`perfcore.stochastic.purposes`) for which it is taken then.
+            none is named; of representations the purposes (`perfcore.stochastic.purposes`) for which it is taken then;
+            of models ``("composition",)`` for what the operators ``+``, ``*`` and ``/`` on models make.
         group : str, optional
             Commands only: the heading of ``perf --help`` under which it stands.
         function : str, optional
-            Commands only: the public Python function behind it, which becomes ``perfcore.NAME``.
+            Commands and models only: the public Python function behind it, which becomes ``perfcore.NAME``.
         """
 
 
@@ -113,6 +114,14 @@ def register_fitters(register: Register) -> None:
 
 
 @hookspec
+def register_models(register: Register) -> None:
+    """Announce models that no fitter makes, by the kind that their files name (contract: `perfcore.Model`).
+
+    What operators on models make has a class method ``compose(operation, left, right)``.
+    """
+
+
+@hookspec
 def register_commands(register: Register) -> None:
     """Announce commands: the target is a function whose parameters typer reads (see `perfcore.cli.parameters`)."""
 
@@ -124,7 +133,7 @@ def register_presenters(register: Register) -> None:
     The name is ``"module:Class"``; the nearest base of what is shown counts. Data are presented alike: what `views`
     gives of them stands on their page. ``"module:Class#name"`` adds a view to those of another plugin: it stands at the
     path ``name``, led to by its `title` and the line of help, and its `views` is given the data and, where they are
-    seen beside a model, the model (`perfcore.views.presenter.further_presenters`).
+    seen beside a model, the model (`perfcore.results.further_presenters`).
     """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import numbers
 import os
 from collections.abc import Mapping
@@ -13,21 +12,19 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.errors import ModelFileError, OptionError, UnknownNameError
+from perfcore.base.errors import ModelFileError, OptionError, PluginError, UnknownNameError
 from perfcore.base.files import MODEL_SCHEMA, write_bytes
 from perfcore.hooks.registry import registry
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 if TYPE_CHECKING:
     from perfcore.models.design_rows import DesignRows, Rival
     from perfcore.models.observed import Observed
     from perfcore.models.part_draws import GrowthDraws, PartDraws
 
-__all__ = ["COMPOSED", "Model", "Origin", "Parameter", "Points", "load", "model_of"]
+__all__ = ["Model", "Origin", "Parameter", "Points", "load", "model_of"]
 
 Points = npt.ArrayLike | Mapping[str, Any]
-
-COMPOSED = "composed"  # the one kind that no fitter makes: what operators make of other models
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -203,7 +200,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {}
 
     def __add__(self, other: Model | float) -> Model:
-        """Sum with a model, or with a number in the model's unit; see `perfcore.models.composed.ComposedModel`."""
+        """Sum with a model, or with a number in the model's unit; see `Model`."""
         return _composing(self, other, "add")
 
     def __radd__(self, other: float) -> Model:
@@ -305,9 +302,10 @@ def model_of(content: dict[str, Any]) -> Model:
 
 
 def _type_of(content: dict[str, Any]) -> type[Model]:
-    if content.get("kind") == COMPOSED:
-        composed: type[Model] = _imported("perfcore.models.composed").ComposedModel
-        return composed
+    made = registry().entries("models")  # without a fitter
+    if content.get("kind") in made:
+        found: type[Model] = made[str(content["kind"])].load()
+        return found
     try:
         fitter = registry().load("fitters", str(content.get("fitter")))
     except UnknownNameError as error:
@@ -318,13 +316,11 @@ def _type_of(content: dict[str, Any]) -> type[Model]:
     return model_type
 
 
-def _imported(module: str) -> Any:
-    """A module that builds on this one; it is found by name, as an implementation is."""
-    return importlib.import_module(module)
-
-
 def _composing(model: Model, other: object, operation: str) -> Model:
-    composed: Model = NotImplemented
-    if isinstance(other, (Model, numbers.Real)):
-        composed = getattr(_imported("perfcore.models.operators"), operation)(model, other)
-    return composed
+    if not isinstance(other, (Model, numbers.Real)):
+        return NotImplemented
+    for entry in registry().entries("models").values():
+        if "composition" in entry.default_for:
+            composed: Model = entry.load().compose(operation, model, other)
+            return composed
+    raise PluginError("no plugin is installed that composes models")

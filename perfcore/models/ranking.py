@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from perfcore.views.presenter import Result, Tables
+from perfcore.results import Result, Tables
 
 if TYPE_CHECKING:
     import pandas as pd

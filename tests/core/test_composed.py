@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import perfcore
 from perf_compare.comparison.draws import draws_of
+from perf_composed.composed import ComposedModel
 from perfcore import Measurements, Series, UtilizationCurve, max_
 from perfcore.base.errors import ModelFileError, OptionError, PerfError, UnknownNameError
-from perfcore.models.composed import ComposedModel
 
 P = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 POINTS = np.array([1.0, 3.0, 8.0, 16.0])

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
+from perf_basics.describe import describe
 from perfcore import Measurements, Series, Trace, UtilizationCurve
-from perfcore.models.describe import describe
 
 
 def test_a_curve():

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perf_formulas.formula import MAX_DEPTH, MAX_LENGTH, MAX_NODES, Formula, FormulaError, split_formulas
 from perfcore.base.errors import DataError, PerfError, UnknownNameError
-from perfcore.formulas.formula import MAX_DEPTH, MAX_LENGTH, MAX_NODES, Formula, FormulaError, split_formulas
 
 QUICK = settings(max_examples=300, deadline=None, derandomize=True)
 
@@ -488,5 +488,5 @@ def test_any_text_is_a_formula_or_an_error_at_length(text):
 
 
 def test_importing_it_does_not_import_numpy():
-    code = "import sys, perfcore.formulas.formula as f; f.Formula('p^2').canonical; assert 'numpy' not in sys.modules"
+    code = "import sys, perf_formulas.formula as f; f.Formula('p^2').canonical; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

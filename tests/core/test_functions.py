@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from perf_formulas.functions import find_function, functions_of
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.contracts import Function
-from perfcore.formulas.functions import find_function, functions_of
 from perfcore.hooks.registry import registry
 
 # E. Strohmaier, "Statistical Performance Modeling: Case Study of the NPB 2.1 Results", equation 3.

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from perf_formulas.formula import Formula
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.roles import (
     MeasurementRoles,
@@ -15,7 +16,6 @@ from perfcore.data.roles import (
     named_columns,
     named_parameters,
 )
-from perfcore.formulas.formula import Formula
 
 QUICK = settings(max_examples=200, deadline=None, derandomize=True)
 COLUMNS = ["procs", "size", "time_s", "A b"]

@@ -8,9 +8,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import perfcore
+from perf_pictures.picture import check_ending, draw_curve, draw_measurements, plot, time_axis
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
-from perfcore.views.picture import check_ending, draw_curve, draw_measurements, plot, time_axis
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}

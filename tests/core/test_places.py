@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from perf_points.places import grid, levels_at, parse_places
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.models.places import grid, levels_at, parse_places
 
 CODES = ("LU", "SP, class A", "SP", "k=3, n=4")
 MODEL = SimpleNamespace(variables={"p": "procs", "n": "n", "code": "code"}, levels={"code": CODES})

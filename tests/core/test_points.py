@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from perf_points.points import check_coverage, places
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.models.points import check_coverage, places
 
 CODES, SYSTEMS = ("BT", "LU"), ("SP2", "T3D", "Paragon")
 COLUMNS = {"p": "procs", "n": "size"}

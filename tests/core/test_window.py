@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from perf_series.durations import parse_duration
+from perf_series.window import take_window
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
-from perfcore.data.durations import parse_duration
-from perfcore.data.window import take_window
 
 
 def every_second(n, unit="s", factor=1):

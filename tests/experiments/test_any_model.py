@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import t
 
 import perfcore
+from perf_points.points import named_points
 from perfcore.base.errors import OptionError
 from perfcore.models.model import Model, Origin, Parameter
-from perfcore.models.points import named_points
 
 P = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 TIMES = (8.0 / P + 0.5) * np.array([1.02, 0.99, 1.03, 0.97, 1.01])

@@ -14,8 +14,8 @@ import pytest
 
 from perf_explore.server import Page, listen
 from perf_explore.session import Session
+from perf_views import Action, Cell, Change, Check, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
 from perfcore.base.errors import DataError
-from perfcore.views import Action, Cell, Change, Check, Field, FileEdit, Form, Link, NoViewError, Table, Text, View
 
 PORT = 8765
 HOST = f"127.0.0.1:{PORT}"

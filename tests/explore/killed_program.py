@@ -11,7 +11,7 @@ from pathlib import Path
 
 from perf_explore.journal import Journal
 from perf_explore.session import Session
-from perfcore.views import Change, FileEdit, View
+from perf_views import Change, FileEdit, View
 
 FILES = ("a.txt", "b.txt")
 

@@ -12,6 +12,7 @@ from perf_explore import data_views
 from perf_explore.opening import open_subjects
 from perf_explore.report import report_text
 from perf_explore.session import Session
+from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
 from perf_lost_cycles.views.fit_obstacle import fit_obstacle
 from perf_lost_cycles.views.fitting import fitting_blocks
@@ -20,10 +21,9 @@ from perf_lost_cycles.views.refit import refitted
 from perf_lost_cycles.views.runs import runs_on_line
 from perf_lost_cycles.views.subject import subject_of
 from perf_lost_cycles.views.verify import left_out
+from perf_views import Action, Chart, Editable, Form, Notice, NoViewError, Table, View
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
 from perfcore.data.measurements import Measurements
-from perfcore.formulas.formula import Formula
-from perfcore.views import Action, Chart, Editable, Form, Notice, NoViewError, Table, View
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
 SYNC = "synchronization loss"

@@ -11,8 +11,8 @@ from perf_explore.svg import chart_svg
 from perf_overheads import profile_overheads, read_categories
 from perf_overheads.category_set import STANDARD
 from perf_overheads.views.trace_views import TraceViews
+from perf_views import Chart, Form, Link, Notice, Table, Text
 from perfcore import Trace
-from perfcore.views import Chart, Form, Link, Notice, Table, Text
 
 OVERHEADS = ("overheads",)
 # Like a rank's file of Paje: names that no pattern knows, and that its reader does not call busy.

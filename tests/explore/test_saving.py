@@ -9,9 +9,9 @@ import perfcore
 from perf_explore.data_views import DataViews
 from perf_explore.session import Session
 from perf_explore.shelf import Shelf
+from perf_views import Action, Notice
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.views import Action, Notice
 
 CURVE = UtilizationCurve(np.arange(31.0), np.repeat([2.0, 8.0, 4.0], 10), source="c.csv")
 WORLEY = ("fit", "worley")

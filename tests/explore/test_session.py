@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from perf_explore.session import Session, StaleEditError
+from perf_views import FileEdit
 from perfcore.base.errors import DataError, InputError, OptionError
-from perfcore.views import FileEdit
 
 
 def test_asking_changes_nothing(session, notebook):

@@ -9,7 +9,7 @@ import pytest
 from perf_explore.opening import open_subjects
 from perf_explore.report import report_text
 from perf_explore.svg import chart_svg
-from perfcore.views import Chart
+from perf_views import Chart
 
 STYLE = "fill: #123456"
 X = np.linspace(0.0, 10.0, 2000)

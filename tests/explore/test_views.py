@@ -16,14 +16,14 @@ from perf_explore.opening import Opening, open_subjects
 from perf_explore.page import Frame
 from perf_explore.report import report_text
 from perf_explore.session import Session
+from perf_views import Chart, Form, Notice, NoViewError, Table, Viewable
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 from perfcore.models.opener import Opener
-from perfcore.views import Chart, Form, Notice, NoViewError, Table, Viewable
-from perfcore.views.presenter import Presenter, further_presenters
+from perfcore.results import Presenter, further_presenters
 
 TRACE = Trace([0, 0, 1, 2], [0, 1, 0, 0], [0, 400, 0, 200], [400, 1000, 1000, 600], ["a", "b", "c"], ["run", "wait"])
 CURVE = UtilizationCurve(np.arange(301.0), np.repeat([2.0, 8.0, 4.0], 100) + np.tile([0.0, 0.5], 150), source="c.csv")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perf_formulas.formula import Formula
 from perf_laws.evidence.hypotheses import column_values, hypotheses_of
 from perf_laws.evidence.terms import COMMON, generic_terms
-from perfcore.formulas.formula import Formula
 
 LEVELS = [[4.0], [8.0], [16.0], [32.0], [64.0]]
 

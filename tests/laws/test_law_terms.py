@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from perf_formulas.formula import Formula
 from perf_laws.evidence.terms import COMMON, DEFAULT_EXPONENTS, Term, generic_terms
-from perfcore.formulas.formula import Formula
 
 LEVELS = np.array([1.0, 2.0, 3.0, 7.5, 64.0, 1e6, 1e12])
 

@@ -16,8 +16,8 @@ from perf_laws.call_tree import tree_of
 from perf_laws.growth import CLASSES
 from perf_laws.views.law_views import LawViews
 from perf_laws.views.scale import class_colour, class_shade, text_colour
+from perf_views import Chart, Form, Notice, NoViewError, Table, Text
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.views import Chart, Form, Notice, NoViewError, Table, Text
 
 P = (4, 8, 16, 32, 64)
 LAWS = {

@@ -5,9 +5,9 @@ import json
 import pandas as pd
 import pytest
 
+from perf_basics.describe import describe
 from perf_lost_cycles.modgen.fitter import ModgenFitter
 from perfcore import Measurements
-from perfcore.models.describe import describe
 
 ROWS = [
     (p, name, machine, time / p)

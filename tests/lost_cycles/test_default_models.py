@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.linear_terms import linear_terms
 from perf_lost_cycles.default_models.sets import DefaultModel, find_models, models_for, read_models, write_models
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
-from perfcore.formulas.formula import Formula
 
 # The categories of Crovella and LeBlanc, Supercomputing 1994.
 OVERHEADS = ["load imbalance", "insufficient parallelism", "synchronization loss", "communication loss",

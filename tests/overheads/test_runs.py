@@ -10,7 +10,7 @@ import perfcore
 from perf_overheads import Efficiencies, OverheadRuns, efficiencies
 from perfcore import Series, Trace
 from perfcore.base.errors import DataError, OptionError
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 # One location that runs for 100 ns, and two of which one waits at a lock for the last 10 of 60.
 ONE = Trace([0], [0], [0], [100], ["a"], ["run"], source="one")

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from perf_pictures.picture import plot
 from perf_structural.judging.judge import COVERAGES, judge
 from perf_structural.judging.presenter import rank_names
 from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import from_dict
-from perfcore.views.picture import plot
 
 
 def normal(mean, std):

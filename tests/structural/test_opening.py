@@ -8,11 +8,11 @@ import pytest
 from perf_structural import Judgement, StructuralModel
 from perf_structural.options import JudgingOptions
 from perf_structural.views.structural import StructuralViews
+from perf_views import NoViewError, Viewable
 from perfcore import Series
 from perfcore.base.errors import OptionError
 from perfcore.models.opener import opener_of
-from perfcore.views import NoViewError, Viewable
-from perfcore.views.presenter import presenter_of
+from perfcore.results import presenter_of
 
 INTERVAL = {"lower": 1, "upper": 9}
 NORMAL = {"representation": "normal", "mean": 5.0, "std": 1.0}

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.optimize import curve_fit
 from scipy.stats import t as student
 
+from perf_points.points import check_coverage, named_points
 from perfcore import Measurements, Model, __version__
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter
 from perfcore.models.model import Origin, Parameter
-from perfcore.models.points import check_coverage, named_points
 
 
 def law(p: Any, single: float, contention: float, coherency: float) -> Any:

@@ -6,7 +6,7 @@ at p = 1.
 
 from __future__ import annotations
 
-from perfcore.contracts import Function
+from perf_formulas.functions import FormulaFunction
 
 __all__ = [
     "Inverse",
@@ -19,49 +19,49 @@ __all__ = [
 ]
 
 
-class InverseSquare(Function):
+class InverseSquare(FormulaFunction):
     """Work whose share shrinks faster than the processors grow: superlinear speedup, as by caches."""
 
     name = formula = "1/p^2"
     variables = ("p",)
 
 
-class Inverse(Function):
+class Inverse(FormulaFunction):
     """Parallel work."""
 
     name = formula = "1/p"
     variables = ("p",)
 
 
-class LogarithmOver(Function):
+class LogarithmOver(FormulaFunction):
     """Parallel work in whose critical path a tree of depth log p stands."""
 
     name = formula = "log(p)/p"
     variables = ("p",)
 
 
-class InverseRoot(Function):
+class InverseRoot(FormulaFunction):
     """Limited parallelism: as the surface of subdomains in two dimensions."""
 
     name = formula = "1/sqrt(p)"
     variables = ("p",)
 
 
-class One(Function):
+class One(FormulaFunction):
     """Serial work."""
 
     name = formula = "1"
     variables = ()
 
 
-class Logarithm(Function):
+class Logarithm(FormulaFunction):
     """Parallel overhead of trees: reductions, broadcasts, barriers."""
 
     name = formula = "log(p)"
     variables = ("p",)
 
 
-class Linear(Function):
+class Linear(FormulaFunction):
     """Parallel overhead of every processor: messages to all, contention."""
 
     name = formula = "p"

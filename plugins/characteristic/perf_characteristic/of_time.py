@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from perfcore.contracts import Function
+from perf_formulas.functions import FormulaFunction
 
 __all__ = ["Exp", "Log", "Reciprocal"]
 
 
-class Reciprocal(Function):
+class Reciprocal(FormulaFunction):
     """Falls off like 1/t: work that is dealt out while it shrinks.
 
     Examples
@@ -22,7 +22,7 @@ class Reciprocal(Function):
     variables = ("t",)
 
 
-class Log(Function):
+class Log(FormulaFunction):
     """Grows ever more slowly: a pool that fills up."""
 
     name = "log"
@@ -30,7 +30,7 @@ class Log(Function):
     variables = ("t",)
 
 
-class Exp(Function):
+class Exp(FormulaFunction):
     """Decays to a level: transients."""
 
     name = "exp"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from perf_basics.results import Facts, Listing, Predictions
 from perfcore.base.errors import listing
-from perfcore.views.presenter import Presenter, Tables
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     import pandas as pd

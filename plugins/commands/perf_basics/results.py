@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 if TYPE_CHECKING:
     import numpy as np

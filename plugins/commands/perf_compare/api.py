@@ -43,7 +43,7 @@ def compare(
         Models, data that are fitted first, or the file of one of these. Their data must not depend on each other.
     at : mapping, str, or iterable of str
         Points, every combination: ``{"p": [64, 256], "n": 100}`` or ``"p=64..256*2,n=100"``
-        (`perfcore.models.places.levels_at`); may be left out where each gate names its point. Crossings are looked for
+        (`perf_points.places.levels_at`); may be left out where each gate names its point. Crossings are looked for
         along the first variable that varies, and what differs is told at the last point.
     fitter : str, optional
         What fits data; by default what is registered for their kind.

@@ -10,8 +10,7 @@ from itertools import count
 
 from perf_explore.shades import shade_style
 from perf_explore.svg import chart_svg
-from perfcore.base.short_names import shortened_apart
-from perfcore.views.contents import (
+from perf_views.contents import (
     Action,
     Block,
     Cell,
@@ -26,6 +25,7 @@ from perfcore.views.contents import (
     View,
     ViewPath,
 )
+from perfcore.base.short_names import shortened_apart
 
 __all__ = ["Writer"]
 

@@ -13,15 +13,7 @@ from typing import Any
 import perfcore
 from perf_explore.option_form import as_query, given_options, option_form, shown_options
 from perf_explore.saving import SAVE_AS, save_action, saving
-from perfcore.base.errors import OptionError, PerfError
-from perfcore.base.short_names import shortened
-from perfcore.data.curve import UtilizationCurve
-from perfcore.data.trace import Trace
-from perfcore.hooks.registry import registry
-from perfcore.models.describe import describe
-from perfcore.models.fitting import default_fitter
-from perfcore.models.model import Model
-from perfcore.views.contents import (
+from perf_views.contents import (
     Block,
     Cell,
     Link,
@@ -33,8 +25,16 @@ from perfcore.views.contents import (
     Viewable,
     ViewPath,
 )
-from perfcore.views.edits import Change, Check, Checkable, Editable, Storable
-from perfcore.views.presenter import Presenter, further_presenters, presenter_of
+from perf_views.drawable import views_of
+from perf_views.edits import Change, Check, Checkable, Editable, Storable
+from perfcore.base.errors import OptionError, PerfError
+from perfcore.base.short_names import shortened
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace
+from perfcore.hooks.registry import registry
+from perfcore.models.fitting import default_fitter
+from perfcore.models.model import Model
+from perfcore.results import Presenter, further_presenters, presenter_of
 
 __all__ = ["DataViews"]
 
@@ -155,7 +155,7 @@ class DataViews:
         return Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
     def _overview(self, query: Query) -> tuple[Block, ...]:
-        facts = describe(self._data, self._name)
+        facts = dict(perfcore.info(self._data).facts)
         facts.pop("next", None)  # what to do next are the links below
         rows = [
             (str(name), "\n".join(map(str, value)) if isinstance(value, list) else shortened(str(value), _LONGEST))
@@ -203,7 +203,7 @@ class DataViews:
             return self._changed[key]
         if key not in self._fits:
             model = perfcore.fit(self._data, fitter=fitter, **options)
-            self._fits[key] = model, model.views(self._data)
+            self._fits[key] = model, views_of(model, self._data)
             if len(self._fits) > _MOST_FITS:
                 self._fits.popitem(last=False)
         self._fits.move_to_end(key)

@@ -20,9 +20,9 @@ from typing import TypeVar
 
 import msgspec
 
+from perf_views.kept_changes import KeptChange, content, digest, put
 from perfcore.base.errors import InputError, PerfError
 from perfcore.base.files import write_bytes
-from perfcore.views.kept_changes import KeptChange, content, digest, put
 
 __all__ = ["Journal", "state_folder"]
 

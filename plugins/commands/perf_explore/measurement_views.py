@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perf_pictures.picture import draw_measurements
+from perf_views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
 from perfcore.base.errors import PerfError
 from perfcore.data.measurements import Measurements
-from perfcore.views.contents import Block, Chart, Notice, NoViewError, Query, Table, View, ViewPath
-from perfcore.views.picture import draw_measurements
-from perfcore.views.presenter import Presenter
+from perfcore.results import Presenter
 
 if TYPE_CHECKING:
-    from perfcore.views.contents import Viewable
+    from perf_views.contents import Viewable
 
 __all__ = ["MeasurementsPresenter", "MeasurementsViews"]
 

@@ -13,14 +13,15 @@ import msgspec
 
 from perf_explore.data_views import DataViews
 from perf_explore.shelf import Shelf
+from perf_views.contents import Viewable
+from perf_views.drawable import views_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
-from perfcore.models.model import COMPOSED, Model, load
+from perfcore.models.model import Model, load
 from perfcore.models.opener import Opener, opener_of
 from perfcore.reading.recognise import read
-from perfcore.views.contents import Viewable
-from perfcore.views.presenter import Result, presenter_of
+from perfcore.results import Result
 
 __all__ = ["Opening", "Read", "open_subjects", "read_file"]
 
@@ -120,7 +121,7 @@ def _opened(path: str, name: str, opener: Opener, follower: Any, how: Opening) -
     known = {item.name for item in dataclasses.fields(opener.Options)}
     options = build(opener.Options, {key: value for key, value in how.options.items() if key in known}, name)
     content = opener.open(path, options, follower)
-    return content if isinstance(content, Viewable) else presenter_of(content).views(content, None, Path(path))
+    return content if isinstance(content, Viewable) else views_of(content, None, Path(path))
 
 
 def _model_views(subject: str | Model, follower: Any, how: Opening) -> Viewable:
@@ -128,22 +129,22 @@ def _model_views(subject: str | Model, follower: Any, how: Opening) -> Viewable:
     file = Path(subject) if isinstance(subject, str) else None
     model = load(subject) if isinstance(subject, str) else subject
     if not isinstance(follower, str):
-        return model.views(follower, file)
+        return views_of(model, follower, file)
     # Of a composed model it is what the components were fitted to, of any type.
-    wanted = () if model.kind == COMPOSED else registry().load("fitters", model.origin.fitter).takes
+    wanted = () if model.kind in registry().entries("models") else registry().load("fitters", model.origin.fitter).takes
     data = how.read(follower, wanted)
     if wanted and not isinstance(data, wanted):
         raise DataError(
             f"{follower} holds {type(data).__name__}, which {file or model.title} was not fitted to; give it before "
             "the model to see it by itself"
         )
-    return model.views(data, file)
+    return views_of(model, data, file)
 
 
 def _object_views(subject: Any, name: str) -> Viewable:
     if isinstance(subject, Viewable):
         return subject
-    return subject.views() if isinstance(subject, Result) else DataViews(subject, name)
+    return views_of(subject) if isinstance(subject, Result) else DataViews(subject, name)
 
 
 def _is_data(subject: Any) -> bool:

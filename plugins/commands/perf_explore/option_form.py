@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from perf_views.contents import Field, Form, Query, ViewPath
 from perfcore.hooks.chosen_options import option_fields
 from perfcore.hooks.options import OptionField
 from perfcore.hooks.registry import registry
-from perfcore.views.contents import Field, Form, Query, ViewPath
 
 __all__ = ["as_query", "given_options", "option_form", "shown_options"]
 

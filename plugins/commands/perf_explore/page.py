@@ -9,8 +9,8 @@ from importlib import resources
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from perf_explore.blocks import Writer
-from perfcore.views.contents import Action, Link, Notice, Query, View, ViewPath
-from perfcore.views.edits import Change
+from perf_views.contents import Action, Link, Notice, Query, View, ViewPath
+from perf_views.edits import Change
 
 __all__ = ["PLACE", "SCRIPT", "STEP", "UNDO", "VERSION", "Frame", "address", "asset", "document", "path_of", "place_of"]
 

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from perf_explore.blocks import Writer
 from perf_explore.page import document
+from perf_views.contents import Notice, Query, View, Viewable, ViewPath
 from perfcore.base.errors import PerfError
-from perfcore.views.contents import Notice, Query, View, Viewable, ViewPath
 
 __all__ = ["MOST_VIEWS", "report_text"]
 

@@ -6,11 +6,11 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from perf_views.contents import Action, Block, Field, Notice, Query, Table, ViewPath
+from perf_views.edits import FileEdit
+from perf_views.kept_changes import content
 from perfcore.base.errors import OptionError
 from perfcore.models.model import Model
-from perfcore.views.contents import Action, Block, Field, Notice, Query, Table, ViewPath
-from perfcore.views.edits import FileEdit
-from perfcore.views.kept_changes import content
 
 __all__ = ["SAVE_AS", "save_action", "saving"]
 

@@ -32,8 +32,8 @@ from perf_explore.page import (
 )
 from perf_explore.session import Place, Session, StaleEditError
 from perf_explore.typed import sent_action, unknown_action, with_typed
+from perf_views.contents import Notice, NoViewError, Query, ViewPath
 from perfcore.base.errors import InputError, MissingDependencyError, PerfError
-from perfcore.views.contents import Notice, NoViewError, Query, ViewPath
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perf_explore.journal import Journal
+from perf_views.contents import Query, View, Viewable, ViewPath
+from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, unsaved_of
+from perf_views.kept_changes import KeptChange, KeptFile, content, digest, put
 from perfcore.base.errors import DataError, OptionError, PerfError
-from perfcore.views.contents import Query, View, Viewable, ViewPath
-from perfcore.views.edits import Change, Check, Checkable, Editable, FileEdit, unsaved_of
-from perfcore.views.kept_changes import KeptChange, KeptFile, content, digest, put
 
 __all__ = ["Place", "Session", "StaleEditError"]
 
@@ -62,7 +62,7 @@ class Session:
 
     Examples
     --------
-    >>> from perfcore.views.drawable import DrawableViews
+    >>> from perf_views.drawable import DrawableViews
     >>> import perfcore
     >>> model = perfcore.fit(perfcore.UtilizationCurve([0, 4, 10], [2, 8]), phases=2, degree=0)
     >>> session = Session(DrawableViews(model))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from perf_views.contents import Cell, Link, NoViewError, Query, Table, View, Viewable, ViewPath
+from perf_views.edits import Change, Check, Checkable, Editable, unsaved_of
 from perfcore.base.errors import OptionError
-from perfcore.views.contents import Cell, Link, NoViewError, Query, Table, View, Viewable, ViewPath
-from perfcore.views.edits import Change, Check, Checkable, Editable, unsaved_of
 
 __all__ = ["Shelf"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfcore.views.contents import Chart
+from perf_views.contents import Chart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

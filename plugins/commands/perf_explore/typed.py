@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfcore.views.contents import Action, Block, Field, Query, View, ViewPath
+from perf_views.contents import Action, Block, Field, Query, View, ViewPath
 
 __all__ = ["sent_action", "unknown_action", "with_typed"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from perf_formulas.formula import Formula, FormulaError
 from perfcore.base.errors import InputError, UnknownNameError, key_first
-from perfcore.formulas.formula import Formula, FormulaError
 
 __all__ = ["STANDARD", "Category", "CategorySet", "read_categories"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_pictures.picture import time_axis
 from perfcore.base.short_names import shortened
-from perfcore.views.picture import time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

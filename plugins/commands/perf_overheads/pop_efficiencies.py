@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import DataError
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["COMPUTING", "DEFINITIONS", "TRANSFERRING", "Efficiencies", "efficiencies"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfcore.data.units import readable
-from perfcore.views.presenter import Presenter, Tables
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from perf_overheads.pop_efficiencies import Efficiencies
     from perf_overheads.profile import OverheadProfile
     from perf_overheads.runs import OverheadRuns
+    from perf_views.contents import Viewable
     from perfcore.data.trace import Trace
-    from perfcore.views.contents import Viewable
 
 __all__ = ["EfficienciesPresenter", "ProfilePresenter", "RunsPresenter", "TracePresenter"]
 

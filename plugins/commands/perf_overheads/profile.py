@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_overheads.pop_efficiencies import COMPUTING, TRANSFERRING, Efficiencies, efficiencies
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["OverheadProfile"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from perf_overheads.profile import OverheadProfile
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["By", "OverheadRuns"]
 

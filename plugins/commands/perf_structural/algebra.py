@@ -15,9 +15,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 import numpy as np
 
+from perf_formulas.tree import INFIX
 from perf_structural.expression import SYMBOLS, Call, Constant, Expression, Extremum, Leaf, Product, Sum
 from perfcore.base.errors import DataError
-from perfcore.formulas.tree import INFIX
 
 __all__ = ["MAX_NODES", "Algebra"]
 

@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from perf_series.durations import check_length
+from perf_series.window import DEFAULT_WINDOW, take_window
 from perf_structural.decomposition import Decomposition, balance
 from perf_structural.measured_value import MeasuredValue, check_scale, represent
 from perf_structural.model_file import read_candidates
@@ -15,9 +17,7 @@ from perf_structural.statistic import Statistic, parse_statistic
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.errors import OptionError
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.durations import check_length
 from perfcore.data.series import Series
-from perfcore.data.window import DEFAULT_WINDOW, take_window
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import default_name

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from perf_formulas.parser import Parser
+from perf_formulas.tree import COMPARISON, FUNCTIONS, REDUCTIONS, Node, Number, Operation, Variable, written
 from perf_structural.algebra import Algebra
 from perf_structural.expression import Constant, Expression
 from perf_structural.indexed import Indexed, aligned, converted, joined, reduced
 from perf_structural.units import PLAIN, Unit, parse_unit
 from perfcore.base.errors import DataError, UnknownNameError
-from perfcore.formulas.parser import Parser
-from perfcore.formulas.tree import COMPARISON, FUNCTIONS, REDUCTIONS, Node, Number, Operation, Variable, written
 
 __all__ = ["Composer", "parsed"]
 
@@ -26,7 +26,7 @@ def parsed(text: str) -> Node:
 
     Examples
     --------
-    >>> from perfcore.formulas.tree import variables
+    >>> from perf_formulas.tree import variables
     >>> list(variables(parsed("sum_over(work/speed) + start")))
     ['work', 'speed', 'start']
     """

@@ -6,6 +6,7 @@ import graphlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from perf_formulas.tree import variables
 from perf_structural.algebra import Algebra
 from perf_structural.composer import Composer, parsed
 from perf_structural.correlation import Pair, correlated_pairs
@@ -17,7 +18,6 @@ from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import Component
 from perf_structural.units import PLAIN, parse_unit
 from perfcore.base.errors import DataError
-from perfcore.formulas.tree import variables
 from perfcore.stochastic import StochasticValue, of_moments
 
 __all__ = ["Composition", "compose"]

@@ -14,8 +14,8 @@ from typing import Any
 
 from perf_structural.statistic import Statistic
 from perfcore.base.errors import DataError, OptionError
+from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
-from perfcore.views.presenter import Result
 
 __all__ = ["Decomposition", "balance"]
 

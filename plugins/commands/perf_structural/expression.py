@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perfcore.formulas.tree import FUNCTIONS, INFIX, PREFIX
+from perf_formulas.tree import FUNCTIONS, INFIX, PREFIX
 
 __all__ = [
     "SYMBOLS",

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_series.window import Window
 from perf_structural.statistic import QUANTILES
 from perfcore.base.errors import DataError, OptionError
-from perfcore.data.window import Window
 from perfcore.hooks.options import build
+from perfcore.results import Result
 from perfcore.stochastic import default_name, default_representation, representation_named
-from perfcore.views.presenter import Result
 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
@@ -104,7 +104,7 @@ def represent(window: Window, representation: str | None = None, scale: float = 
     Parameters
     ----------
     window : Window
-        As `perfcore.data.window.take_window` gives it.
+        As `perf_series.window.take_window` gives it.
     representation : str, optional
         A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
         Samples that are all equal become one number, whatever is asked for.

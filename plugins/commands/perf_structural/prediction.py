@@ -7,8 +7,8 @@ from typing import Any
 
 from perf_structural.evaluation import Evaluation
 from perf_structural.statistic import QUANTILES
+from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
-from perfcore.views.presenter import Result
 
 __all__ = ["Prediction"]
 

@@ -14,7 +14,7 @@ from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.prediction import Prediction
 from perf_structural.statistic import Statistic
 from perf_structural.structural_model import StructuralModel
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["Choice", "choose", "predict_candidates"]
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from perf_formulas.parser import Parser
+from perf_formulas.tree import FUNCTIONS, REDUCTIONS, Variable
 from perf_structural.composition import Composition, compose
 from perf_structural.evaluation import EvaluationOptions, evaluate_expression
 from perf_structural.inputs import Input, read_input
@@ -19,10 +21,8 @@ from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import by_name, read_component, read_model_file
 from perf_structural.prediction import Prediction
 from perfcore.base.errors import DataError
-from perfcore.formulas.parser import Parser
-from perfcore.formulas.tree import FUNCTIONS, REDUCTIONS, Variable
 from perfcore.hooks.options import build
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["StructuralModel"]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from perf_formulas.parser import FormulaError, Parser
+from perf_formulas.tree import Node, Number, Operation, Variable
 from perfcore.base.errors import DataError
 from perfcore.data.units import LABELS
-from perfcore.formulas.parser import FormulaError, Parser
-from perfcore.formulas.tree import Node, Number, Operation, Variable
 
 __all__ = ["PLAIN", "Unit", "parse_unit"]
 

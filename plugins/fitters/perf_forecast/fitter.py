@@ -14,10 +14,10 @@ import numpy.typing as npt
 import perfcore
 from perf_forecast.model import COVERAGE, ForecastModel, PredictorError
 from perf_forecast.options import ForecastOptions
+from perf_series.window import Window, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base.errors import DataError
 from perfcore.contracts import Fitter
-from perfcore.data.window import Window, take_window
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perfcore.data.durations import check_length
+from perf_series.durations import check_length
 from perfcore.hooks.options import option
 
 __all__ = ["ForecastOptions"]

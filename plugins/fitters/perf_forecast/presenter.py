@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_forecast.model import COVERAGE, ForecastModel, PredictorError
+from perf_series.window import take_window
 from perfcore.data.units import readable
-from perfcore.data.window import take_window
-from perfcore.views.presenter import Presenter, Tables
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from perf_laws.draws.draws import equally_probable
 from perf_laws.growth import CLASSES, class_probabilities, slopes_between
 from perf_laws.path_laws import PATH, PathLaws
+from perf_points.points import named_points
 from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
-from perfcore.models.points import named_points
 
 __all__ = ["law_growth_draws", "law_part_draws"]
 

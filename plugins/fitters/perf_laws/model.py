@@ -14,11 +14,11 @@ from perf_laws.details import law_details
 from perf_laws.draws.draws import quantiles
 from perf_laws.observed import observed_by_path
 from perf_laws.path_laws import PATH, PathLaws
+from perf_points.points import check_coverage, named_points
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
 from perfcore.models.observed import Observed
 from perfcore.models.part_draws import GrowthDraws, PartDraws
-from perfcore.models.points import check_coverage, named_points
 
 __all__ = ["LawModel"]
 

@@ -22,8 +22,8 @@ from perf_laws.evidence.terms import Term
 from perf_laws.leading import LeadingLaw, leading_laws
 from perf_laws.rows import LawRow, law_rows
 from perf_laws.whole import Whole, whole_of
+from perf_points.points import check_coverage
 from perfcore.models.model import Model
-from perfcore.models.points import check_coverage
 
 __all__ = ["PATH", "PathLaws"]
 

@@ -12,8 +12,8 @@ from matplotlib.patches import Patch
 
 from perf_laws.advice.advice import point_text
 from perf_laws.draws.draws import quantiles
+from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic
 from perfcore.base.short_names import shortened
-from perfcore.views.picture_style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

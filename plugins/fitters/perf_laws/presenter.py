@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_laws.model import LawModel
-from perfcore.views.presenter import Presenter, Tables
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     import pandas as pd

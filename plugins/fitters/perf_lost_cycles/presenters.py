@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.modgen.model import ModgenModel
-from perfcore.views.presenter import Presenter, Tables
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     import pandas as pd

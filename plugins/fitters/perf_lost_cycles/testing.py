@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import VARIABLE, read_models, write_models
-from perfcore.formulas.formula import Formula
 
 __all__ = ["DefaultModelSuite"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_formulas.functions import find_function
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.observations import Observations
-from perfcore.formulas.functions import find_function
 
 __all__ = ["Characteristic", "by_growth", "characteristics", "design", "measured_design"]
 

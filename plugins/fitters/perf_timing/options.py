@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from perf_formulas.formula import Formula, split_formulas
+from perf_formulas.functions import functions_of
 from perfcore.base.errors import OptionError
 from perfcore.data.selection import AGGREGATES, DUPLICATES, parse_where
-from perfcore.formulas.formula import Formula, split_formulas
-from perfcore.formulas.functions import functions_of
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 

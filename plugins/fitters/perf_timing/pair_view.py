@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perf_pictures.style import COLOURS
 from perf_timing.scaling_model import ScalingModel
+from perf_views.contents import Block, Chart, Field, Form, Link, Notice, Query, Table, Text, View, ViewPath
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.views.contents import Block, Chart, Field, Form, Link, Notice, Query, Table, Text, View, ViewPath
-from perfcore.views.picture_style import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
-from perfcore.views.presenter import Presenter, Tables
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     import pandas as pd

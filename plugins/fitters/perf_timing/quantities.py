@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from perf_formulas.formula import Formula, FormulaError
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import labels_of
-from perfcore.formulas.formula import Formula, FormulaError
 
 __all__ = ["quantities_of"]
 

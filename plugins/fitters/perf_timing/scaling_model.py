@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_least_squares.goodness import relative_errors
+from perf_points.points import Places, places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.preparation import OverCode, Preparation, TimesParameter
 from perfcore.base.errors import DataError, PerfError, listing
@@ -17,7 +18,6 @@ from perfcore.data.observations import Observations
 from perfcore.hooks.options import build
 from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed, measurements_for, observed_by_pair
-from perfcore.models.points import Places, places
 
 __all__ = ["FittedObservations", "ScalingModel"]
 
@@ -128,7 +128,7 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
         return {symbol: (min(values), max(values)) for symbol, values in self.observations.points.items()}
 
     def places(self, points: Points) -> Places:
-        """Checked points; see `perfcore.models.points.places`."""
+        """Checked points; see `perf_points.points.places`."""
         return places(points, self.columns, self.codes, self.systems)
 
     @property

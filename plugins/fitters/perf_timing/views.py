@@ -13,8 +13,8 @@ from perf_timing.pictures.overview import draw_curves
 from perf_timing.pictures.panels import add_system_legend
 from perf_timing.pictures.selection import select
 from perf_timing.scaling_model import ScalingModel
-from perfcore.views.contents import Block, Cell, Chart, Link, NoViewError, Query, Table, Text, View, ViewPath
-from perfcore.views.drawable import parameter_table, statistics_table
+from perf_views.contents import Block, Cell, Chart, Link, NoViewError, Query, Table, Text, View, ViewPath
+from perf_views.drawable import parameter_table, statistics_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +46,7 @@ class ScalingViews:
         return self._model.title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The overview, curves, parameters, residuals, or one pair; see `perfcore.views.Viewable.view`."""
+        """The overview, curves, parameters, residuals, or one pair; see `perf_views.Viewable.view`."""
         trail = (Link(self.title, ()),)
         if path == ():
             return View(self.title, self._overview())

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from perf_pictures.picture import time_axis
+from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Query, Table, Text, ViewPath
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import OptionError
 from perfcore.data.units import readable
-from perfcore.views.contents import Block, Cell, Chart, Field, Form, Link, Query, Table, Text, ViewPath
-from perfcore.views.picture import time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perf_views.contents import Notice, NoViewError, Query, View, ViewPath
 from perf_worley.curve_blocks import Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import PerfError
 from perfcore.base.short_names import shortened
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
-from perfcore.views.contents import Notice, NoViewError, Query, View, ViewPath
-from perfcore.views.presenter import Presenter
+from perfcore.results import Presenter
 
 if TYPE_CHECKING:
-    from perfcore.views.contents import Viewable
+    from perf_views.contents import Viewable
 
 __all__ = ["CurvePresenter", "CurveViews"]
 

@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_formulas.formula import Formula
+from perf_formulas.functions import functions_of
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS
-from perfcore.formulas.formula import Formula
-from perfcore.formulas.functions import functions_of
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Parameter
 

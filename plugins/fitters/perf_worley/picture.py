@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from perf_pictures.picture import draw_curve, time_axis
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError
-from perfcore.views.picture import draw_curve, time_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

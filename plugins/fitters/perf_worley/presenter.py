@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from perf_worley.phase_model import PhaseModel
 from perfcore.data.units import readable, shown_origin
-from perfcore.views.presenter import Presenter, Tables
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import perfcore
-from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
-from perf_worley.curve_summary import CurveSummary
-from perf_worley.fitter import as_curve
-from perf_worley.options import WorleyOptions
-from perf_worley.picture import draw_sequence
-from perfcore.base.errors import OptionError
-from perfcore.hooks.options import build
-from perfcore.views.contents import (
+from perf_views.contents import (
     Block,
     Cell,
     Chart,
@@ -31,8 +24,15 @@ from perfcore.views.contents import (
     View,
     ViewPath,
 )
-from perfcore.views.drawable import drawing_of, parameter_table, statistics_table
-from perfcore.views.presenter import further_presenters
+from perf_views.drawable import drawing_of, parameter_table, statistics_table
+from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
+from perf_worley.curve_summary import CurveSummary
+from perf_worley.fitter import as_curve
+from perf_worley.options import WorleyOptions
+from perf_worley.picture import draw_sequence
+from perfcore.base.errors import OptionError
+from perfcore.hooks.options import build
+from perfcore.results import further_presenters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ class PhaseViews:
         return self._model.title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The phases, or what others show of the data phase by phase; see `perfcore.views.Viewable.view`."""
+        """The phases, or what others show of the data phase by phase; see `perf_views.Viewable.view`."""
         model, state = self._chosen(query)
         if path == ():
             return View(model.title, self._blocks(model, query, state))

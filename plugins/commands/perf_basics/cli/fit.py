@@ -41,10 +41,10 @@ def command(
         raise OptionError("--json and --table do not go together")
     with reporting():
         import perfcore
+        from perf_pictures.picture import check_ending
         from perfcore.base.files import check_folder
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
-        from perfcore.views.picture import check_ending
 
         # What is wrong with the options is said before a long file is read.
         if fitter is not None:

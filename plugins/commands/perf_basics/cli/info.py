@@ -30,8 +30,8 @@ def command(
     perf info 'runs/*.out' --from-name 'run_p{p:int}_n{n}.out'
     """
     with reporting():
+        from perf_basics.describe import describe
         from perf_basics.results import Facts
-        from perfcore.models.describe import describe
 
         reading = how.read_with_format(data)
         named = {"file": typer.format_filename(data), "format": _format(reading)}

@@ -29,8 +29,8 @@ def command(
     """
     with reporting():
         import perfcore
+        from perf_pictures.picture import check_ending
         from perfcore.base.files import check_folder, refuse_existing
-        from perfcore.views.picture import check_ending
 
         check_ending(output)
         refuse_existing(output, overwrite)

@@ -71,8 +71,8 @@ def _predict_special(
     table_format: str | None,
 ) -> None:
     with reporting():
+        from perf_pictures.picture import check_ending, plot
         from perfcore.hooks.options import build
-        from perfcore.views.picture import check_ending, plot
 
         if picture is not None:
             check_ending(picture)

@@ -52,9 +52,9 @@ def command(
     with reporting():
         from perf_compare.api import compare, is_model_file, names_of
         from perf_compare.gate.conditions import parse_gate
+        from perf_pictures.picture import check_ending, plot
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
-        from perfcore.views.picture import check_ending, plot
 
         # What is wrong with the options is said before long files are read.
         gates = [parse_gate(condition) for condition in conditions or ()]

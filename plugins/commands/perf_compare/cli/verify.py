@@ -38,7 +38,7 @@ def command(
     with reporting():
         import perfcore
         from perf_compare.api import verify
-        from perfcore.views.picture import check_ending, plot
+        from perf_pictures.picture import check_ending, plot
 
         if picture is not None:
             check_ending(picture)

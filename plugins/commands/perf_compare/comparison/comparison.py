@@ -15,7 +15,7 @@ from perf_compare.comparison.growth import GrowthChange
 from perf_compare.comparison.ratios import probability_above, ratio_bounds
 from perf_compare.gate.verdict import Verdict
 from perfcore.models.part_draws import Drawn
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["Comparison", "RatioDraws", "plural_of"]
 

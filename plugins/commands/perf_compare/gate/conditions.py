@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
+from perf_points.places import parse_places
 from perfcore.base.errors import OptionError
-from perfcore.models.places import parse_places
 
 __all__ = ["Gate", "parse_gate"]
 
@@ -47,7 +47,7 @@ class Gate:
     factor : float
         How many times as slow.
     at : str
-        Its point, as of `perfcore.models.places.parse_places`; empty for the last point of the comparison.
+        Its point, as of `perf_points.places.parse_places`; empty for the last point of the comparison.
     confidence : float
         The gate fails if the data say so with this probability, of all parts that are looked at together.
     """

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from perf_compare.gate.conditions import Gate
+from perf_points.places import levels_at
 from perfcore.base.errors import OptionError
 from perfcore.models.model import Model
-from perfcore.models.places import levels_at
 
 __all__ = ["points_with_gates"]
 
@@ -23,7 +23,7 @@ def points_with_gates(
     ----------
     model : Model
     at : mapping, str, or iterable of str
-        As of `perfcore.models.places.levels_at`.
+        As of `perf_points.places.levels_at`.
     gates : sequence of Gate
 
     Raises

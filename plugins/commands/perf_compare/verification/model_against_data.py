@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from perf_compare.points import points_of
 from perf_compare.verification.verification import Verification
+from perf_points.points import check_coverage
 from perfcore.base.errors import DataError, PerfError
 from perfcore.models.model import Model
 from perfcore.models.observed import Observed
-from perfcore.models.points import check_coverage
 
 __all__ = ["KnowsItsPoints", "verify_model"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from perf_compare.verification.verification import Verification
-from perfcore.views.presenter import Tables
+from perfcore.results import Tables
 
 __all__ = ["verification_summary", "verification_tables"]
 

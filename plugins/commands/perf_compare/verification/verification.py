@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["Verification"]
 

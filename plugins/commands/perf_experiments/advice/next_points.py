@@ -17,7 +17,7 @@ from perf_experiments.design.layouts import full_factorial
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.units import seconds_per
 from perfcore.models.design_rows import DesignRows
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model

@@ -12,7 +12,7 @@ from perf_experiments.design.factors import Point
 from perf_experiments.runs.history import point_key
 from perf_experiments.runs.records import Run
 from perfcore.base.errors import DataError, OptionError
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["Needed", "Replications", "needed_replications", "runs_for_precision"]
 

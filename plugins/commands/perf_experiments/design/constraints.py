@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from perf_experiments.design.factors import Point, is_number
+from perf_formulas.formula import Formula
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.formulas.formula import Formula
 
 __all__ = ["available_cores", "meeting"]
 

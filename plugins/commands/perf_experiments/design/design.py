@@ -16,7 +16,7 @@ from perf_experiments.design import layouts
 from perf_experiments.design.constraints import meeting
 from perf_experiments.design.factors import Level, Point, check_factors, level_text, point_text
 from perfcore.base.errors import InputError, OptionError, PerfError
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["KINDS", "Design", "design_of_points", "make_design", "read_design"]
 

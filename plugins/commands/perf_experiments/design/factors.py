@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from perf_formulas.tree import FUNCTIONS
 from perfcore.base.errors import OptionError
 from perfcore.base.ranges import parse_values
-from perfcore.formulas.tree import FUNCTIONS
 
 __all__ = ["COLUMNS", "Level", "Point", "check_factors", "is_number", "level_text", "parse_factor", "point_text"]
 

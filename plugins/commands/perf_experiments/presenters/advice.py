@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from perf_experiments.advice.costs import duration_text
 from perf_experiments.design.factors import level_text, point_text
-from perfcore.views.presenter import Presenter, Tables
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     import pandas as pd

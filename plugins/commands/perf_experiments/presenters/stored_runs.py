@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from perf_experiments.design.factors import level_text
-from perfcore.views.presenter import Presenter, Tables
+from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
     import pandas as pd

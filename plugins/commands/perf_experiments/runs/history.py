@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from perf_experiments.design.factors import Level, Point, point_text
 from perf_experiments.runs.records import Run
 from perf_experiments.runs.repetition import narrow_enough
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["History", "Key", "Summary", "point_key"]
 

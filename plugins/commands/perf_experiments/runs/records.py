@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from perf_experiments.design.factors import Point
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["Job", "Run", "Runs"]
 

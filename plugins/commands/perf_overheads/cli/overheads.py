@@ -96,8 +96,8 @@ def command(
     with reporting():
         from perf_overheads.api import overheads
         from perf_overheads.pop_efficiencies import DEFINITIONS
+        from perf_pictures.picture import check_ending, plot
         from perfcore.base.files import check_folder
-        from perfcore.views.picture import check_ending, plot
 
         for path in (output, picture):
             if path is not None:

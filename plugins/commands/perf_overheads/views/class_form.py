@@ -10,8 +10,8 @@ import numpy as np
 
 from perf_overheads.category_set import CategorySet, read_categories
 from perf_overheads.state_classes import classify
+from perf_views.contents import Field, Form, Query
 from perfcore.data.trace import Trace
-from perfcore.views.contents import Field, Form, Query
 
 __all__ = ["CATEGORIES", "Classes", "class_form", "file_form", "given_classes"]
 

@@ -10,10 +10,10 @@ from perf_overheads.phases import model_edges
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.tables import profile_tables
 from perf_overheads.views.class_form import class_form, file_form, given_classes
+from perf_views.contents import Block, Cell, Notice, NoViewError, Query, Table, Text, View, ViewPath
+from perf_views.drawable import drawing_of
 from perfcore.base.errors import PerfError
 from perfcore.data.trace import Trace
-from perfcore.views.contents import Block, Cell, Notice, NoViewError, Query, Table, Text, View, ViewPath
-from perfcore.views.drawable import drawing_of
 
 __all__ = ["TraceViews"]
 

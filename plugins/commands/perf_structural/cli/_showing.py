@@ -20,8 +20,8 @@ def check_files(picture: str | None, *others: str | None) -> None:
     OptionError
         No picture can have the ending, or a folder is not there.
     """
+    from perf_pictures.picture import check_ending
     from perfcore.base.files import check_folder
-    from perfcore.views.picture import check_ending
 
     if picture is not None:
         check_ending(picture)
@@ -41,7 +41,7 @@ def show(
 
     ``kind`` is what JSON calls the result.
     """
-    from perfcore.views.picture import plot
+    from perf_pictures.picture import plot
 
     if picture is not None:
         plot(result, None, picture)

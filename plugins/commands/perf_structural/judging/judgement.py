@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_structural.judging.scores import interval_score
-from perfcore.views.presenter import Result
+from perfcore.results import Result
 
 __all__ = ["PIT_BINS", "Judgement"]
 

@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_series.window import take_window
 from perf_structural.measured_value import represent
-from perfcore.base.errors import PerfError
-from perfcore.data.series import Series
-from perfcore.data.window import take_window
-from perfcore.hooks.registry import registry
-from perfcore.stochastic import default_name
-from perfcore.views.contents import (
+from perf_views.contents import (
     Block,
     Cell,
     Chart,
@@ -28,8 +24,12 @@ from perfcore.views.contents import (
     View,
     ViewPath,
 )
-from perfcore.views.drawable import model_blocks
-from perfcore.views.presenter import Presenter, Tables
+from perf_views.drawable import model_blocks
+from perfcore.base.errors import PerfError
+from perfcore.data.series import Series
+from perfcore.hooks.registry import registry
+from perfcore.results import Presenter, Tables
+from perfcore.stochastic import default_name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perf_structural.scheduling import choose, predict_candidates
 from perf_structural.statistic import parse_statistic
-from perfcore.base.errors import PerfError
-from perfcore.stochastic import StochasticValue
-from perfcore.views.contents import (
+from perf_views.contents import (
     Block,
     Cell,
     Chart,
@@ -26,8 +24,10 @@ from perfcore.views.contents import (
     View,
     ViewPath,
 )
-from perfcore.views.drawable import model_blocks
-from perfcore.views.presenter import Presenter, Tables
+from perf_views.drawable import model_blocks
+from perfcore.base.errors import PerfError
+from perfcore.results import Presenter, Tables
+from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:
     import pandas as pd

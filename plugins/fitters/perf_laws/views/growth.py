@@ -12,9 +12,9 @@ from perf_laws.draws.draws import quantiles
 from perf_laws.growth import CLASSES, SURE
 from perf_laws.views.outlook import GROWTH, Outlook, State, target_blocks
 from perf_laws.views.scale import add_class_legend, class_colour, class_shade
+from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perf_views.contents import Block, Cell, Chart, Link, Table, Text
 from perfcore.base.short_names import shortened
-from perfcore.views.contents import Block, Cell, Chart, Link, Table, Text
-from perfcore.views.picture_style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from perf_laws.views.growth import growth_blocks
 from perf_laws.views.outlook import GROWTH, PATH_VIEW, Outlooks, state_of
 from perf_laws.views.path import path_blocks
 from perf_laws.views.tree import tree_blocks, unfitted_blocks
-from perfcore.views.contents import Link, Notice, NoViewError, Query, Text, View, ViewPath
+from perf_views.contents import Link, Notice, NoViewError, Query, Text, View, ViewPath
 
 __all__ = ["LawViews"]
 
@@ -32,7 +32,7 @@ class LawViews:
         return self._outlooks.model.title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The call tree, the growth of the whole, or one path; see `perfcore.views.Viewable.view`."""
+        """The call tree, the growth of the whole, or one path; see `perf_views.Viewable.view`."""
         model = self._outlooks.model
         state = state_of(model, query)
         trail = (Link(self.title, (), state.query()),)

@@ -15,8 +15,8 @@ from perf_laws.advice.advice import point_text
 from perf_laws.call_tree import CallTree
 from perf_laws.model import LawModel
 from perf_laws.rows import LawRow
+from perf_views.contents import Field, Form, Link, Query, Text, ViewPath
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.views.contents import Field, Form, Link, Query, Text, ViewPath
 
 __all__ = ["GROWTH", "ORDERS", "PATH_VIEW", "Outlook", "Outlooks", "State", "orders_of", "state_of", "target_blocks"]
 

@@ -15,9 +15,9 @@ from perf_laws.picture import COVERAGE, draw_legend, draw_panel, law_curve, path
 from perf_laws.views.outlook import Outlook, State, target_blocks
 from perf_laws.views.scale import SCALE_NOTE, share_cell
 from perf_laws.views.tree import tree_cells, tree_header
+from perf_pictures.style import LABEL_POINTS, set_plain
+from perf_views.contents import Block, Cell, Chart, Notice, Table, Text, ViewPath
 from perfcore.base.short_names import shortened
-from perfcore.views.contents import Block, Cell, Chart, Notice, Table, Text, ViewPath
-from perfcore.views.picture_style import LABEL_POINTS, set_plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

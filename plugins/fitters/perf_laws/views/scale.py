@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perf_laws.growth import CLASSES
-from perfcore.views.contents import Cell
-from perfcore.views.picture_style import SMALL_POINTS, add_legend
+from perf_pictures.style import SMALL_POINTS, add_legend
+from perf_views.contents import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -23,7 +23,7 @@ _MIDDLE = 0.5  # brighter colours have black text, as in the cells of tables
 
 
 def class_shade(name: str) -> float:
-    """Place of a class on the scale, 0 to 1: what `perfcore.views.Cell` takes."""
+    """Place of a class on the scale, 0 to 1: what `perf_views.Cell` takes."""
     return CLASSES.index(name) / (len(CLASSES) - 1)
 
 

@@ -15,8 +15,8 @@ from perf_laws.rows import LawRow
 from perf_laws.views.outlook import GROWTH, ORDERS, PATH_VIEW, Outlook, State, orders_of, target_blocks
 from perf_laws.views.scale import SCALE_NOTE, class_cell, share_cell
 from perf_laws.views.tree_picture import tree_chart
+from perf_views.contents import Block, Cell, Field, Form, Link, Notice, Table, Text
 from perfcore.base.errors import OptionError
-from perfcore.views.contents import Block, Cell, Field, Form, Link, Notice, Table, Text
 
 __all__ = ["path_link", "tree_blocks", "tree_cells", "tree_header", "unfitted_blocks"]
 

@@ -11,9 +11,9 @@ from perf_laws.advice.advice import point_text
 from perf_laws.call_tree import CallTree
 from perf_laws.views.outlook import Outlook
 from perf_laws.views.scale import add_class_legend, class_colour, text_colour
+from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
+from perf_views.contents import Chart
 from perfcore.base.short_names import shortened
-from perfcore.views.contents import Chart
-from perfcore.views.picture_style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

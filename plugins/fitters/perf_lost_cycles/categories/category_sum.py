@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_formulas.formula import Formula
 from perf_least_squares.goodness import r_squared
 from perf_lost_cycles.categories.observed import observed_by_category
 from perf_lost_cycles.categories.points import CATEGORY, TOTAL, category_points
 from perf_lost_cycles.categories.sum_rows import Part, one_category, rows_of_sum
 from perf_lost_cycles.categories.total_uncertainty import TotalUncertainty
+from perf_points.points import check_coverage
 from perfcore.base.errors import DataError
-from perfcore.formulas.formula import Formula
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Points
 from perfcore.models.observed import Observed
-from perfcore.models.points import check_coverage
 
 __all__ = ["CategorySum", "figures_of_total", "term_values"]
 

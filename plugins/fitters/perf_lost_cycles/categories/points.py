@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.models.points import named_points
+from perf_points.points import named_points
 
 __all__ = ["CATEGORY", "TOTAL", "category_points"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from perf_formulas.formula import Formula, FormulaError
+from perf_formulas.parser import Parser
+from perf_formulas.tree import INFIX, PREFIX, Node, Number, Operation, Variable, replaced, variables, written
 from perfcore.base.errors import listing
-from perfcore.formulas.formula import Formula, FormulaError
-from perfcore.formulas.parser import Parser
-from perfcore.formulas.tree import INFIX, PREFIX, Node, Number, Operation, Variable, replaced, variables, written
 
 __all__ = ["linear_terms"]
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_formulas.formula import Formula
 from perf_least_squares.batched import fit_subsets
 from perf_least_squares.goodness import r_squared
 from perf_lost_cycles.default_models.sets import VARIABLE
-from perfcore.formulas.formula import Formula
 
 __all__ = ["DefaultFits", "best", "fit_default_models", "ranked", "term_values"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from perfcore.formulas.formula import Formula
+from perf_formulas.formula import Formula
 
 __all__ = ["CategoryFit", "DefaultFit"]
 

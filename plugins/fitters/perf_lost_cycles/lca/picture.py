@@ -8,8 +8,7 @@ import numpy as np
 
 from perf_lost_cycles.lca.candidates import term_values
 from perf_lost_cycles.lca.tables import shares
-from perfcore.base.short_names import shortened
-from perfcore.views.picture_style import (
+from perf_pictures.style import (
     COLOURS,
     LABEL_POINTS,
     SMALL_POINTS,
@@ -18,6 +17,7 @@ from perfcore.views.picture_style import (
     set_logarithmic,
     set_plain,
 )
+from perfcore.base.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.formulas.formula import Formula
+from perf_formulas.formula import Formula
 
 __all__ = ["Candidate", "Form", "FormList", "Terms", "candidates", "partitions", "product_form", "union"]
 

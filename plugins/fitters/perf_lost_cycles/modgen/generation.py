@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 import perfcore
 from perf_categories.table import CategoryTable
+from perf_formulas.formula import Formula
 from perf_lost_cycles.categories.total_uncertainty import FormSum, total_uncertainty
 from perf_lost_cycles.default_models.sets import DefaultModel, models_for
 from perf_lost_cycles.modgen.fits import FormFit, fit_forms
@@ -20,7 +21,6 @@ from perf_lost_cycles.modgen.options import ModgenOptions
 from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
 from perf_lost_cycles.modgen.scores import Grid, weighted_r2
 from perfcore.base.errors import DataError, listing
-from perfcore.formulas.formula import Formula
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 

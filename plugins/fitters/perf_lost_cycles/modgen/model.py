@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from perf_formulas.formula import Formula
 from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total
 from perf_lost_cycles.categories.total_uncertainty import TotalUncertainty
 from perf_lost_cycles.modgen.history import Generation, InstanceCandidate
 from perf_lost_cycles.modgen.instance import instance_candidates
 from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
-from perfcore.formulas.formula import Formula
 from perfcore.models.model import Parameter
 
 __all__ = ["ModgenModel"]

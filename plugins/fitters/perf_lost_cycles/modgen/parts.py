@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from perfcore.formulas.formula import Formula
-from perfcore.formulas.sums import sum_of_terms
+from perf_formulas.formula import Formula
+from perf_formulas.sums import sum_of_terms
 
 __all__ = ["CategoryFit", "Measured", "UsedModel"]
 

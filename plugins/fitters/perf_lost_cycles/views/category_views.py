@@ -22,9 +22,9 @@ from perf_lost_cycles.views.paths import CATEGORY, FIT, FITTING, FORMULAE, STEPS
 from perf_lost_cycles.views.steps import steps_blocks
 from perf_lost_cycles.views.subject import ModgenSubject, subject_of
 from perf_lost_cycles.views.verify import verify_blocks
+from perf_views.contents import Block, Link, NoViewError, Query, View, ViewPath
+from perf_views.edits import Change, Check
 from perfcore.base.errors import OptionError
-from perfcore.views.contents import Block, Link, NoViewError, Query, View, ViewPath
-from perfcore.views.edits import Change, Check
 
 __all__ = ["LostCyclesViews"]
 
@@ -64,7 +64,7 @@ class LostCyclesViews:
         return self._model
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The overview, or what it leads to; see `perfcore.views.Viewable.view`."""
+        """The overview, or what it leads to; see `perf_views.Viewable.view`."""
         if path == ():
             return View(self.title, overview_blocks(self._subject, query))
         trail: tuple[Link, ...] = (Link("Fitting overview", ()),)
@@ -105,7 +105,7 @@ class LostCyclesViews:
                 yield (STEPS, category)
 
     def act(self, path: ViewPath, form: Query) -> Change:
-        """Generate the model again with other formulas; see `perfcore.views.Editable.act`."""
+        """Generate the model again with other formulas; see `perf_views.Editable.act`."""
         if not path or path[0] != FORMULAE:
             raise OptionError("there is nothing to change here")
         self._check(path)
@@ -115,7 +115,7 @@ class LostCyclesViews:
         return Change(views, edit.summary, edit.blocks, edit.files, (FITTING, path[1], path[2]))
 
     def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
-        """What is right and wrong with formulas that are being typed; see `perfcore.views.Checkable.check`."""
+        """What is right and wrong with formulas that are being typed; see `perf_views.Checkable.check`."""
         if not path or path[0] != FORMULAE:
             return ()
         self._check(path)

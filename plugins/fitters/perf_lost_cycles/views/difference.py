@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from perf_lost_cycles.views.paths import SHADES, r2_cell
 from perf_lost_cycles.views.subject import Subject
+from perf_views.contents import Block, Cell, Notice, Table
 from perfcore.base.errors import listing
-from perfcore.views.contents import Block, Cell, Notice, Table
 
 __all__ = ["difference_blocks"]
 

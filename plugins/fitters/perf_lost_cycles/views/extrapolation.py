@@ -11,9 +11,9 @@ import numpy.typing as npt
 from perf_lost_cycles.categories.points import CATEGORY, TOTAL
 from perf_lost_cycles.views.paths import VERIFY
 from perf_lost_cycles.views.subject import Subject
+from perf_pictures.style import COLOURS, LABEL_POINTS, set_logarithmic
+from perf_views.contents import Block, Chart, Field, Form, Notice, Query, Table
 from perfcore.base.errors import PerfError
-from perfcore.views.contents import Block, Chart, Field, Form, Notice, Query, Table
-from perfcore.views.picture_style import COLOURS, LABEL_POINTS, set_logarithmic
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

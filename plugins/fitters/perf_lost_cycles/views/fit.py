@@ -12,9 +12,9 @@ from perf_lost_cycles.categories.category_sum import term_values
 from perf_lost_cycles.views.paths import FITTING, FORMULAE, SHADES, r2_cell, r2_text
 from perf_lost_cycles.views.runs import runs_on_line
 from perf_lost_cycles.views.subject import Candidate, Subject
+from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perf_views.contents import Block, Cell, Chart, Link, Table, Text
 from perfcore.base.short_names import shortened
-from perfcore.views.contents import Block, Cell, Chart, Link, Table, Text
-from perfcore.views.picture_style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from perf_formulas.formula import Formula
 from perf_lost_cycles.categories.category_sum import term_values
 from perf_lost_cycles.default_models.sets import VARIABLE
-from perfcore.formulas.formula import Formula
 
 __all__ = ["fit_obstacle"]
 

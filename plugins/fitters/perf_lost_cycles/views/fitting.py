@@ -6,7 +6,7 @@ import numpy as np
 
 from perf_lost_cycles.views.paths import FIT, FITTING, FORMULAE, SHADES, STEPS, r2_cell
 from perf_lost_cycles.views.subject import ModgenSubject, Subject
-from perfcore.views.contents import Block, Link, Notice, Table, Text
+from perf_views.contents import Block, Link, Notice, Table, Text
 
 __all__ = ["category_blocks", "fitting_blocks"]
 

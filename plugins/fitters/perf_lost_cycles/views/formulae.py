@@ -18,10 +18,10 @@ from perf_lost_cycles.views.models_file import check_formulas, edited_models, fo
 from perf_lost_cycles.views.paths import FORMULAE
 from perf_lost_cycles.views.refit import refitted
 from perf_lost_cycles.views.subject import LcaSubject, ModgenSubject, Subject, subject_of
+from perf_views.contents import Action, Block, Field, Notice, Query, Table, Text
+from perf_views.edits import Check, FileEdit
+from perf_views.kept_changes import content
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.views.contents import Action, Block, Field, Notice, Query, Table, Text
-from perfcore.views.edits import Check, FileEdit
-from perfcore.views.kept_changes import content
 
 __all__ = ["Edit", "formula_checks", "formulae_blocks", "formulae_edit"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from perf_lost_cycles.views.paths import FITTING, SHADES, VERIFY, category_path, r2_cell
 from perf_lost_cycles.views.subject import Subject
-from perfcore.views.contents import Block, Cell, Field, Form, Link, Notice, Query, Table, Text
+from perf_views.contents import Block, Cell, Field, Form, Link, Notice, Query, Table, Text
 
 __all__ = ["overview_blocks", "worst_first"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfcore.views.contents import Cell, Link, ViewPath
+from perf_views.contents import Cell, Link, ViewPath
 
 __all__ = ["CATEGORY", "FIT", "FITTING", "FORMULAE", "SHADES", "STEPS", "VERIFY", "category_path", "r2_cell", "r2_text"]
 

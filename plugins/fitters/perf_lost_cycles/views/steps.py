@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perf_lost_cycles.views.paths import SHADES, r2_cell
 from perf_lost_cycles.views.subject import ModgenSubject, form_text
-from perfcore.views.contents import Block, Table, Text
+from perf_views.contents import Block, Table, Text
 
 __all__ = ["steps_blocks"]
 

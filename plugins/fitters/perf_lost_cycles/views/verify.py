@@ -12,9 +12,7 @@ from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_tot
 from perf_lost_cycles.views.extrapolation import extrapolation_blocks
 from perf_lost_cycles.views.paths import r2_text
 from perf_lost_cycles.views.subject import Subject, held_text
-from perfcore.base.short_names import shortened
-from perfcore.views.contents import Block, Chart, Notice, Query, Table, Text
-from perfcore.views.picture_style import (
+from perf_pictures.style import (
     COLOURS,
     LABEL_POINTS,
     MARKERS,
@@ -23,6 +21,8 @@ from perfcore.views.picture_style import (
     set_logarithmic,
     set_plain,
 )
+from perf_views.contents import Block, Chart, Notice, Query, Table, Text
+from perfcore.base.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,15 +8,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perf_formulas.sums import sum_of_terms
 from perf_least_squares.goodness import information, r_squared
 from perf_least_squares.outliers import Outliers, find_outliers
+from perf_points.points import Places, check_coverage
 from perf_timing.individual.pair import LEAST_FREEDOM, PairFit
 from perf_timing.individual.rows import individual_rivals, individual_rows
 from perf_timing.scaling_model import ScalingModel
-from perfcore.formulas.sums import sum_of_terms
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
-from perfcore.models.points import Places, check_coverage
 from perfcore.models.ranking import Candidate
 
 __all__ = ["IndividualModel"]

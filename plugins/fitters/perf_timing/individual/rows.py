@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from perf_points.points import Places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.pair import BEST_OF_EACH, PairFit
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Points
-from perfcore.models.points import Places
 from perfcore.models.ranking import Candidate
 
 __all__ = ["individual_rivals", "individual_rows"]

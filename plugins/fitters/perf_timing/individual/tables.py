@@ -8,7 +8,7 @@ from perf_least_squares.outliers import outlier_table
 from perf_timing.individual.model import IndividualModel
 from perf_timing.individual.pair import LEAST_FREEDOM, PairFit, freedom_warning
 from perfcore.models.ranking import candidate_table
-from perfcore.views.presenter import Tables
+from perfcore.results import Tables
 
 if TYPE_CHECKING:
     import pandas as pd

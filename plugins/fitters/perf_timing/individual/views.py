@@ -6,7 +6,7 @@ from typing import Any
 
 from perf_timing.individual.model import IndividualModel
 from perf_timing.views import ScalingViews
-from perfcore.views.contents import Cell
+from perf_views.contents import Cell
 
 __all__ = ["IndividualViews"]
 

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from perf_least_squares.goodness import information, r_squared, relative_errors
 from perf_least_squares.jacobian_factor import JacobianFactor
 from perf_least_squares.outliers import Outliers, find_outliers
+from perf_points.points import Places, check_coverage
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.resampling import leave_one_out_residuals
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Parameter, Points
-from perfcore.models.points import Places, check_coverage
 from perfcore.models.ranking import Candidate
 
 __all__ = ["Interval", "JointModel"]

@@ -10,7 +10,7 @@ from perf_least_squares.outliers import outlier_table
 from perf_timing.joint.model import JointModel
 from perf_timing.joint.solver import JointStatus
 from perfcore.models.ranking import candidate_table
-from perfcore.views.presenter import Tables
+from perfcore.results import Tables
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from perf_timing.joint.model import JointModel
 from perf_timing.pictures.parameters import draw_parameters
 from perf_timing.pictures.selection import select
 from perf_timing.views import ScalingViews
-from perfcore.views.contents import Block, Chart
-from perfcore.views.drawable import parameter_table
+from perf_views.contents import Block, Chart
+from perf_views.drawable import parameter_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_points.points import Places
 from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import Selection, is_drawn_everywhere, named_places
 from perf_timing.scaling_model import ScalingModel
-from perfcore.models.points import Places
 
 __all__ = ["COVERAGE", "Curve", "predicted_curves"]
 

@@ -8,11 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.lines import Line2D
 
-from perf_timing.individual.model import IndividualModel
-from perf_timing.joint.model import JointModel
-from perf_timing.pictures.selection import Selection, named_places
-from perfcore.base.short_names import shortened
-from perfcore.views.picture_style import (
+from perf_pictures.style import (
     LABEL_POINTS,
     MOST_VECTORS,
     SMALL_POINTS,
@@ -21,6 +17,10 @@ from perfcore.views.picture_style import (
     set_logarithmic,
     set_plain,
 )
+from perf_timing.individual.model import IndividualModel
+from perf_timing.joint.model import JointModel
+from perf_timing.pictures.selection import Selection, named_places
+from perfcore.base.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

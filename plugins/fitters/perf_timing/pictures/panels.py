@@ -9,10 +9,10 @@ import numpy.typing as npt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from perf_pictures.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, add_legend, set_logarithmic
 from perf_timing.pictures.curves import COVERAGE, Curve, predicted_curves
 from perf_timing.pictures.selection import MOST_BANDS, Selection
 from perfcore.base.short_names import shortened
-from perfcore.views.picture_style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, add_legend, set_logarithmic
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

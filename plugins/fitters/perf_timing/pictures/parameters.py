@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from perf_pictures.style import COLOURS, LABEL_POINTS, TINY_POINTS, set_plain
 from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import MOST_FUNCTIONS, Selection
 from perfcore.base.short_names import shortened
-from perfcore.views.picture_style import COLOURS, LABEL_POINTS, TINY_POINTS, set_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

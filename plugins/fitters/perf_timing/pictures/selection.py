@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_pictures.style import COLOURS, MARKERS
+from perf_points.points import Places
 from perf_timing.joint.model import JointModel
 from perf_timing.scaling_model import ScalingModel
 from perfcore.base.errors import DataError
-from perfcore.models.points import Places
-from perfcore.views.picture_style import COLOURS, MARKERS
 
 __all__ = ["MOST_BANDS", "MOST_FUNCTIONS", "Selection", "is_drawn_everywhere", "named_places", "select"]
 

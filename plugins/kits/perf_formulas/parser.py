@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, NoReturn
 
-from perfcore.base.errors import PerfError, UnknownNameError
-from perfcore.formulas.tree import (
+from perf_formulas.tree import (
     COMPARISON,
     FUNCTIONS,
     INFIX,
@@ -23,6 +22,7 @@ from perfcore.formulas.tree import (
     Rule,
     Variable,
 )
+from perfcore.base.errors import PerfError, UnknownNameError
 
 __all__ = ["MAX_DEPTH", "MAX_LENGTH", "MAX_NODES", "SPACE", "FormulaError", "Parser", "excerpt", "fail"]
 

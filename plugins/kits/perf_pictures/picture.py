@@ -7,7 +7,7 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Drawable", "check_ending", "draw_curve", "draw_measurements", "plot", "time_axis"]
+    from perfcore.results import Result
+
+__all__ = ["check_ending", "draw_curve", "draw_measurements", "plot", "time_axis"]
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
@@ -51,33 +53,12 @@ def check_ending(path: str | os.PathLike[str]) -> str:
     return ending
 
 
-class Drawable(Protocol):
-    """What a picture, and a page with it, can be made of: a fitted model, a prediction, a judgement."""
-
-    @property
-    def title(self) -> str:
-        """One line over the picture."""
-
-    @property
-    def formula(self) -> str:
-        """The subject as a formula; empty where it has none."""
-
-    def summary(self) -> list[str]:
-        """Lines that say what it is."""
-
-    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
-        """Title, header and rows of each table."""
-
-    def draw(self, figure: Figure, data: Any = None) -> None:
-        """Draw it into an empty figure, over its data where given."""
-
-
-def plot(model: Drawable | None, data: Any, path: str | os.PathLike[str]) -> None:
+def plot(model: Result | None, data: Any, path: str | os.PathLike[str]) -> None:
     """Draw a model, data, or a model over its data.
 
     Parameters
     ----------
-    model : Model or anything else that draws itself, optional
+    model : Model or another result that draws itself, optional
     data : Trace, UtilizationCurve, Series or Measurements, optional
     path : str or path
         Picture to write, whole or not at all; the ending is the format.
@@ -184,7 +165,7 @@ def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:
         figure.savefig(target, format=ending[1:], dpi=150, metadata=None if date is None else {date: None})
 
 
-def _page(figure: Figure, model: Drawable | None, title: str) -> str:
+def _page(figure: Figure, model: Result | None, title: str) -> str:
     drawing = io.BytesIO()
     _save(figure, drawing, ".svg")
     svg = drawing.getvalue().decode()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
-
-from perfcore.formulas.formula import Formula
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,17 +13,17 @@ if TYPE_CHECKING:
 __all__ = ["Function"]
 
 
-class Function:
+class Function(ABC):
     """One function from which models are built, of time or of parameters such as the number of processors.
 
-    A subclass names itself and gives its formula; one that no formula can express overrides `__call__`.
+    `perf_formulas.functions.FormulaFunction` is one that its formula computes.
 
     Attributes
     ----------
     name : str
         What the user types; for characteristic functions the formula itself, ``1/p``.
     formula : str
-        As `perfcore.formulas.formula.Formula` reads it.
+        As a person reads it.
     variables : tuple of str
         What it is a function of: ``("t",)`` for time since the start in units of the model's time scale, otherwise
         symbols of parameters. ``()`` for the constant.
@@ -35,6 +33,7 @@ class Function:
     formula: ClassVar[str]
     variables: ClassVar[tuple[str, ...]]
 
+    @abstractmethod
     def __call__(self, points: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
         """Values at points.
 
@@ -48,7 +47,3 @@ class Function:
         (...) float
             A new array of that shape; may hold NaN or infinity where the function is not defined.
         """
-        return _parsed(self.formula).evaluate(points)
-
-
-_parsed = functools.lru_cache(Formula)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from perf_formulas.formula import Formula
+from perf_formulas.tree import Node, Number, Operation, Variable, written
 from perfcore.base.errors import OptionError
-from perfcore.formulas.formula import Formula
-from perfcore.formulas.tree import Node, Number, Operation, Variable, written
 
 __all__ = ["check_expression", "is_linear", "unit_of"]
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from perfcore.views.contents import Viewable
-
 __all__ = ["Presenter", "Result", "Tables", "further_presenters", "presenter_of"]
 
 Tables = list[tuple[str, list[str], list[list[str]]]]  # title (or none), header and rows of each
@@ -72,8 +70,8 @@ class Presenter:
         """Draw the result, over its data where given, into an empty matplotlib figure."""
         raise NotImplementedError
 
-    def views(self, result: Any, data: Any = None, file: Path | None = None) -> Viewable:
-        """What the page and the report show; by default everything above in one view.
+    def views(self, result: Any, data: Any = None, file: Path | None = None) -> Any:
+        """What the page and the report show (`perf_views.Viewable`); None, the default, for all of the above.
 
         Parameters
         ----------
@@ -83,9 +81,7 @@ class Presenter:
         file : Path, optional
             The file that it was read from.
         """
-        from perfcore.views.drawable import DrawableViews
-
-        return DrawableViews(result, data, draws=type(self).draw is not Presenter.draw)
+        return None
 
 
 class Result:
@@ -123,8 +119,8 @@ class Result:
         """Draw the result, over its data where given, into an empty matplotlib figure."""
         presenter_of(self).draw(self, figure, data)
 
-    def views(self, data: Any = None, file: Path | None = None) -> Viewable:
-        """What the page and the report show of it.
+    def views(self, data: Any = None, file: Path | None = None) -> Any:
+        """What the page and the report show of it; None for text, tables and picture in one view.
 
         Parameters
         ----------

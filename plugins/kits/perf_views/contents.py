@@ -194,7 +194,7 @@ class Field:
         In one sentence.
     is_checked : bool
         Whether the page says while it is typed what is right and what is not; at most one field of an action. The
-        subject answers, see `perfcore.views.edits.Checkable`.
+        subject answers, see `perf_views.edits.Checkable`.
     """
 
     name: str

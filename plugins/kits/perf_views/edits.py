@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from perfcore.views.contents import Block, Query, Viewable, ViewPath
+from perf_views.contents import Block, Query, Viewable, ViewPath
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model

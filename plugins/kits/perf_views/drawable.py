@@ -6,12 +6,13 @@ Whoever writes a result gets these for nothing, and a presenter's `views` for mo
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
-from perfcore.views.contents import Block, Chart, NoViewError, Query, Table, Text, View, ViewPath
-from perfcore.views.picture import Drawable
+from perf_views.contents import Block, Chart, NoViewError, Query, Table, Text, View, Viewable, ViewPath
+from perfcore.results import Presenter, Result, presenter_of
 
-__all__ = ["DrawableViews", "drawing_of", "model_blocks", "parameter_table", "statistics_table"]
+__all__ = ["DrawableViews", "drawing_of", "model_blocks", "parameter_table", "statistics_table", "views_of"]
 
 
 class DrawableViews:
@@ -19,14 +20,14 @@ class DrawableViews:
 
     Parameters
     ----------
-    subject : Drawable
+    subject : Result
     data : object, optional
         What it is drawn over.
     draws : bool
         Whether it has a drawing.
     """
 
-    def __init__(self, subject: Drawable, data: Any = None, draws: bool = True) -> None:
+    def __init__(self, subject: Result, data: Any = None, draws: bool = True) -> None:
         self._subject, self._data, self._draws = subject, data, draws
 
     @property
@@ -51,7 +52,22 @@ class DrawableViews:
         return [()]
 
 
-def model_blocks(subject: Drawable, data: Any = None, draws: bool = True) -> tuple[Block, ...]:
+def views_of(subject: Result, data: Any = None, file: Path | None = None) -> Viewable:
+    """The views of a result that its presenter gives, or else one of all that it says of itself.
+
+    Parameters
+    ----------
+    subject : Result
+    data : object, optional
+        What it was fitted to.
+    file : Path, optional
+        The file that it was read from: a change that is kept is written there.
+    """
+    draws = type(presenter_of(subject)).draw is not Presenter.draw
+    return subject.views(data, file) or DrawableViews(subject, data, draws)
+
+
+def model_blocks(subject: Result, data: Any = None, draws: bool = True) -> tuple[Block, ...]:
     """Summary, picture where it has one, formula, tables and, of a model, parameters and statistics."""
     tables = [Table.of(*table) for table in subject.tables()]
     blocks: list[Block] = [Text(tuple(line for line in subject.summary() if line != subject.title))]
@@ -65,7 +81,7 @@ def model_blocks(subject: Drawable, data: Any = None, draws: bool = True) -> tup
     return tuple(blocks)
 
 
-def drawing_of(subject: Drawable, data: Any = None, tables: tuple[Table, ...] = ()) -> Chart:
+def drawing_of(subject: Result, data: Any = None, tables: tuple[Table, ...] = ()) -> Chart:
     """The subject's own drawing; its tables stand beside it."""
     return Chart(lambda figure: subject.draw(figure, data), f"Drawing: {subject.title}", tables, size=(10.0, 4.5))
 

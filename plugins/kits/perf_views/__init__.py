@@ -1,6 +1,6 @@
 """Views of data and models, for the page of `perf explore` and for reports: what is shown, apart from how."""
 
-from perfcore.views.contents import (
+from perf_views.contents import (
     Action,
     Block,
     Cell,
@@ -17,7 +17,7 @@ from perfcore.views.contents import (
     Viewable,
     ViewPath,
 )
-from perfcore.views.edits import Change, Check, Checkable, Editable, FileEdit, Fitting, Storable
+from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, Fitting, Storable
 
 __all__ = [
     "Action",

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_points.points import by_symbol, of_one_length
 from perfcore.base.errors import OptionError, UnknownNameError, listing
 from perfcore.models.model import Model, Points
-from perfcore.models.points import by_symbol, of_one_length
 
 __all__ = ["check_variables", "count_of", "points_of_each", "shared_levels", "shared_ranges"]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_composed.shared_points import points_of_each
 from perfcore.base.errors import OptionError
 from perfcore.models.presenter import ModelPresenter
-from perfcore.models.shared_points import points_of_each
-from perfcore.views.presenter import Tables
+from perfcore.results import Tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ _LOGARITHMIC = 10.0  # a range whose ends have a larger ratio is drawn on logari
 
 
 class ComposedPresenter(ModelPresenter):
-    """Text, tables and picture of a `perfcore.models.composed.ComposedModel`."""
+    """Text, tables and picture of a `perf_composed.composed.ComposedModel`."""
 
     def title(self, result: Any) -> str:
         """Expression and sources."""

@@ -1,6 +1,6 @@
 """Formulas that a user types, such as ``p^(2/3)*log2(p)`` or ``idle > 0 and waiting == 0``.
 
-A text becomes a tree of numbers, variables and the operations of `perfcore.formulas.tree`, and nothing else: there is
+A text becomes a tree of numbers, variables and the operations of `perf_formulas.tree`, and nothing else: there is
 no way from a formula to Python.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from perf_formulas.parser import MAX_DEPTH, MAX_LENGTH, MAX_NODES, SPACE, FormulaError, Parser, excerpt, fail
+from perf_formulas.tree import Node, replaced, value_of, variables, written
 from perfcore.base.errors import DataError, UnknownNameError
-from perfcore.formulas.parser import MAX_DEPTH, MAX_LENGTH, MAX_NODES, SPACE, FormulaError, Parser, excerpt, fail
-from perfcore.formulas.tree import Node, replaced, value_of, variables, written
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,7 +44,7 @@ class Formula:
     names : tuple of str
         Variables in order of first appearance.
     tree : Node
-        See `perfcore.formulas.tree`.
+        See `perf_formulas.tree`.
 
     Raises
     ------
@@ -61,7 +61,7 @@ class Formula:
     >>> Formula("p^(2/3")
     Traceback (most recent call last):
         ...
-    perfcore.formulas.parser.FormulaError: formula 'p^(2/3': column 6: ')' is missing
+    perf_formulas.parser.FormulaError: formula 'p^(2/3': column 6: ')' is missing
     """
 
     text: str = field(compare=False)

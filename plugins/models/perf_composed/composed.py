@@ -1,25 +1,28 @@
-"""Models made of models, and the file they are kept in; `perfcore.models.operators` makes them."""
+"""Models made of models by operators and by `perfcore.max_`, and the file they are kept in."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+import perfcore
+from perf_composed.expression import check_expression, is_linear, unit_of
+from perf_composed.shared_points import check_variables, count_of, points_of_each, shared_levels, shared_ranges
+from perf_formulas.formula import Formula
+from perf_points.points import check_coverage
 from perfcore.base.errors import ModelFileError, OptionError, PerfError
 from perfcore.base.files import MODEL_SCHEMA
-from perfcore.formulas.formula import Formula
-from perfcore.models.expression import check_expression, is_linear, unit_of
-from perfcore.models.model import COMPOSED, Model, Origin, Parameter, Points, model_of
-from perfcore.models.points import check_coverage
-from perfcore.models.shared_points import check_variables, count_of, points_of_each, shared_levels, shared_ranges
+from perfcore.models.model import Model, Origin, Parameter, Points, model_of
 
-__all__ = ["ComposedModel", "digest"]
+__all__ = ["ComposedModel", "digest", "max_"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -53,7 +56,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     expression: str
     components: dict[str, Model]
 
-    kind: ClassVar[str] = COMPOSED
+    kind: ClassVar[str] = "composed"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be composed, and what a file edited by hand may hold."""
@@ -66,6 +69,29 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             _ = self.unit
         except OptionError as error:
             raise OptionError(f"{error} ({', '.join(self.component_titles)})") from None
+
+    @classmethod
+    def compose(cls, operation: str, left: Model, right: Model | float) -> ComposedModel:
+        """What an operator makes of a model and another, or a number in its unit.
+
+        Parameters
+        ----------
+        operation : {"add", "multiply", "divide"}
+            The last by a number only.
+        left : Model
+        right : Model or float
+
+        Raises
+        ------
+        OptionError
+            A number is negative, or the models do not compose.
+        """
+        if operation == "add":
+            return _composed([part for part in (left, right) if part != 0], " + ".join)  # 0 is what `sum` begins with
+        if operation == "divide":
+            return _composed([left, right], lambda texts: f"({texts[0]})/{texts[1]}")
+        factors: list[Model | float] = [left, right] if isinstance(right, Model) else [right, left]
+        return _composed(factors, lambda texts: "*".join(f"({text})" for text in texts))
 
     @functools.cached_property
     def _formula(self) -> Formula:
@@ -106,7 +132,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         interval : float, optional
             Coverage of bounds. Those of a single component are exact where its values are not negative; those of
             several come from 65,536 quasi-random draws and err by up to 1 % of their distance from the value
-            (`perfcore.models.independent_draws`). They are widened to hold the value, which is the expression of the
+            (`perf_composed.independent_draws`). They are widened to hold the value, which is the expression of the
             components' values: the median of the largest of several lies above it.
 
         Returns
@@ -128,7 +154,7 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return self._drawn(where, interval)
 
     def _drawn(self, where: Mapping[str, Any], interval: float) -> Floats:
-        from perfcore.models.independent_draws import bounds_of_function
+        from perf_composed.independent_draws import bounds_of_function
 
         names = self._order
         values = self._formula.evaluate({name: self.components[name].predict(where[name]) for name in names})
@@ -211,6 +237,87 @@ class ComposedModel(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             raise msgspec.ValidationError(str(error)) from None
 
 
+def max_(*parts: Model | float) -> ComposedModel:
+    """The largest of models, and of numbers in their unit: the parts of a program that run side by side.
+
+    Parameters
+    ----------
+    *parts : Model or float
+        At least one model; numbers are finite and not negative.
+
+    Raises
+    ------
+    OptionError
+        There is no model, a number is negative, or the models do not compose; see `ComposedModel`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> def fitted(times, function):
+    ...     runs = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": times})
+    ...     return perfcore.fit(runs, fitter="individual", functions=function)
+    >>> solver, output = fitted([8, 4, 2, 1], "1/p"), fitted([2, 2, 2, 2], "1")
+    >>> side_by_side = max_(solver, output)
+    >>> side_by_side.expression, side_by_side.unit
+    ('max(m1, m2)', 's')
+    >>> side_by_side.predict([1, 16]).round(6)
+    array([8., 2.])
+    """
+    return _composed(parts, _largest)
+
+
 def digest(content: Any) -> str:
     """Short text that tells contents of JSON apart."""
     return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
+
+
+def _largest(texts: Sequence[str]) -> str:
+    # A tree, since formulas nest 32 deep.
+    if len(texts) == 1:
+        return texts[0]
+    half = (len(texts) + 1) // 2
+    return f"max({_largest(texts[:half])}, {_largest(texts[half:])})"
+
+
+def _composed(parts: Sequence[Model | float], write: Callable[[Sequence[str]], str]) -> ComposedModel:
+    """Composed model of parts, each component once however often it occurs."""
+    components: list[Model] = []
+    texts = []
+    for part in parts:
+        if not isinstance(part, Model):
+            texts.append(_number(part))
+        elif isinstance(part, ComposedModel):
+            names = {name: Formula(_name(model, components)) for name, model in part.components.items()}
+            texts.append(str(Formula(part.expression).substituted(names)))
+        else:
+            texts.append(_name(part, components))
+    if not components:
+        raise OptionError("there is no model to compose; give at least one")
+    expression = str(Formula(write(texts)))
+    named = {f"m{number}": model for number, model in enumerate(components, 1)}
+    sources = dict.fromkeys(Path(model.origin.source).name for model in components)
+    fingerprints = dict.fromkeys(model.origin.fingerprint for model in components)
+    origin = Origin(
+        fitter=ComposedModel.kind,
+        options={"expression": expression},
+        source=", ".join(sources),
+        fingerprint=f"blake2b:{digest(list(fingerprints))}" if len(fingerprints) > 1 else next(iter(fingerprints)),
+        version=perfcore.__version__,
+    )
+    return ComposedModel(origin, expression, named)
+
+
+def _name(model: Model, components: list[Model]) -> str:
+    if model not in components:
+        components.append(model)
+    return f"m{components.index(model) + 1}"
+
+
+def _number(number: float) -> str:
+    value = float(number)
+    if not 0.0 <= value < math.inf:
+        raise OptionError(
+            f"models are composed with numbers that are finite and not negative, not {value:g}: times and counts have "
+            "no negative values"
+        )
+    return repr(value)

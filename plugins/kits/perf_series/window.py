@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_series.durations import parse_duration
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.durations import parse_duration
 from perfcore.data.series import Series
 from perfcore.data.units import nanoseconds_per, readable
 

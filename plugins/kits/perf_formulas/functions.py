@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import functools
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
+from perf_formulas.formula import Formula, FormulaError
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError, listing
-from perfcore.formulas.formula import Formula, FormulaError
-from perfcore.formulas.function import Function
 from perfcore.hooks.registry import registry
+from perfcore.models.function import Function
 
-__all__ = ["find_function", "functions_of"]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["FormulaFunction", "find_function", "functions_of"]
+
+
+class FormulaFunction(Function):
+    """A function that its formula computes: a subclass gives `name`, `formula` and `variables`, and is complete."""
+
+    def __call__(self, points: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        """Values of the formula at points; arguments and result as of `Function`."""
+        return _parsed(self.formula).evaluate(points)
+
+
+_parsed = functools.lru_cache(Formula)
 
 
 def functions_of(variables: Collection[str], *, constant: bool = False) -> tuple[str, ...]:
@@ -79,7 +96,7 @@ def find_function(text: str, variables: Collection[str]) -> Function:
 
 
 def _of_formula(formula: Formula) -> Function:
-    class Typed(Function):
+    class Typed(FormulaFunction):
         name = formula.canonical
 
     Typed.formula, Typed.variables = formula.canonical, formula.names

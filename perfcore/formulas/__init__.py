@@ -1,1 +1,0 @@
-"""Formulas without `eval`: parser, tree, formula, and functions by name."""

@@ -1,0 +1,1 @@
+"""Formulas that a user types, and functions of models by name or as such a formula."""
