@@ -29,7 +29,8 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 # In the order in which `perf plugins` lists them. "kinds" come first, since they add hooks.
 KINDS = (
-    "kinds", "readers", "segmenters", "functions", "representations", "fitters", "models", "commands", "presenters", "openers",
+    "kinds", "readers", "joins", "segmenters", "functions", "representations", "fitters", "models", "commands",
+    "presenters", "openers",
 )  # fmt: skip
 
 
@@ -91,6 +92,15 @@ def register_kinds(register: Register) -> None:
 @hookspec
 def register_readers(register: Register) -> None:
     """Announce readers: files to data (contract: `perfcore.contracts.Reader`)."""
+
+
+@hookspec
+def register_joins(register: Register) -> None:
+    """Announce how data of several files become one set; the name is the ``"module:Class"`` of the data.
+
+    The target takes the parts, a sequence of (path, data); what the name of each file says, a sequence of mappings of
+    fields to numbers and words (`perfcore.reading.many_files.NamePattern`); and the name of the set.
+    """
 
 
 @hookspec

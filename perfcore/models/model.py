@@ -131,8 +131,8 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """What to keep in mind about the prediction at each point, such as that it is extrapolated; often empty."""
         return []
 
-    def design_rows(self, points: Points) -> DesignRows:
-        """What further measurements are chosen by; by default from parameters, their errors and `predict`.
+    def design_rows(self, points: Points) -> DesignRows | None:
+        """What further measurements are chosen by; None, the default, for what parameters, errors and `predict` say.
 
         A model whose parameters' errors are correlated has an attribute ``covariance``: (P, P), in their order.
 
@@ -143,9 +143,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         DataError
             This one has none, for lack of data.
         """
-        from perfcore.models.design_rows import rows_by_gradient
-
-        return rows_by_gradient(self, points)
+        return None
 
     def with_parameters(self, values: Mapping[str, float]) -> Model:
         """The model with other values of some parameters, by default of the fields of their names.
@@ -303,7 +301,7 @@ def model_of(content: dict[str, Any]) -> Model:
 
 def _type_of(content: dict[str, Any]) -> type[Model]:
     made = registry().entries("models")  # without a fitter
-    if content.get("kind") in made:
+    if str(content.get("kind")) in made:
         found: type[Model] = made[str(content["kind"])].load()
         return found
     try:
@@ -317,10 +315,11 @@ def _type_of(content: dict[str, Any]) -> type[Model]:
 
 
 def _composing(model: Model, other: object, operation: str) -> Model:
+    composed: Model = NotImplemented
     if not isinstance(other, (Model, numbers.Real)):
-        return NotImplemented
+        return composed
     for entry in registry().entries("models").values():
         if "composition" in entry.default_for:
-            composed: Model = entry.load().compose(operation, model, other)
+            composed = entry.load().compose(operation, model, other)
             return composed
     raise PluginError("no plugin is installed that composes models")

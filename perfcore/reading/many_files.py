@@ -9,26 +9,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore.base.errors import DataError, InputError, OptionError, PerfError
-from perfcore.data.measurements import Measurements
-from perfcore.data.roles import guess_roles
+from perfcore.base.errors import InputError, OptionError, PerfError, listing
 from perfcore.hooks.registry import registry
 from perfcore.reading.compression import COMPRESSED_ENDINGS, without_compressed_ending
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perfcore.hooks.registry import Entry
     from perfcore.reading.reader import Reader
 
-__all__ = ["NamePattern", "join", "named_files", "varied_columns"]
+__all__ = ["NamePattern", "join", "named_files"]
 
 _MOST_FILES = 10_000
 _TYPES = {"int": int, "float": float, "str": str}
 _FIELD = re.compile(r"\{([A-Za-z_]\w*)(?::(\w+))?\}|([{}])", re.ASCII)
-# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
-_REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
-_FILE = "file"
 
 
 class NamePattern:
@@ -184,66 +177,34 @@ def _natural(text: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in re.split(r"([0-9]+)", text)]
 
 
-def join(parts: Sequence[tuple[Path, Any]], name: str, pattern: NamePattern | None) -> Measurements:
-    """Measurements of several files as one table with what the files' names say.
-
-    The parameters are those of the files and the fields of their names that are numbers; of several files only those
-    that differ between rows. Fields that are words name the code. A field ``r``, ``run`` or ``repetition`` is a column
-    that tells repeated runs apart.
+def join(parts: Sequence[tuple[Path, Any]], name: str, pattern: NamePattern | None) -> Any:
+    """Data of several files as one set, by what is registered for joining data of their type.
 
     Parameters
     ----------
-    parts : sequence of (Path, Measurements)
-        At least one; data of another type are refused.
+    parts : sequence of (Path, data)
+        At least one.
     name : str
         How the user names the set.
     pattern : NamePattern or None
+        What the names of the files say.
 
     Raises
     ------
     InputError
-        A file with data of another type, or whose name the pattern does not fit.
-    DataError
-        The files measure different things.
-    OptionError
-        A field of the names is a column of the files.
+        Files with data of several types or of one that cannot be joined, or whose name the pattern does not fit.
     """
-    import pandas as pd
-
-    for path, data in parts:
-        if not isinstance(data, Measurements):
-            problem = f"holds a {type(data).__name__}; only measurements can be put together from several files"
+    joins = registry().entries("joins")
+    types = [f"{type(data).__module__}:{type(data).__qualname__}" for _, data in parts]
+    for (path, data), type_ in zip(parts, types, strict=True):
+        if type_ not in joins:
+            known = listing(sorted(entry.partition(":")[2].lower() for entry in joins))
+            problem = f"holds a {type(data).__name__}; only {known} can be put together from several files"
             raise InputError(str(path), problem)
-    fields = _fields(parts, pattern)
-    tables = []
-    for (path, data), said in zip(parts, fields, strict=True):
-        table = data.table
-        taken = [field for field in (*said, *([_FILE] if len(parts) > 1 else [])) if field in table.columns]
-        if taken and taken[0] in said:
-            raise OptionError(f"--from-name: {path} has a column {taken[0]!r} already; call the field otherwise")
-        extra = {**said, _FILE: str(path)} if len(parts) > 1 and not taken else said
-        tables.append(table.assign(**extra))
-    together = pd.concat(tables, ignore_index=True)
-    value, unit = (_one([getattr(data.roles, what) for _, data in parts], parts, what) for what in ("value", "unit"))
-    words = [field for field in fields[0] if field not in _REPETITIONS and isinstance(fields[0][field], str)]
-    code, system, category = (
-        list(dict.fromkeys(column for _, data in parts for column in getattr(data.roles, role)))
-        for role in ("code", "system", "category")
-    )
-    first = parts[0][1]
-    return Measurements(
-        together,
-        _parameters(together, parts, [f for f in fields[0] if f not in words and f not in _REPETITIONS]),
-        value,
-        code=[*words, *code],
-        system=system,
-        category=category,
-        unit=unit,
-        source=f"{name} ({len(parts)} files)" if len(parts) > 1 else first.source,
-        lines=[first.line(row) or 0 for row in range(len(first.table))]
-        if len(parts) == 1 and first.line(0) is not None
-        else None,
-    )
+        if type_ != types[0]:
+            problem = f"holds a {type(data).__name__}, and {parts[0][0]} a {type(parts[0][1]).__name__}"
+            raise InputError(str(path), problem)
+    return joins[types[0]].load()(parts, _fields(parts, pattern), name)
 
 
 def _fields(parts: Sequence[tuple[Path, Any]], pattern: NamePattern | None) -> list[dict[str, Any]]:
@@ -262,50 +223,3 @@ def _fields(parts: Sequence[tuple[Path, Any]], pattern: NamePattern | None) -> l
             for said in found:
                 said[field] = float(said[field]) if re.search(r"[.eE]", said[field]) else int(said[field])
     return found
-
-
-def _one(said: Sequence[str | None], parts: Sequence[tuple[Path, Any]], what: str) -> str | None:
-    """What all files agree on."""
-    for (path, _), one in zip(parts, said, strict=True):
-        if one != said[0]:
-            problem = f"{parts[0][0]} has the {what} {said[0]!r} and {path} {one!r}; read them as two sets"
-            raise DataError(problem)
-    return said[0]
-
-
-def _parameters(table: pd.DataFrame, parts: Sequence[tuple[Path, Any]], named: Sequence[str]) -> dict[str, str]:
-    """Symbols and columns of what was varied: those of the names first, then those of the files."""
-    symbols = {column: symbol for _, data in parts for symbol, column in data.roles.parameters.items()}
-    columns = list(dict.fromkeys([*named, *symbols]))
-    kept = (varied_columns(table, columns, named) if len(parts) > 1 else columns) or columns
-    processors = guess_roles(kept, set(kept)).parameters.values()
-    found: dict[str, str] = {}
-    for column in sorted(kept, key=lambda one: one not in processors):
-        symbol = column if column in named else symbols[column]
-        found[symbol if symbol not in found else column] = column
-    if found and "p" not in found:
-        symbol = next(iter(found))
-        found = {"p": found.pop(symbol), **found}
-    return found
-
-
-def varied_columns(table: pd.DataFrame, columns: Sequence[str], named: Sequence[str] = ()) -> list[str]:
-    """The columns that differ between rows, less those that say the same as one before, such as nodes beside tasks.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-    columns : sequence of str
-        Candidates, the most telling first.
-    named : sequence of str
-        Those that the user named: they are kept also where they go together, as in weak scaling.
-    """
-    kept: list[str] = []
-    for column in columns:
-        levels = table[column].nunique()
-        if levels < 2:
-            continue
-        same = any(levels == table[other].nunique() == len(table[[column, other]].drop_duplicates()) for other in kept)
-        if column in named or not same:
-            kept.append(column)
-    return kept

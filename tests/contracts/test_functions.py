@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from perf_formulas.formula import Formula
+from perf_formulas.functions import FormulaFunction
 from perfcore.base.errors import MissingDependencyError
-from perfcore.contracts import Function
 from perfcore.hooks.registry import registry
 from perfcore.testing import FunctionSuite
 
@@ -38,6 +38,6 @@ class TestFunctions(FunctionSuite):
 )
 def test_the_suite_notices(formula, broken):
     suite = FunctionSuite()
-    suite.function = type("Broken", (Function,), {"name": formula, "formula": formula, "variables": ("p",)})
+    suite.function = type("Broken", (FormulaFunction,), {"name": formula, "formula": formula, "variables": ("p",)})
     with pytest.raises(AssertionError):
         getattr(suite, broken)()

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from perf_formulas.functions import FormulaFunction
 from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
-from perfcore.contracts import Basis, Fitter, Function, NoOptions, Reader, Segmentation, Segmenter
+from perfcore.contracts import Basis, Fitter, NoOptions, Reader, Segmentation, Segmenter
 
 
 class Halves(Segmenter):
@@ -42,7 +43,7 @@ def test_a_contract_alone_is_no_implementation(contract):
         contract()
 
 
-class Surface(Function):
+class Surface(FormulaFunction):
     name, formula, variables = "surface", "(n/p)^(2/3)", ("n", "p")
 
 
@@ -53,7 +54,7 @@ def test_a_function_is_its_formula():
 
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 4)])
 def test_a_function_keeps_the_shape_of_its_points_also_where_it_is_constant(shape):
-    class Constant(Function):
+    class Constant(FormulaFunction):
         name, formula, variables = "2", "2", ()
 
     points = {"p": np.full(shape, 8.0), "n": np.full(shape, 64.0)}
@@ -65,7 +66,7 @@ def test_a_function_keeps_the_shape_of_its_points_also_where_it_is_constant(shap
 
 
 def test_a_function_that_no_formula_expresses_overrides_the_call():
-    class Steps(Function):
+    class Steps(FormulaFunction):
         name, formula, variables = "nodes", "ceil(p/16)", ("p",)
 
         def __call__(self, points):

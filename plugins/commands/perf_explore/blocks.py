@@ -25,7 +25,7 @@ from perf_views.contents import (
     View,
     ViewPath,
 )
-from perfcore.base.short_names import shortened_apart
+from perf_views.short_names import shortened_apart
 
 __all__ = ["Writer"]
 

@@ -27,8 +27,8 @@ from perf_views.contents import (
 )
 from perf_views.drawable import views_of
 from perf_views.edits import Change, Check, Checkable, Editable, Storable
+from perf_views.short_names import shortened
 from perfcore.base.errors import OptionError, PerfError
-from perfcore.base.short_names import shortened
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
@@ -80,10 +80,10 @@ class DataViews:
         top = (Link(self.title, ()),)
         try:
             if path[0] in self._further:
-                views, _ = self._further[path[0]]
-                return views.view(path[1:], query).mounted(path[:1], trail=top)
+                own: View = self._further[path[0]][0].view(path[1:], query)
+                return own.mounted(path[:1], trail=top)
             if self._shown is not None:
-                view = self._shown.view(path, query)
+                view: View = self._shown.view(path, query)
                 return replace(view, trail=(*top, *view.trail[1:]))  # its own first view stands on the first one here
         except NoViewError:
             raise NoViewError(path) from None

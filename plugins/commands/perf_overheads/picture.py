@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_pictures.picture import time_axis
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

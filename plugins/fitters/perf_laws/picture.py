@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from perf_laws.advice.advice import point_text
 from perf_laws.draws.draws import quantiles
 from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_views.contents import Notice, NoViewError, Query, View, ViewPath
+from perf_views.short_names import shortened
 from perf_worley.curve_blocks import Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import PerfError
-from perfcore.base.short_names import shortened
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.results import Presenter

@@ -82,7 +82,7 @@ class PhaseViews:
             raise NoViewError(path)
         presenter, _ = self._further[path[0]]
         try:
-            view = presenter.views(self._data, model).view(path[1:], query)
+            view: View = presenter.views(self._data, model).view(path[1:], query)
         except NoViewError:
             raise NoViewError(path) from None
         return view.mounted(path[:1], state, (Link(model.title, (), state),))

@@ -5,7 +5,17 @@ from perf_io.traces import register_traces
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_readers"]
+__all__ = ["register_joins", "register_readers"]
+
+
+@hookimpl
+def register_joins(register: Register) -> None:
+    """Announce what makes one table of measurements in several files."""
+    register(
+        "perfcore.data.measurements:Measurements",
+        "perf_io.shared.joining:join_measurements",
+        help="tables with what the names of the files say as further columns",
+    )
 
 
 @hookimpl

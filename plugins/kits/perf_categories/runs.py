@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.plain_name import plain_name
 from perfcore.base.errors import DataError, UnknownNameError, listing
-from perfcore.base.plain_name import plain_name
 from perfcore.data.observations import numbers_of
 
 if TYPE_CHECKING:

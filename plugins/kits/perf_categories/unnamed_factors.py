@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.plain_name import plain_name
 from perf_categories.runs import RUN_COLUMNS
 from perfcore.base.errors import OptionError, listing
-from perfcore.base.plain_name import plain_name
 from perfcore.data.units import is_rate, is_time, unit_of
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.plain_name import plain_name
 from perf_compare.points import CATEGORY, points_of
 from perfcore.base.errors import PerfError
-from perfcore.base.plain_name import plain_name
-from perfcore.models.model import COMPOSED, Model
+from perfcore.hooks.registry import registry
+from perfcore.models.model import Model
 from perfcore.models.part_draws import N_DRAWS, Drawn, PartDraws
 
 __all__ = ["draws_by_interval", "draws_of", "sum_of_parts"]
@@ -47,7 +48,7 @@ def draws_by_interval(model: Model, points: Columns) -> PartDraws:
         Without the category.
     """
     count = len(next(iter(points.values())))
-    if CATEGORY not in model.levels or model.kind == COMPOSED:
+    if CATEGORY not in model.levels or model.kind in registry().entries("models"):
         none = Drawn(np.empty((0, count)), np.empty((0, count, N_DRAWS)))
         return PartDraws("", (), (), none, _by_interval(model, points), single_runs=True)
     whole_name, *names = model.levels[CATEGORY]

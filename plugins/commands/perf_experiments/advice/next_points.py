@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_experiments.advice.costs import costs_by_model
+from perf_experiments.advice.gradient import design_rows_of
 from perf_experiments.advice.variance import PartialFit
 from perf_experiments.design.design import Design, design_of_points
 from perf_experiments.design.factors import Level, Point, check_factors
@@ -179,7 +180,7 @@ def advise(
     if not points or count < 1:
         raise OptionError("a candidate and at least one point to choose are needed")
     fixed = {name: level for name, level in target.items() if name in model.levels}
-    rows = model.design_rows(_columns(model, [target, *({**fixed, **point} for point in points)]))
+    rows = design_rows_of(model, _columns(model, [target, *({**fixed, **point} for point in points)]))
     fit = PartialFit.of(rows)
     if not fit.determined:
         raise DataError(
@@ -251,7 +252,7 @@ def _columns(model: Model, points: Sequence[Point]) -> Any:
 
 
 def _measured_levels(model: Model, target: Point) -> list[Point]:
-    rows = model.design_rows(_columns(model, [target]))
+    rows = design_rows_of(model, _columns(model, [target]))
     if not rows.points:
         raise OptionError(
             "the model does not keep what was measured; name the points that can be: --candidates p=1..64*2"

@@ -14,7 +14,7 @@ from perf_laws.views.outlook import GROWTH, Outlook, State, target_blocks
 from perf_laws.views.scale import add_class_legend, class_colour, class_shade
 from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 from perf_views.contents import Block, Cell, Chart, Link, Table, Text
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

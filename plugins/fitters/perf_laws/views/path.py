@@ -17,7 +17,7 @@ from perf_laws.views.scale import SCALE_NOTE, share_cell
 from perf_laws.views.tree import tree_cells, tree_header
 from perf_pictures.style import LABEL_POINTS, set_plain
 from perf_views.contents import Block, Cell, Chart, Notice, Table, Text, ViewPath
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

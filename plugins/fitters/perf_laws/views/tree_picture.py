@@ -13,7 +13,7 @@ from perf_laws.views.outlook import Outlook
 from perf_laws.views.scale import add_class_legend, class_colour, text_colour
 from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
 from perf_views.contents import Chart
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

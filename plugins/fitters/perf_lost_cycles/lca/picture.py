@@ -17,7 +17,7 @@ from perf_pictures.style import (
     set_logarithmic,
     set_plain,
 )
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

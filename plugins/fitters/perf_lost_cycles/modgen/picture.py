@@ -8,7 +8,7 @@ import numpy as np
 
 from perf_lost_cycles.modgen.tables import category_figures
 from perf_pictures.style import COLOURS, LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_plain
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

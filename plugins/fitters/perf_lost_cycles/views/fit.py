@@ -14,7 +14,7 @@ from perf_lost_cycles.views.runs import runs_on_line
 from perf_lost_cycles.views.subject import Candidate, Subject
 from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
 from perf_views.contents import Block, Cell, Chart, Link, Table, Text
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from perf_categories.plain_name import plain_name
 from perf_formulas.formula import Formula
 from perf_lost_cycles.default_models.sets import (
     ANY,
@@ -20,7 +21,6 @@ from perf_lost_cycles.default_models.sets import (
     read_models,
 )
 from perfcore.base.errors import DataError, PerfError
-from perfcore.base.plain_name import plain_name
 
 __all__ = ["check_formulas", "edited_models", "formula_mistakes", "models_file"]
 

@@ -22,7 +22,7 @@ from perf_pictures.style import (
     set_plain,
 )
 from perf_views.contents import Block, Chart, Notice, Query, Table, Text
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

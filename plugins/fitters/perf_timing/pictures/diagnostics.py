@@ -20,7 +20,7 @@ from perf_pictures.style import (
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import Selection, named_places
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from perf_pictures.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, add_legend, set_logarithmic
 from perf_timing.pictures.curves import COVERAGE, Curve, predicted_curves
 from perf_timing.pictures.selection import MOST_BANDS, Selection
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

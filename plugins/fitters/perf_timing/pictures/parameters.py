@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from perf_pictures.style import COLOURS, LABEL_POINTS, TINY_POINTS, set_plain
 from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import MOST_FUNCTIONS, Selection
-from perfcore.base.short_names import shortened
+from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

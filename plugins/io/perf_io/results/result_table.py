@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perf_formulas.formula import Formula, FormulaError
+from perf_io.shared.joining import varied_columns
 from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import unit_of
-from perfcore.reading.many_files import varied_columns
 
 if TYPE_CHECKING:
     import pandas as pd

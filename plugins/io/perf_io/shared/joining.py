@@ -1,0 +1,125 @@
+"""Measurements of several files as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfcore.base.errors import DataError, OptionError
+from perfcore.data.measurements import Measurements
+from perfcore.data.roles import guess_roles
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["join_measurements", "varied_columns"]
+
+# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
+_REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
+_FILE = "file"
+
+
+def join_measurements(
+    parts: Sequence[tuple[Path, Measurements]], fields: Sequence[Mapping[str, Any]], name: str
+) -> Measurements:
+    """Measurements of several files as one table with what the files' names say.
+
+    The parameters are those of the files and the fields of their names that are numbers; of several files only those
+    that differ between rows. Fields that are words name the code. A field ``r``, ``run`` or ``repetition`` is a column
+    that tells repeated runs apart.
+
+    Parameters
+    ----------
+    parts : sequence of (Path, Measurements)
+        At least one.
+    fields : sequence of mapping of str to int, float or str
+        What the name of each file says.
+    name : str
+        How the user names the set.
+
+    Raises
+    ------
+    DataError
+        The files measure different things.
+    OptionError
+        A field of the names is a column of the files.
+    """
+    import pandas as pd
+
+    tables = []
+    for (path, data), told in zip(parts, fields, strict=True):
+        table = data.table
+        taken = [field for field in (*told, *([_FILE] if len(parts) > 1 else [])) if field in table.columns]
+        if taken and taken[0] in told:
+            raise OptionError(f"--from-name: {path} has a column {taken[0]!r} already; call the field otherwise")
+        extra = {**told, _FILE: str(path)} if len(parts) > 1 and not taken else told
+        tables.append(table.assign(**extra))
+    together = pd.concat(tables, ignore_index=True)
+    value, unit = (_one([getattr(data.roles, what) for _, data in parts], parts, what) for what in ("value", "unit"))
+    words = [field for field in fields[0] if field not in _REPETITIONS and isinstance(fields[0][field], str)]
+    code, system, category = (
+        list(dict.fromkeys(column for _, data in parts for column in getattr(data.roles, role)))
+        for role in ("code", "system", "category")
+    )
+    first = parts[0][1]
+    return Measurements(
+        together,
+        _parameters(together, parts, [f for f in fields[0] if f not in words and f not in _REPETITIONS]),
+        value,
+        code=[*words, *code],
+        system=system,
+        category=category,
+        unit=unit,
+        source=f"{name} ({len(parts)} files)" if len(parts) > 1 else first.source,
+        lines=[first.line(row) or 0 for row in range(len(first.table))]
+        if len(parts) == 1 and first.line(0) is not None
+        else None,
+    )
+
+
+def _one(told: Sequence[str | None], parts: Sequence[tuple[Path, Any]], what: str) -> str | None:
+    """What all files agree on."""
+    for (path, _), one in zip(parts, told, strict=True):
+        if one != told[0]:
+            problem = f"{parts[0][0]} has the {what} {told[0]!r} and {path} {one!r}; read them as two sets"
+            raise DataError(problem)
+    return told[0]
+
+
+def _parameters(table: pd.DataFrame, parts: Sequence[tuple[Path, Any]], named: Sequence[str]) -> dict[str, str]:
+    """Symbols and columns of what was varied: those of the names first, then those of the files."""
+    symbols = {column: symbol for _, data in parts for symbol, column in data.roles.parameters.items()}
+    columns = list(dict.fromkeys([*named, *symbols]))
+    kept = (varied_columns(table, columns, named) if len(parts) > 1 else columns) or columns
+    processors = guess_roles(kept, set(kept)).parameters.values()
+    found: dict[str, str] = {}
+    for column in sorted(kept, key=lambda one: one not in processors):
+        symbol = column if column in named else symbols[column]
+        found[symbol if symbol not in found else column] = column
+    if found and "p" not in found:
+        symbol = next(iter(found))
+        found = {"p": found.pop(symbol), **found}
+    return found
+
+
+def varied_columns(table: pd.DataFrame, columns: Sequence[str], named: Sequence[str] = ()) -> list[str]:
+    """The columns that differ between rows, less those that say the same as one before, such as nodes beside tasks.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    columns : sequence of str
+        Candidates, the most telling first.
+    named : sequence of str
+        Those that the user named: they are kept also where they go together, as in weak scaling.
+    """
+    kept: list[str] = []
+    for column in columns:
+        levels = table[column].nunique()
+        if levels < 2:
+            continue
+        same = any(levels == table[other].nunique() == len(table[[column, other]].drop_duplicates()) for other in kept)
+        if column in named or not same:
+            kept.append(column)
+    return kept
