@@ -23,6 +23,8 @@ OTHER_MEANING = {
     ("cli/output.py", "csv"): "form of a printed table, --table csv",
 }
 
+MOST_LINES = 8000  # of the core, without the suites for authors of plugins
+
 HEAVY = ("numpy", "scipy", "pandas", "numba", "matplotlib", "statsmodels", "duckdb")
 
 
@@ -149,3 +151,8 @@ def test_help_imports_nothing_that_computes_or_draws(kind):
     )
     assert done.returncode == 0, done.stderr
     assert not json.loads(done.stdout)
+
+
+def test_the_core_is_small():
+    lines = [len(file.read_text().splitlines()) for file in CORE.rglob("*.py") if "testing" not in file.parts]
+    assert sum(lines) <= MOST_LINES
