@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from perfcore.models.observed import Observed
     from perfcore.models.part_draws import GrowthDraws, PartDraws
 
-__all__ = ["COMPOSED", "Model", "Origin", "Parameter", "Points", "load", "model_of"]
+__all__ = ["COMPOSED", "Model", "Origin", "Parameter", "Points", "is_model_file", "load", "model_of"]
 
 Points = npt.ArrayLike | Mapping[str, Any]
 
@@ -278,6 +278,26 @@ def load(path: str | os.PathLike[str]) -> Model:
         return model_of(content)
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like one of a model; `load` says what is wrong with a damaged one.
+
+    Examples
+    --------
+    >>> is_model_file("examples/step.csv")
+    False
+    """
+    file = Path(path)
+    if file.suffix.lower() != ".json" or not file.is_file():
+        return False
+    try:
+        content = msgspec.json.decode(file.read_bytes(), type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:  # JSON that begins otherwise
+        return False
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return True
+    return "schema" in content and "model" in content
 
 
 def model_of(content: dict[str, Any]) -> Model:

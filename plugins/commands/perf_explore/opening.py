@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from perf_explore.data_views import DataViews
 from perf_explore.shelf import Shelf
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
-from perfcore.models.model import COMPOSED, Model, load
+from perfcore.models.model import COMPOSED, Model, is_model_file, load
 from perfcore.models.opener import Opener, opener_of
 from perfcore.reading.recognise import read
 from perfcore.views.contents import Viewable
@@ -153,14 +151,5 @@ def _is_data(subject: Any) -> bool:
 
 
 def _is_model(subject: Any) -> bool:
-    """Whether it is a fitted model, or a file that looks like one; `load` says what is wrong with a damaged one."""
-    if not isinstance(subject, str):
-        return isinstance(subject, Model)
-    file = Path(subject)
-    if file.suffix.lower() != ".json" or not file.is_file():
-        return False
-    try:
-        content = msgspec.json.decode(file.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return True
-    return isinstance(content, dict) and "schema" in content and "model" in content
+    """Whether it is a fitted model, or a file that looks like one."""
+    return is_model_file(subject) if isinstance(subject, str) else isinstance(subject, Model)

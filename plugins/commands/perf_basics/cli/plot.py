@@ -30,12 +30,13 @@ def command(
     with reporting():
         import perfcore
         from perfcore.base.files import check_folder, refuse_existing
+        from perfcore.models.model import is_model_file
         from perfcore.views.picture import check_ending
 
         check_ending(output)
         refuse_existing(output, overwrite)
         check_folder(output)
-        if subject.lower().endswith(".json") and how.reader is None:
+        if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)
             measured = None if data is None else how.read_file(data)
             perfcore.plot(model, measured, output)
