@@ -13,7 +13,7 @@ import typer
 from perfcore.base import progress
 from perfcore.hooks.registry import registry
 
-__all__ = ["print_findings", "print_json", "print_plainly", "print_table", "reporting"]
+__all__ = ["check_files", "print_findings", "print_json", "print_plainly", "print_table", "reporting"]
 
 _SCHEMA = "perfcore-output/1"
 Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title or none, header, rows
@@ -21,6 +21,26 @@ Table = tuple[str, Sequence[str], Sequence[Sequence[str]]]  # title or none, hea
 # Cells of numbers, with a unit or a sign of per cent, of intervals, and of what is missing.
 _NUMBER = r"[-+]?(?:[0-9][0-9.,]*(?:e[-+]?[0-9]+)?|nan|inf|open)(?: ?(?:%|[a-zµ]{1,3}))?"
 _AMOUNTS = re.compile(rf"-|{_NUMBER}(?: \.\. {_NUMBER})?")
+
+
+def check_files(picture: str | None, *others: str | None) -> None:
+    """Refuse files that cannot be written, before anything is computed for them.
+
+    Raises
+    ------
+    OptionError
+        No picture can have the ending.
+    InputError
+        A folder is not there.
+    """
+    from perfcore.base.files import check_folder
+    from perfcore.views.picture import check_ending
+
+    if picture is not None:
+        check_ending(picture)
+    for path in (picture, *others):
+        if path is not None:
+            check_folder(path)
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

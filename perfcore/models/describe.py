@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from perfcore.base import progress
 from perfcore.base.errors import OptionError, PerfError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -18,8 +19,7 @@ from perfcore.data.units import readable
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
-from perfcore.reading.recognise import recognise
-from perfcore.reading.source import Source
+from perfcore.reading.recognise import read
 from perfcore.views.presenter import further_presenters
 
 __all__ = ["describe"]
@@ -191,15 +191,16 @@ def _more_files(data: Measurements, name: str) -> str | None:
     path = Path(name)
     if not path.suffix or glob.has_magic(name) or not columns or any(data.table[c].nunique() > 1 for c in columns):
         return None
-    formats, files = set(), list(path.parent.glob("*" + path.suffix))
-    for file in files:
-        try:
-            with Source(file) as source:
-                formats.add(recognise(source)[0])
-        except PerfError:
-            return None
-    pattern = shlex.quote(str(path.with_name("*" + path.suffix)))
-    return f"perf info {pattern}" if len(formats) == 1 < len(files) else None
+    pattern = str(path.with_name("*" + path.suffix))
+    if len(list(path.parent.glob("*" + path.suffix))) == 1:
+        return None
+    with (
+        progress.show_with(progress.Sink()),
+        contextlib.suppress(PerfError),
+    ):  # files of another kind may stand beside it
+        read(pattern)
+        return f"perf info {shlex.quote(pattern)}"
+    return None
 
 
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:

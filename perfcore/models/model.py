@@ -27,6 +27,7 @@ __all__ = ["COMPOSED", "Model", "Origin", "Parameter", "Points", "is_model_file"
 
 Points = npt.ArrayLike | Mapping[str, Any]
 
+_BEGINNING = 100  # bytes of a model file, in which it says what it is
 COMPOSED = "composed"  # the one kind that no fitter makes: what operators make of other models
 
 
@@ -281,7 +282,7 @@ def load(path: str | os.PathLike[str]) -> Model:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file looks like one of a model; `load` says what is wrong with a damaged one.
+    """Whether a file is to be read as a model, if need be a damaged one; formats of data are JSON too.
 
     Examples
     --------
@@ -292,12 +293,12 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     if file.suffix.lower() != ".json" or not file.is_file():
         return False
     try:
-        content = msgspec.json.decode(file.read_bytes(), type=dict[str, msgspec.Raw])
-    except msgspec.ValidationError:  # JSON that begins otherwise
+        text = file.read_bytes()
+        return {"schema", "model"} <= msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return b'"schema"' in text[:_BEGINNING]
+    except OSError:
         return False
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return True
-    return "schema" in content and "model" in content
 
 
 def model_of(content: dict[str, Any]) -> Model:

@@ -149,12 +149,14 @@ class TracePresenter(Presenter):
         return TraceViews(result, data)
 
     def commands(self, result: Trace, file: str) -> list[str]:
-        """Where the cycles go, if the standard set of categories has a class for every state."""
+        """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""
         from perf_overheads.category_set import read_categories
+        from perf_overheads.events import run_of
         from perf_overheads.state_classes import classify
 
         try:
             classify(result, read_categories())
+            run_of(result)
         except PerfError:
             return []
         return [f"perf overheads {file}"]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from perfcore.base.errors import OptionError
-from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
+from perfcore.cli.output import check_files, print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Data, FitterOfKind, Json, Output, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
@@ -41,18 +41,13 @@ def command(
         raise OptionError("--json and --table do not go together")
     with reporting():
         import perfcore
-        from perfcore.base.files import check_folder
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
-        from perfcore.views.picture import check_ending
 
         # What is wrong with the options is said before a long file is read.
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), options)
-        if picture is not None:
-            check_ending(picture)
-        for path in filter(None, (output, picture)):
-            check_folder(path)
+        check_files(picture, output)
         measured = how.read_file(data, types_to_read(fitter))
         model = perfcore.fit(measured, fitter=fitter, **options)
         if output is not None:

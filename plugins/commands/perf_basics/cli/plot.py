@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from perfcore.base.errors import OptionError
-from perfcore.cli.output import reporting
+from perfcore.cli.output import check_files, reporting
 from perfcore.cli.parameters import Overwrite
 from perfcore.cli.reading import HowToRead
 
@@ -29,13 +29,11 @@ def command(
     """
     with reporting():
         import perfcore
-        from perfcore.base.files import check_folder, refuse_existing
+        from perfcore.base.files import refuse_existing
         from perfcore.models.model import is_model_file
-        from perfcore.views.picture import check_ending
 
-        check_ending(output)
+        check_files(output)
         refuse_existing(output, overwrite)
-        check_folder(output)
         if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)
             measured = None if data is None else how.read_file(data)

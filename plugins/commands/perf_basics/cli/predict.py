@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from perfcore.base.errors import InputError, OptionError
-from perfcore.cli.output import print_findings, print_json, print_plainly, print_table, reporting
+from perfcore.cli.output import check_files, print_findings, print_json, print_plainly, print_table, reporting
 from perfcore.cli.parameters import At, Json, TableFormat
 from perfcore.cli.signature import OptionsOfEach
 
@@ -72,10 +72,9 @@ def _predict_special(
 ) -> None:
     with reporting():
         from perfcore.hooks.options import build
-        from perfcore.views.picture import check_ending, plot
+        from perfcore.views.picture import plot
 
-        if picture is not None:
-            check_ending(picture)
+        check_files(picture)
         prediction = opener.predict(path, build(opener.Options, options, name))
         if picture is not None:
             plot(prediction, None, picture)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from perfcore.base.errors import OptionError
-from perfcore.cli.output import reporting
+from perfcore.cli.output import check_files, reporting
 from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
@@ -33,7 +33,8 @@ def command(
         import perfcore
         from perfcore.reading.recognise import writer
 
-        writer(output)  # a wrong ending is said before a long file is read
+        writer(output)  # a wrong ending or folder is said before a long file is read
+        check_files(None, output)
         content = how.read_file(data)
         if curve:
             if not isinstance(content, perfcore.Trace):

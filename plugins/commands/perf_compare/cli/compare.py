@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perfcore.cli.output import print_findings, print_json, reporting
+from perfcore.cli.output import check_files, print_findings, print_json, reporting
 from perfcore.cli.parameters import At, FitterOfKind, Json, Picture
 from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
@@ -50,16 +50,16 @@ def command(
     perf compare old.jsonl new.jsonl --fitter scaling --fail-if "slower than 1.1x at p=1024"
     """
     with reporting():
-        from perf_compare.api import compare, is_model_file, names_of
+        from perf_compare.api import compare, names_of
         from perf_compare.gate.conditions import parse_gate
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
-        from perfcore.views.picture import check_ending, plot
+        from perfcore.models.model import is_model_file
+        from perfcore.views.picture import plot
 
         # What is wrong with the options is said before long files are read.
         gates = [parse_gate(condition) for condition in conditions or ()]
-        if picture is not None:
-            check_ending(picture)
+        check_files(picture)
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), options)
         names = names_of(first, second)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from perfcore.cli.output import print_findings, print_json, reporting
+from perfcore.cli.output import check_files, print_findings, print_json, reporting
 from perfcore.cli.parameters import Data, Json, Picture
 from perfcore.cli.reading import HowToRead
 
@@ -38,10 +38,9 @@ def command(
     with reporting():
         import perfcore
         from perf_compare.api import verify
-        from perfcore.views.picture import check_ending, plot
+        from perfcore.views.picture import plot
 
-        if picture is not None:
-            check_ending(picture)
+        check_files(picture)
         loaded = perfcore.load(model)
         verification = verify(loaded, how.read_file(data, (perfcore.Measurements,)), interval, where)
         if picture is not None:

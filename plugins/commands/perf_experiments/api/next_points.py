@@ -17,6 +17,7 @@ from perf_experiments.design.factors import Point
 from perf_experiments.runs.options import parse_share
 from perf_experiments.runs.store import Store, is_store
 from perfcore.base.errors import OptionError
+from perfcore.base.files import check_folder
 from perfcore.models.model import Model
 
 __all__ = ["next_points"]
@@ -78,6 +79,8 @@ def next_points(
     >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
     ()
     """
+    if output is not None:
+        check_folder(output)
     from_model = {"target": target, "candidates": candidates, "points": points, "constraint": [*constraints] or None}
     from_model["per-second"] = per_second or None
     from_store = {"precision": precision, "most": most, "value": value}

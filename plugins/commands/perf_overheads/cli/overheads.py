@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from perfcore.base.errors import OptionError
-from perfcore.cli.output import print_findings, print_json, reporting
+from perfcore.cli.output import check_files, print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture
 from perfcore.cli.reading import HowToRead
 
@@ -96,14 +96,9 @@ def command(
     with reporting():
         from perf_overheads.api import overheads
         from perf_overheads.pop_efficiencies import DEFINITIONS
-        from perfcore.base.files import check_folder
-        from perfcore.views.picture import check_ending, plot
+        from perfcore.views.picture import plot
 
-        for path in (output, picture):
-            if path is not None:
-                check_folder(path)
-        if picture is not None:
-            check_ending(picture)
+        check_files(picture, output)
         if output is None and settings:
             raise OptionError("--set belongs to --output FILE.csv")
         if output is not None and not output.lower().endswith(".csv"):

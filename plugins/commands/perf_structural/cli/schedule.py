@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_structural.cli._showing import check_files, show
-from perfcore.cli.output import reporting
+from perf_structural.cli._showing import show
+from perfcore.cli.output import check_files, reporting
 from perfcore.cli.parameters import Json, Picture
 from perfcore.cli.signature import OptionsOf
 
