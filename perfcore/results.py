@@ -70,6 +70,17 @@ class Presenter:
         """Draw the result, over its data where given, into an empty matplotlib figure."""
         raise NotImplementedError
 
+    def commands(self, result: Any, file: str) -> list[str]:
+        """Commands about data that `perf info` suggests; each runs as it is printed.
+
+        Parameters
+        ----------
+        result : Trace, UtilizationCurve, Series or Measurements
+        file : str
+            The data as a command takes them: the file's name, quoted, and the options by which it is read.
+        """
+        return []
+
     def views(self, result: Any, data: Any = None, file: Path | None = None) -> Any:
         """What the page and the report show (`perf_views.Viewable`); None, the default, for all of the above.
 

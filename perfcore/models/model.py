@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from perfcore.models.observed import Observed
     from perfcore.models.part_draws import GrowthDraws, PartDraws
 
-__all__ = ["Model", "Origin", "Parameter", "Points", "load", "model_of"]
+__all__ = ["Model", "Origin", "Parameter", "Points", "is_model_file", "load", "model_of"]
 
 Points = npt.ArrayLike | Mapping[str, Any]
+
+_BEGINNING = 100  # bytes of a model file, in which it says what it is
 
 
 class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -273,6 +275,26 @@ def load(path: str | os.PathLike[str]) -> Model:
         return model_of(content)
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is to be read as a model, if need be a damaged one; formats of data are JSON too.
+
+    Examples
+    --------
+    >>> is_model_file("examples/step.csv")
+    False
+    """
+    file = Path(path)
+    if file.suffix.lower() != ".json" or not file.is_file():
+        return False
+    try:
+        text = file.read_bytes()
+        return {"schema", "model"} <= msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return b'"schema"' in text[:_BEGINNING]
+    except OSError:
+        return False
 
 
 def model_of(content: dict[str, Any]) -> Model:

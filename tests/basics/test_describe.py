@@ -31,13 +31,28 @@ def test_a_trace_without_a_curve_is_described_all_the_same():
     facts = describe(Trace([0], [0], [7], [7], ["cpu0"], ["run"]), "x.prv")
     assert facts["intervals"] == 1
     assert facts["curve"] == "none: trace: the trace has no duration"
+    assert not any(line.startswith(("perf fit", "perf plot")) for line in facts["next"])
+
+
+def test_overheads_are_suggested_where_every_state_has_a_class():
+    for state, suggested in (("idle", True), ("what is this", False)):
+        trace = Trace([0, 1], [0, 1], [0, 0], [4000, 4000], ["cpu0", "cpu1"], ["run", state], busy_states=["run"])
+        assert ("perf overheads x.prv" in describe(trace, "x.prv")["next"]) == suggested
 
 
 def test_a_series_says_how_to_choose_a_column():
-    facts = describe(Series([0, 1], {"user": [1, 2], "system": [3, 4]}, "s"), "x.csv")
-    assert (facts["kind"], facts["samples"], facts["columns"]) == ("time series", 2, ["user", "system"])
+    facts = describe(Series([0, 1, 2], {"user": [1, 2, 1], "system": [3, 4, 3]}, "s"), "x.csv")
+    assert (facts["kind"], facts["samples"], facts["columns"]) == ("time series", 3, ["user", "system"])
     assert facts["next"] == ["perf fit x.csv --fitter forecast --column user --plot forecast.png"]
-    assert "perf fit x.csv" in describe(Series([0, 1], {"user": [1, 2]}, "s"), "x.csv")["next"][0]
+    assert "perf fit x.csv" in describe(Series([0, 1, 2], {"user": [1, 2, 1]}, "s"), "x.csv")["next"][0]
+
+
+def test_a_column_without_samples_enough_is_not_forecast():
+    nan = float("nan")
+    facts = describe(Series([0, 1, 2], {"user": [1, nan, 1], "system": [3, 4, 3]}, "s"), "x.csv")
+    assert facts["next"] == ["perf fit x.csv --fitter forecast --column system --plot forecast.png"]
+    assert describe(Series([0, 1], {"user": [1, 2]}, "s"), "x.csv")["next"] == ["perf plot x.csv -o curve.png"]
+    assert describe(Series([0, 1], {"user": [nan, nan]}, "s"), "x.csv")["next"] == []
 
 
 def test_measurements():

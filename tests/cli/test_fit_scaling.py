@@ -145,7 +145,7 @@ def test_two_parameters_that_cannot_be_told_apart(refused, folder, points, reaso
     ("words", "message"),
     [
         (("--at", "q=3"), "unknown parameter 'q': Known: p"),
-        (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': p is there twice; one level of each parameter is expected"),
+        (("--at", "p=4,p=8"), "scaling: --at 'p=4,p=8': NAME=LEVEL is expected, such as p=4096, one level of each"),
         (("--at", "p=0"), "--at p=0: a positive level is expected"),
         (("--at", "4096"), "NAME=LEVEL is expected, such as p=4096"),
         (("--table", "html"), "'html' is not one of 'csv', 'latex'"),

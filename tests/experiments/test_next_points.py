@@ -161,7 +161,7 @@ def test_rivals_disagree_where_nothing_was_measured():
 @pytest.mark.parametrize(
     ("target", "candidates", "error", "message"),
     [
-        ({"q": 1}, [{"p": 1}], UnknownNameError, "unknown variable of the target 'q': Known: p"),
+        ({"q": 1}, [{"p": 1}], UnknownNameError, "unknown variable of the model 'q': Known: p"),
         ({}, [{"p": 1}], UnknownNameError, "which the model needs"),
         ({"p": 1}, [{"q": 1}], UnknownNameError, "which the model needs"),
         ({"p": 1}, [], OptionError, "a candidate and at least one point"),

@@ -17,6 +17,7 @@ from perf_explore.page import Frame
 from perf_explore.report import report_text
 from perf_explore.session import Session
 from perf_views import Chart, Form, Notice, NoViewError, Table, Viewable
+from perf_views.drawable import views_of
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.__main__ import main
 from perfcore.base.errors import OptionError, PerfError
@@ -50,8 +51,8 @@ MODELS = {
     "phases of a trace": lambda: perfcore.fit(TRACE, phases=2, degree=0).views(TRACE),
     "joint": lambda: perfcore.fit(runs(), fitter="strohmaier", functions="1/p,1").views(),
     "individual": lambda: perfcore.fit(runs(), fitter="individual", functions="1/p,1").views(),
-    "forecast, by the views of any model": lambda: perfcore.fit(series(), fitter="forecast", column="cpu").views(
-        series()
+    "forecast, by the views of any model": lambda: views_of(
+        perfcore.fit(series(), fitter="forecast", column="cpu"), series()
     ),
     "trace": lambda: DataViews(TRACE, "t.csv"),
     "curve": lambda: DataViews(CURVE, "c.csv"),

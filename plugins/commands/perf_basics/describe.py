@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from perfcore.base import progress
 from perfcore.base.errors import OptionError, PerfError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -18,8 +19,8 @@ from perfcore.data.units import readable
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
-from perfcore.reading.recognise import recognise
-from perfcore.reading.source import Source
+from perfcore.reading.recognise import read
+from perfcore.results import further_presenters
 
 __all__ = ["describe"]
 
@@ -45,7 +46,7 @@ def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
         facts = _trace(data, named)
     elif isinstance(data, UtilizationCurve):
         facts = {"kind": "utilization curve", **_curve(data), **_seen_by_fitter(data, named)}
-        facts["next"].append(_plot(named))
+        facts["next"] += [_plot(named), *_by_others(data, named)]
     elif isinstance(data, Series):
         facts = {
             "kind": "time series",
@@ -54,9 +55,13 @@ def describe(data: Any, name: str, reading: str = "") -> dict[str, Any]:
             "time unit": data.time_unit,
             **_seen_by_fitter(data, named),
         }
-        facts["next"] += [_plot(named)] * (len(data.columns) == 1)
+        with contextlib.suppress(PerfError):  # of several columns, or with gaps, no curve can be drawn
+            data.curve()
+            facts["next"].append(_plot(named))
+        facts["next"] += _by_others(data, named)
     elif isinstance(data, Measurements):
         facts = _measurements(data, named)
+        facts["next"] += _by_others(data, named)
         if (more := _more_files(data, name)) is not None:
             facts["next"] = [more + reading]
     else:
@@ -90,9 +95,11 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
     try:
         facts |= _curve(trace.utilization())
     except PerfError as error:
-        facts["curve"] = f"none: {error}"
-    facts |= _seen_by_fitter(trace, name)
-    facts["next"] += [_plot(name), f"perf overheads {name}", f"perf read {name} -o trace.parquet"]
+        facts |= {"curve": f"none: {error}", "next": []}
+    else:
+        facts |= _seen_by_fitter(trace, name)
+        facts["next"].append(_plot(name))
+    facts["next"] += [*_by_others(trace, name), f"perf read {name} -o trace.parquet"]
     return facts
 
 
@@ -173,20 +180,27 @@ def _seen_by_fitter(data: Any, name: str, flags: str = "") -> dict[str, Any]:
     return {**facts, "next": [f"perf fit {name} {options}{flags}" for options in suggested]}
 
 
+def _by_others(data: Any, name: str) -> list[str]:
+    """Commands of plugins that show something of such data."""
+    return [line for presenter, _ in further_presenters(data).values() for line in presenter.commands(data, name)]
+
+
 def _more_files(data: Measurements, name: str) -> str | None:
     """The command that reads the files beside one that holds a single point, of which no model can be made."""
     columns = data.roles.parameters.values()
     path = Path(name)
     if not path.suffix or glob.has_magic(name) or not columns or any(data.table[c].nunique() > 1 for c in columns):
         return None
-    formats = set()
-    for file in path.parent.glob("*" + path.suffix):
-        try:
-            with Source(file) as source:
-                formats.add(recognise(source)[0])
-        except PerfError:
-            return None
-    return f"perf info {shlex.quote(str(path.with_name('*' + path.suffix)))}" if len(formats) == 1 else None
+    pattern = str(path.with_name("*" + path.suffix))
+    if len(list(path.parent.glob("*" + path.suffix))) == 1:
+        return None
+    with (
+        progress.show_with(progress.Sink()),
+        contextlib.suppress(PerfError),
+    ):  # files of another kind may stand beside it
+        read(pattern)
+        return f"perf info {shlex.quote(pattern)}"
+    return None
 
 
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:

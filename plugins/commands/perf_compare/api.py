@@ -14,7 +14,7 @@ from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.registry import registry
 from perfcore.models.fitting import as_told, default_fitter, fit, resolve, types_to_read
-from perfcore.models.model import Model, load
+from perfcore.models.model import Model, is_model_file, load
 from perfcore.reading.recognise import read
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perf_compare.gate.conditions import Gate
     from perf_compare.verification.verification import Verification
 
-__all__ = ["compare", "is_model_file", "names_of", "verify"]
+__all__ = ["compare", "names_of", "verify"]
 
 
 def compare(
@@ -152,20 +152,6 @@ def names_of(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> t
     """
     short, whole = (Path(first).stem, Path(second).stem), (os.fspath(first), os.fspath(second))
     return next((names for names in (short, whole) if names[0] != names[1]), ("A", "B"))
-
-
-def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is to be read as a model: formats of measurements are JSON too."""
-    import msgspec
-
-    file = Path(path)
-    if file.suffix.lower() != ".json":
-        return False
-    try:
-        content = msgspec.json.decode(file.read_bytes(), type=dict[str, msgspec.Raw])
-    except (OSError, UnicodeDecodeError, RecursionError, msgspec.MsgspecError):
-        return not file.exists()  # a model that is not there is missed as one
-    return {"schema", "model"} <= content.keys()
 
 
 def _opened(side: Any, fitter: str | None) -> Any:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from perf_explore.data_views import DataViews
 from perf_explore.shelf import Shelf
 from perf_views.contents import Viewable
@@ -18,7 +16,7 @@ from perf_views.drawable import views_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
-from perfcore.models.model import Model, load
+from perfcore.models.model import Model, is_model_file, load
 from perfcore.models.opener import Opener, opener_of
 from perfcore.reading.recognise import read
 from perfcore.results import Result
@@ -154,14 +152,5 @@ def _is_data(subject: Any) -> bool:
 
 
 def _is_model(subject: Any) -> bool:
-    """Whether it is a fitted model, or a file that looks like one; `load` says what is wrong with a damaged one."""
-    if not isinstance(subject, str):
-        return isinstance(subject, Model)
-    file = Path(subject)
-    if file.suffix.lower() != ".json" or not file.is_file():
-        return False
-    try:
-        content = msgspec.json.decode(file.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return True
-    return isinstance(content, dict) and "schema" in content and "model" in content
+    """Whether it is a fitted model, or a file that looks like one."""
+    return is_model_file(subject) if isinstance(subject, str) else isinstance(subject, Model)

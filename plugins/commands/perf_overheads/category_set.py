@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import msgspec
 
 from perf_formulas.formula import Formula, FormulaError
 from perfcore.base.errors import InputError, UnknownNameError, key_first
+from perfcore.base.files import read_toml
 
 __all__ = ["STANDARD", "Category", "CategorySet", "read_categories"]
 
@@ -114,13 +114,7 @@ def read_categories(path: str | os.PathLike[str] | None = None) -> CategorySet:
     """
     source = STANDARD.name if path is None else os.fspath(path)
     try:
-        file = msgspec.convert(tomllib.loads(Path(path or STANDARD).read_text(encoding="utf-8")), _File)
-    except FileNotFoundError:
-        raise InputError(source, "there is no such file; `perf overheads --print-categories` prints one") from None
-    except OSError as error:
-        raise InputError(source, f"cannot be read: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(source, f"not TOML: {error}") from None
+        file = msgspec.convert(read_toml(path or STANDARD, "`perf overheads --print-categories` prints one"), _File)
     except msgspec.ValidationError as error:
         raise InputError(source, key_first(error)) from None
     _check_names(file, source)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-__all__ = ["Events", "state_events"]
+__all__ = ["Events", "run_of", "state_events"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -40,6 +40,21 @@ class Events:
     end_ns: int
 
 
+def run_of(trace: Trace) -> tuple[int, int]:
+    """When the run begins and ends, in nanoseconds.
+
+    Raises
+    ------
+    DataError
+        The trace has no duration.
+    """
+    start = min(trace.span_ns[0], int(trace.start_ns.min()))
+    end = max(trace.span_ns[1], int(trace.end_ns.max()))
+    if end <= start:
+        raise DataError(f"{trace.source}: the trace has no duration")
+    return start, end
+
+
 def state_events(trace: Trace) -> Events:
     """Both ends of every interval that lasts, sorted.
 
@@ -52,10 +67,7 @@ def state_events(trace: Trace) -> Events:
     DataError
         The trace has no duration.
     """
-    start = min(trace.span_ns[0], int(trace.start_ns.min()))
-    end = max(trace.span_ns[1], int(trace.end_ns.max()))
-    if end <= start:
-        raise DataError(f"{trace.source}: the trace has no duration")
+    start, end = run_of(trace)
     state_bits = len(trace.states).bit_length()  # one number more, for being in no state
     location_bits = max(len(trace.locations) - 1, 1).bit_length()
     bits = state_bits + location_bits + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfcore.base.errors import PerfError
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables
 
@@ -146,3 +147,16 @@ class TracePresenter(Presenter):
         from perf_overheads.views.trace_views import TraceViews
 
         return TraceViews(result, data)
+
+    def commands(self, result: Trace, file: str) -> list[str]:
+        """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""
+        from perf_overheads.category_set import read_categories
+        from perf_overheads.events import run_of
+        from perf_overheads.state_classes import classify
+
+        try:
+            classify(result, read_categories())
+            run_of(result)
+        except PerfError:
+            return []
+        return [f"perf overheads {file}"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +11,8 @@ import msgspec
 
 from perf_structural.fitted import check_places
 from perf_structural.mistakes import StructuralModelError
-from perfcore.base.errors import DataError, InputError, key_first
+from perfcore.base.errors import DataError, key_first
+from perfcore.base.files import read_toml
 from perfcore.models.model import Model, load
 
 __all__ = ["Component", "ModelFile", "by_name", "read_candidates", "read_component", "read_model_file"]
@@ -70,20 +70,11 @@ class _CandidatesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _read(path: str | os.PathLike[str], content_type: type[_Content]) -> _Content:
-    name = os.fspath(path)
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-        content = tomllib.loads(text)
-    except FileNotFoundError:
-        raise InputError(name, "there is no such file") from None
-    except OSError as error:
-        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(name, f"not TOML: {error}") from None
+    content = read_toml(path)
     try:
         return msgspec.convert(content, content_type)
     except msgspec.ValidationError as error:
-        raise StructuralModelError(f"{name}: {key_first(error)}") from None
+        raise StructuralModelError(f"{os.fspath(path)}: {key_first(error)}") from None
 
 
 def read_model_file(path: str | os.PathLike[str]) -> ModelFile:

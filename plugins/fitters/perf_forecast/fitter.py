@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import shlex
@@ -52,10 +53,14 @@ class ForecastFitter(Fitter):
 
     @classmethod
     def facts(cls, data: Any) -> dict[str, Any]:
-        """What to try, with the first column where there are several; see `Fitter.facts`."""
-        columns = list(data.columns) if isinstance(data, Series) else []
-        chosen = f" --column {shlex.quote(columns[0])}" if len(columns) > 1 else ""
-        return {"next": [f"--fitter forecast{chosen} --plot forecast.png"]}
+        """What to try, of several columns with the first that has samples enough; see `Fitter.facts`."""
+        columns = list(data.columns) if isinstance(data, Series) else [None]
+        for column in columns:
+            with contextlib.suppress(DataError):
+                if len(take_window(data, ForecastOptions().window, column).values) >= _FEWEST:
+                    chosen = f" --column {shlex.quote(str(column))}" if len(columns) > 1 else ""
+                    return {"next": [f"--fitter forecast{chosen} --plot forecast.png"]}
+        return {"next": []}
 
     def fit(self, data: Any, options: ForecastOptions, **parts: Any) -> ForecastModel:
         """Fit; see `perfcore.fit`.

@@ -21,8 +21,8 @@ from perf_laws.evidence.path_data import Factor, LawsBefore, PathData
 from perf_laws.evidence.posterior import Laws, fit_laws
 from perf_laws.model import LawModel
 from perf_laws.options import LawOptions
+from perf_points.ranges import parse_values
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
-from perfcore.base.ranges import parse_values
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict

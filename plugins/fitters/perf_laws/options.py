@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from perf_laws.evidence.terms import DEFAULT_EXPONENTS, DEFAULT_LOGARITHMS, MOST_EXPONENT, MOST_LOGARITHM
-from perfcore.base.ranges import parse_values
+from perf_points.places import parse_places
+from perf_points.ranges import parse_values
+from perfcore.base.errors import PerfError
 from perfcore.data.selection import DUPLICATES, parse_where
 from perfcore.hooks.options import option
 
@@ -51,24 +52,15 @@ def parse_target(given: Any) -> tuple[str, ...]:
     ('p=4096', 'n=1e6')
     """
     if isinstance(given, Mapping):
-        words: Iterable[str] = [f"{name}={level!r}" for name, level in given.items()]
-    else:
-        words = (
-            given.split(",") if isinstance(given, str) else [part for word in given for part in str(word).split(",")]
-        )
-    found = [word.strip() for word in words if word.strip()]
-    for word in found:
-        name, equals, level = word.partition("=")
-        try:
-            levels = parse_values(level) if equals and name.strip() else []
-        except (ValueError, ZeroDivisionError):
-            levels = []
-        if len(levels) != 1:
-            raise ValueError(f"{word!r}: NAME=LEVEL is expected, such as p=4096")
-    pairs = [(name.strip(), level.strip()) for name, _, level in (word.partition("=") for word in found)]
-    if twice := [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]:
-        raise ValueError(f"{twice[0]} is there twice; one level of each parameter is expected")
-    return tuple(f"{name}={level}" for name, level in pairs)
+        given = [f"{name}={level!r}" for name, level in given.items()]
+    try:
+        places = parse_places([given] if isinstance(given, str) else map(str, given))
+        is_point = all(len(parse_values(text)) == 1 for text in places.values())
+    except (PerfError, ValueError, ZeroDivisionError):
+        is_point = False
+    if not is_point:
+        raise ValueError("NAME=LEVEL is expected, such as p=4096, one level of each parameter")
+    return tuple(f"{name}={text}" for name, text in places.items())
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfcore.base.errors import DataError, OptionError
-from perfcore.base.files import atomic_path, write_bytes
+from perfcore.base.files import atomic_path, check_folder, write_bytes
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from perfcore.results import Result
 
-__all__ = ["check_ending", "draw_curve", "draw_measurements", "plot", "time_axis"]
+__all__ = ["check_ending", "check_files", "draw_curve", "draw_measurements", "plot", "time_axis"]
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
@@ -51,6 +51,23 @@ def check_ending(path: str | os.PathLike[str]) -> str:
     if ending not in ENDINGS:
         raise OptionError(f"cannot draw {os.fspath(path)!r}: the ending must be one of {', '.join(ENDINGS)}")
     return ending
+
+
+def check_files(picture: str | None, *others: str | None) -> None:
+    """Refuse files that cannot be written, before anything is computed for them.
+
+    Raises
+    ------
+    OptionError
+        No picture can have the ending.
+    InputError
+        A folder is not there.
+    """
+    if picture is not None:
+        check_ending(picture)
+    for path in (picture, *others):
+        if path is not None:
+            check_folder(path)
 
 
 def plot(model: Result | None, data: Any, path: str | os.PathLike[str]) -> None:

@@ -10,10 +10,8 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from perf_points.ranges import parse_values
 from perfcore.base.errors import OptionError, UnknownNameError
-from perfcore.base.ranges import parse_values
 
 if TYPE_CHECKING:
     from perfcore.models.model import Model
@@ -69,6 +67,8 @@ def levels_at(model: Model, at: str | Iterable[str] | Mapping[str, Any], option:
     texts = at
     given: dict[str, list[Any]] = {}
     if isinstance(at, Mapping):
+        import numpy as np  # help and completion of options that take places do without
+
         texts = [f"{name}={value}" for name, value in at.items() if isinstance(value, str)]
         given = {name: np.atleast_1d(v).tolist() for name, v in at.items() if not isinstance(v, str)}
     symbols = {**{column: symbol for symbol, column in model.variables.items()}, **{s: s for s in model.variables}}

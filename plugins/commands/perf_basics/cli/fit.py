@@ -41,18 +41,15 @@ def command(
         raise OptionError("--json and --table do not go together")
     with reporting():
         import perfcore
-        from perf_pictures.picture import check_ending
-        from perfcore.base.files import check_folder
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
 
         # What is wrong with the options is said before a long file is read.
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), options)
-        if picture is not None:
-            check_ending(picture)
-        for path in filter(None, (output, picture)):
-            check_folder(path)
+        from perf_pictures.picture import check_files
+
+        check_files(picture, output)
         measured = how.read_file(data, types_to_read(fitter))
         model = perfcore.fit(measured, fitter=fitter, **options)
         if output is not None:

@@ -29,13 +29,13 @@ def command(
     """
     with reporting():
         import perfcore
-        from perf_pictures.picture import check_ending
-        from perfcore.base.files import check_folder, refuse_existing
+        from perf_pictures.picture import check_files
+        from perfcore.base.files import refuse_existing
+        from perfcore.models.model import is_model_file
 
-        check_ending(output)
+        check_files(output)
         refuse_existing(output, overwrite)
-        check_folder(output)
-        if subject.lower().endswith(".json") and how.reader is None:
+        if how.reader is None and is_model_file(subject):
             model = perfcore.load(subject)
             measured = None if data is None else how.read_file(data)
             perfcore.plot(model, measured, output)

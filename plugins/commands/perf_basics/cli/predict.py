@@ -71,11 +71,10 @@ def _predict_special(
     table_format: str | None,
 ) -> None:
     with reporting():
-        from perf_pictures.picture import check_ending, plot
+        from perf_pictures.picture import check_files, plot
         from perfcore.hooks.options import build
 
-        if picture is not None:
-            check_ending(picture)
+        check_files(picture)
         prediction = opener.predict(path, build(opener.Options, options, name))
         if picture is not None:
             plot(prediction, None, picture)

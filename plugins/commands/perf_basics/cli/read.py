@@ -33,7 +33,10 @@ def command(
         import perfcore
         from perfcore.reading.recognise import writer
 
-        writer(output)  # a wrong ending is said before a long file is read
+        writer(output)  # a wrong ending or folder is said before a long file is read
+        from perf_pictures.picture import check_files
+
+        check_files(None, output)
         content = how.read_file(data)
         if curve:
             if not isinstance(content, perfcore.Trace):

@@ -50,16 +50,18 @@ def command(
     perf compare old.jsonl new.jsonl --fitter scaling --fail-if "slower than 1.1x at p=1024"
     """
     with reporting():
-        from perf_compare.api import compare, is_model_file, names_of
+        from perf_compare.api import compare, names_of
         from perf_compare.gate.conditions import parse_gate
-        from perf_pictures.picture import check_ending, plot
+        from perf_pictures.picture import plot
         from perfcore.hooks.registry import registry
         from perfcore.models.fitting import resolve, types_to_read
+        from perfcore.models.model import is_model_file
 
         # What is wrong with the options is said before long files are read.
         gates = [parse_gate(condition) for condition in conditions or ()]
-        if picture is not None:
-            check_ending(picture)
+        from perf_pictures.picture import check_files
+
+        check_files(picture)
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), options)
         names = names_of(first, second)

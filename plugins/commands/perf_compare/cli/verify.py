@@ -38,10 +38,9 @@ def command(
     with reporting():
         import perfcore
         from perf_compare.api import verify
-        from perf_pictures.picture import check_ending, plot
+        from perf_pictures.picture import check_files, plot
 
-        if picture is not None:
-            check_ending(picture)
+        check_files(picture)
         loaded = perfcore.load(model)
         verification = verify(loaded, how.read_file(data, (perfcore.Measurements,)), interval, where)
         if picture is not None:

@@ -155,7 +155,7 @@ def advise(
     Raises
     ------
     UnknownNameError
-        The target or a candidate has a name that the model does not know, or lacks one.
+        The target or a candidate lacks a variable.
     OptionError
         The model's kind has no covariance, or times are asked for from a model of something else.
     DataError
@@ -170,9 +170,6 @@ def advise(
     >>> advice.choices[0].point
     {'p': 32}
     """
-    for name in target:
-        if name not in model.variables and name not in model.variables.values():
-            raise UnknownNameError("variable of the target", name, model.variables)
     target = _named(model, target)
     if candidates is None:
         candidates = _measured_levels(model, target)

@@ -11,6 +11,7 @@ from perf_experiments.design.design_file import write_design
 from perf_experiments.design.factors import Point
 from perf_experiments.runs.store import Store
 from perfcore.base.errors import OptionError
+from perfcore.base.files import check_folder
 from perfcore.models.model import Model
 
 __all__ = ["design"]
@@ -77,6 +78,8 @@ def design(
     >>> perfcore.design({"p": "1..8*2", "D": [64, 96]}, constraints=["D % p == 0", "p > 1"])
     <Design: 6 points of p, D, 2 replications: 12 runs; p > 1 refuses 2>
     """
+    if output is not None:
+        check_folder(output)
     if model is not None and runs is not None:
         raise OptionError("--model and --runs both tell the time of a run; give one")
     if budget is not None and model is None and runs is None:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from perf_experiments.advice.next_points import Advice, advise
 from perf_experiments.advice.replications import Replications, needed_replications
-from perf_experiments.api.arguments import Levels, PathLike, levels_of, model_of
+from perf_experiments.api.arguments import PathLike, model_of
 from perf_experiments.design.constraints import meeting
-from perf_experiments.design.design import Design, make_design, read_design
+from perf_experiments.design.design import Design, read_design
 from perf_experiments.design.design_file import write_design
-from perf_experiments.design.factors import Point
+from perf_experiments.design.factors import Point, check_factors, level_of
+from perf_experiments.design.layouts import full_factorial
 from perf_experiments.runs.options import parse_share
 from perf_experiments.runs.store import Store, is_store
+from perf_points.places import levels_at
 from perfcore.base.errors import OptionError
+from perfcore.base.files import check_folder
 from perfcore.models.model import Model
 
 __all__ = ["next_points"]
 
+Places = str | Iterable[str] | Mapping[str, Any]
+
 
 def next_points(
     source: Model | PathLike,
-    target: Point | None = None,
-    candidates: Levels | Sequence[Point] | Design | PathLike | None = None,
+    target: Places | None = None,
+    candidates: Places | Sequence[Point] | Design | PathLike | None = None,
     points: int | None = None,
     *,
     constraints: Sequence[str] = (),
@@ -44,10 +49,12 @@ def next_points(
     ----------
     source : Model or path
         A model, of any kind whose parameters have standard errors, or a store of runs.
-    target : mapping of str to level, optional
-        For a model, which needs it: where the prediction matters.
-    candidates : mapping of levels, sequence of points, Design, or path of one, optional
-        For a model: points that can be measured; by default all combinations of the measured levels.
+    target : str, iterable of str, or mapping, optional
+        For a model, which needs it: where the prediction matters, ``"p=1024,code=LU"`` or one level of each variable;
+        see `perf_points.places.levels_at`.
+    candidates : str, iterable of str, mapping, sequence of points, Design, or path of one (.toml), optional
+        For a model: points that can be measured, as texts ``"p=1..256*2,n=100"`` and mappings all combinations of the
+        levels; by default all combinations of the measured levels.
     points : int, >= 1, optional
         For a model: how many to choose, each after those before; by default 4.
     constraints : sequence of str
@@ -66,18 +73,21 @@ def next_points(
     Raises
     ------
     PerfError
-        As `perf_experiments.advice.next_points.advise` and `perf_experiments.needed_replications`.
+        As `perf_experiments.advice.next_points.advise` and `perf_experiments.needed_replications`; or a text is no
+        point, or of a variable that the model does not have.
 
     Examples
     --------
     >>> import pandas as pd, perfcore
     >>> times = pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.1, 4.3, 2.5, 1.7]})
     >>> model = perfcore.fit(perfcore.Measurements(times), fitter="individual", functions="1/p,1")
-    >>> perfcore.next_points(model, {"p": 64}, {"p": [4, 16, 32]}, points=1).choices[0].point
+    >>> perfcore.next_points(model, "p=64", "p=4,16,32", points=1).choices[0].point
     {'p': 32}
     >>> perfcore.next_points("examples/study/recorded/sor.db", precision="50%").wanting
     ()
     """
+    if output is not None:
+        check_folder(output)
     from_model = {"target": target, "candidates": candidates, "points": points, "constraint": [*constraints] or None}
     from_model["per-second"] = per_second or None
     from_store = {"precision": precision, "most": most, "value": value}
@@ -93,23 +103,49 @@ def next_points(
             raise OptionError("Missing option '--target': where the prediction matters, such as --target p=1024")
         count = 4 if points is None else points
         model = model_of(source)
-        advice = advise(model, target, _candidates(candidates, constraints), count, per_second=per_second)
+        possible = _candidates(model, candidates, constraints)
+        advice = advise(model, _target(model, target), possible, count, per_second=per_second)
     if output is not None and advice.design is not None:
         write_design(advice.design, output)
     return advice
 
 
-def _candidates(given: Any, constraints: Sequence[str]) -> list[Point] | None:
+def _target(model: Model, given: Places) -> Point:
+    """The one level of each variable that is named."""
+    levels = levels_at(model, given, "--target")
+    for name, several in levels.items():
+        if len(several) > 1:
+            raise OptionError(f"--target {name}: one level is expected, not {len(several)}")
+    return {name: level_of(name, one) for name, (one,) in levels.items()}
+
+
+def _candidates(model: Model, given: Any, constraints: Sequence[str]) -> list[Point] | None:
     """Points that can be measured; None for those that the model knows."""
     if given is None:
         if constraints:
             raise OptionError("--constraint needs --candidates")
         return None
-    if isinstance(given, Mapping):
-        return make_design(levels_of(given), constraints=constraints).chosen()
-    if isinstance(given, (str, os.PathLike)):
-        given = read_design(given)
-    return meeting(given.chosen() if isinstance(given, Design) else list(given), constraints)[0]
+    texts = [given] if isinstance(given, str) else given
+    if isinstance(given, os.PathLike) or any(_is_design(item) for item in texts if isinstance(item, str)):
+        if not isinstance(given, os.PathLike) and len(texts) > 1:
+            raise OptionError("--candidates: one design, or levels of each variable, are expected")
+        given = read_design(given if isinstance(given, os.PathLike) else texts[0])
+    if isinstance(given, Design):
+        points = given.chosen()
+    elif isinstance(given, Mapping) or (texts and all(isinstance(item, str) for item in texts)):
+        levels = check_factors(levels_at(model, given, "--candidates"))
+        # Constraints may name a variable as the model does or as its column is called.
+        points = [
+            {**{model.variables[symbol]: level for symbol, level in point.items()}, **point}
+            for point in full_factorial(levels)
+        ]
+    else:
+        points = list(given)
+    return meeting(points, constraints)[0]
+
+
+def _is_design(text: str) -> bool:
+    return text.lower().endswith(".toml")
 
 
 def _refuse(options: Mapping[str, Any], belongs_to: str) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from perf_experiments.api.arguments import PathLike, seconds_of
 from perf_experiments.sampling import sample_system
+from perfcore.base.files import check_folder
 from perfcore.data.series import Series
 from perfcore.reading.recognise import write, writer
 
@@ -50,7 +51,8 @@ def sample(
     (2, 'cpu all busy')
     """
     if output is not None:
-        writer(output)  # a wrong ending is said before, not after, an hour of sampling
+        writer(output)  # what is wrong with it is said before, not after, an hour of sampling
+        check_folder(output)
     series = sample_system(what, round(seconds_of(for_) * 1e9), round(seconds_of(every) * 1e9))
     if output is not None:
         write(series, output)

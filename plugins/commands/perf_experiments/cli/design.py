@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 import typer
 
-from perf_experiments.cli.levels import level_of_each, levels_of_each
+from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_json, print_table, reporting
 from perfcore.cli.parameters import Json
 
@@ -79,12 +80,12 @@ def command(
         from perf_experiments.api.design import design
 
         planned = design(
-            levels_of_each(factors, "--factor"),
+            _levels_of_each(factors, "--factor"),
             kind,
             constraints=constraints or (),
             replications=replications,
             seed=seed,
-            centre=level_of_each(centre or (), "--centre"),
+            centre=_level_of_each(centre or (), "--centre"),
             fraction=fraction,
             points=points,
             model=model,
@@ -102,3 +103,37 @@ def command(
         typer.echo(f"{typer.format_filename(output)}: ", nl=False)
     for line in planned.summary():
         typer.echo(line)
+
+
+def _levels_of_each(texts: Sequence[str], flag: str) -> dict[str, Sequence[Any]]:
+    """Levels by name, each name once.
+
+    Raises
+    ------
+    OptionError
+        A text is not of the form, or a name is given twice.
+    """
+    from perf_experiments.design.factors import parse_factor
+
+    levels_by_name: dict[str, Sequence[Any]] = {}
+    for text in texts:
+        name, levels = parse_factor(text)
+        if name in levels_by_name:
+            raise OptionError(f"{flag} {name} is given twice; write its levels with commas")
+        levels_by_name[name] = levels
+    return levels_by_name
+
+
+def _level_of_each(texts: Sequence[str], flag: str) -> dict[str, Any]:
+    """A single level by name.
+
+    Raises
+    ------
+    OptionError
+        As `_levels_of_each`; or there are several levels.
+    """
+    levels_by_name = _levels_of_each(texts, flag)
+    for text, levels in zip(texts, levels_by_name.values(), strict=True):
+        if len(levels) > 1:
+            raise OptionError(f"{flag} {text!r}: one level is expected")
+    return {name: levels[0] for name, levels in levels_by_name.items()}

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perf_experiments.cli.levels import level_of_each, levels_of_each
-from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_json, print_table, reporting
 from perfcore.cli.parameters import Json
 
@@ -26,8 +23,8 @@ def command(
         typer.Option(
             "--target",
             "-t",
-            metavar="NAME=LEVEL",
-            help="Where the model's prediction matters: p=1024. Once for each variable.",
+            metavar="NAME=LEVEL,...",
+            help="Where the model's prediction matters: p=1024,code=LU. May be repeated.",
         ),
     ] = None,
     candidates: Annotated[
@@ -36,8 +33,8 @@ def command(
             "--candidates",
             "-c",
             metavar="NAME=...|DESIGN",
-            help="Points that can be measured: levels as for `perf design`, once for each variable, or a design "
-            "(.toml). Default: all combinations of the measured levels.",
+            help="Points that can be measured: p=1..256*2,n=100, or a design (.toml). May be repeated. Default: all "
+            "combinations of the measured levels.",
         ),
     ] = None,
     constraints: Annotated[
@@ -82,8 +79,8 @@ def command(
 
         advice = next_points(
             source,
-            level_of_each(target or (), "--target") or None,
-            _candidates(candidates or ()),
+            target,
+            candidates,
             points,
             constraints=constraints or (),
             per_second=per_second,
@@ -107,14 +104,6 @@ def command(
         typer.echo(f"{typer.format_filename(output)}: {len(advice.design.chosen())} points; `perf run` takes it")
     elif output is not None:
         typer.echo(f"no design is written: all {len(advice.to_frame())} points are precise enough")
-
-
-def _candidates(texts: Sequence[str]) -> Any:
-    """The path of a design, or levels by name."""
-    files = [text for text in texts if text.lower().endswith(".toml")]
-    if files and len(texts) > 1:
-        raise OptionError("--candidates: one design, or levels of each variable, are expected")
-    return files[0] if files else levels_of_each(texts, "--candidates") or None
 
 
 def _content(advice: Advice | Replications) -> Any:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +13,8 @@ import numpy as np
 from perf_experiments.design import layouts
 from perf_experiments.design.constraints import meeting
 from perf_experiments.design.factors import Level, Point, check_factors, level_text, point_text
-from perfcore.base.errors import InputError, OptionError, PerfError
+from perfcore.base.errors import InputError, OptionError, PerfError, key_first
+from perfcore.base.files import read_toml
 from perfcore.results import Result
 
 __all__ = ["KINDS", "Design", "design_of_points", "make_design", "read_design"]
@@ -258,24 +257,10 @@ def read_design(path: str | os.PathLike[str]) -> Design:
     InputError
         There is no such file, it is not TOML, or a key is missing, unknown or of no accepted value.
     """
-    name = os.fspath(path)
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(name, "there is no such file; `perf design` makes one") from None
-    except OSError as error:
-        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(name, f"not TOML: {error}") from None
+    content = read_toml(path, "`perf design` makes one")
     try:
         design = msgspec.convert(content, Design)
         design.chosen()
     except (msgspec.ValidationError, PerfError) as error:
-        raise InputError(name, _key_first(str(error))) from None
+        raise InputError(path, key_first(error)) from None
     return design
-
-
-def _key_first(message: str) -> str:
-    """The message of a failed conversion with its key before it."""
-    text, at, place = message.partition(" - at `$.")
-    return f"{place.rstrip('`')}: {text}" if at else message

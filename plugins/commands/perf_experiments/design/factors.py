@@ -7,10 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perf_formulas.tree import FUNCTIONS
+from perf_points.ranges import parse_values
 from perfcore.base.errors import OptionError
-from perfcore.base.ranges import parse_values
 
-__all__ = ["COLUMNS", "Level", "Point", "check_factors", "is_number", "level_text", "parse_factor", "point_text"]
+__all__ = [
+    "COLUMNS",
+    "Level",
+    "Point",
+    "check_factors",
+    "is_number",
+    "level_of",
+    "level_text",
+    "parse_factor",
+    "point_text",
+]
 
 Level = int | float | str
 Point = Mapping[str, Level]
@@ -72,7 +82,7 @@ def check_factors(factors: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Level
             raise OptionError(f"factor {name!r}: a name of letters, digits and _ is expected")
         if name in COLUMNS or name in FUNCTIONS:
             raise OptionError(f"factor {name!r}: the name has a meaning already; choose another, such as {name}_")
-        known = tuple(_level(name, level) for level in levels)
+        known = tuple(level_of(name, level) for level in levels)
         if not known:
             raise OptionError(f"factor {name}: it has no levels")
         if len(set(known)) < len(known):
@@ -84,7 +94,14 @@ def check_factors(factors: Mapping[str, Sequence[Any]]) -> dict[str, tuple[Level
     return found
 
 
-def _level(name: str, level: Any) -> Level:
+def level_of(name: str, level: Any) -> Level:
+    """A level that can be used; a whole number becomes ``int``.
+
+    Raises
+    ------
+    OptionError
+        It is neither a finite number nor a word.
+    """
     if isinstance(level, str) and level and level.isprintable():
         return level
     if isinstance(level, (int, float)) and not isinstance(level, bool) and abs(level) < float("inf"):

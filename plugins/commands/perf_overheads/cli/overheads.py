@@ -96,14 +96,9 @@ def command(
     with reporting():
         from perf_overheads.api import overheads
         from perf_overheads.pop_efficiencies import DEFINITIONS
-        from perf_pictures.picture import check_ending, plot
-        from perfcore.base.files import check_folder
+        from perf_pictures.picture import check_files, plot
 
-        for path in (output, picture):
-            if path is not None:
-                check_folder(path)
-        if picture is not None:
-            check_ending(picture)
+        check_files(picture, output)
         if output is None and settings:
             raise OptionError("--set belongs to --output FILE.csv")
         if output is not None and not output.lower().endswith(".csv"):

@@ -9,25 +9,7 @@ from perfcore.cli.output import print_findings, print_json
 if TYPE_CHECKING:
     from perf_structural import Choice, Decomposition, Judgement, MeasuredValue, Prediction
 
-__all__ = ["check_files", "show"]
-
-
-def check_files(picture: str | None, *others: str | None) -> None:
-    """Refuse files that cannot be written, before anything is computed for them.
-
-    Raises
-    ------
-    OptionError
-        No picture can have the ending, or a folder is not there.
-    """
-    from perf_pictures.picture import check_ending
-    from perfcore.base.files import check_folder
-
-    if picture is not None:
-        check_ending(picture)
-    for path in (picture, *others):
-        if path is not None:
-            check_folder(path)
+__all__ = ["show"]
 
 
 def show(

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_structural.cli._showing import check_files, show
+from perf_structural.cli._showing import show
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Picture
 from perfcore.cli.signature import OptionsOf
@@ -40,6 +40,7 @@ def command(
     perf eval "max(a,b) + a" --with a=load.json --with b=normal:3,0.5 --bins 50 --plot sum.png
     """
     with reporting():
+        from perf_pictures.picture import check_files
         from perf_structural.api import evaluate
         from perf_structural.quantities import given_quantities
 

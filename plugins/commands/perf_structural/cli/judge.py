@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from perf_structural.cli._showing import check_files, show
+from perf_structural.cli._showing import show
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Picture
 
@@ -40,6 +40,7 @@ def command(
     perf judge predictions.json runs.csv --column time_s --plot judged.png
     """
     with reporting():
+        from perf_pictures.picture import check_files
         from perf_structural.judging.judge import judge
 
         check_files(picture)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_structural.cli._showing import check_files, show
+from perf_structural.cli._showing import show
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Picture
 from perfcore.cli.signature import OptionsOf
@@ -50,6 +50,7 @@ def command(
     perf schedule sor.toml --divide 1000 --unit-time row --fixed-time exchange
     """
     with reporting():
+        from perf_pictures.picture import check_files
         from perf_structural.api import schedule
 
         check_files(picture)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_structural.cli._showing import check_files, show
+from perf_structural.cli._showing import show
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Picture, names_of
 from perfcore.cli.reading import HowToRead
@@ -55,6 +55,7 @@ def command(
     with reporting():
         import msgspec
 
+        from perf_pictures.picture import check_files
         from perf_structural.api import value
         from perfcore.base.files import write_bytes
         from perfcore.data.curve import UtilizationCurve

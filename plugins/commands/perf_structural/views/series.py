@@ -10,22 +10,8 @@ import numpy as np
 
 from perf_series.window import take_window
 from perf_structural.measured_value import represent
-from perf_views.contents import (
-    Block,
-    Cell,
-    Chart,
-    Field,
-    Form,
-    Link,
-    Notice,
-    NoViewError,
-    Query,
-    Table,
-    View,
-    ViewPath,
-)
-from perf_views.drawable import model_blocks
-from perfcore.base.errors import PerfError
+from perf_structural.views.parts import answered, linked_table
+from perf_views.contents import Block, Chart, Field, Form, Link, NoViewError, Query, View, ViewPath
 from perfcore.data.series import Series
 from perfcore.hooks.registry import registry
 from perfcore.results import Presenter, Tables
@@ -120,11 +106,10 @@ def series_blocks(data: Series, path: ViewPath) -> tuple[Block, ...]:
     """All columns over time, and a table whose rows lead to each column's distribution."""
     presenter = SeriesPresenter()
     ((caption, header, rows),) = presenter.tables(data)
-    linked: list[tuple[Cell | str, ...]] = [(Cell(name, Link(name, (*path, name))), *cells) for name, *cells in rows]
     names = list(data.columns)[:_MOST_DRAWN]
     shown = f"the first {len(names)} columns" if len(names) < len(data.columns) else ", ".join(names)
     chart = Chart(lambda figure: presenter.draw(data, figure), f"Time series: {shown}", ())
-    return chart, Table.of(caption, header, linked)
+    return chart, linked_table(caption, header, rows, path)
 
 
 def column_view(data: Series, column: str, path: ViewPath, query: Query, trail: tuple[Link, ...]) -> View:
@@ -136,9 +121,5 @@ def column_view(data: Series, column: str, path: ViewPath, query: Query, trail: 
         Field(_WINDOW, "window", window, help="the last stretch that counts, such as 5min, or all"),
     )
     form = Form(fields, path)
-    try:
-        found = represent(take_window(data, window, column), representation)
-    except PerfError as error:
-        blocks: tuple[Block, ...] = (Notice(str(error), "error"), form)
-        return View(column, blocks, path, trail)
-    return View(found.title, (form, *model_blocks(found)), path, trail)
+    blocks = answered(form, lambda: represent(take_window(data, window, column), representation))
+    return View(f"{column} of {Path(data.source).name} as {representation}", blocks, path, trail)

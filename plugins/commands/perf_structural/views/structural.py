@@ -9,23 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from perf_structural.scheduling import choose, predict_candidates
 from perf_structural.statistic import parse_statistic
-from perf_views.contents import (
-    Block,
-    Cell,
-    Chart,
-    Field,
-    Form,
-    Link,
-    Notice,
-    NoViewError,
-    Query,
-    Table,
-    Text,
-    View,
-    ViewPath,
-)
-from perf_views.drawable import model_blocks
-from perfcore.base.errors import PerfError
+from perf_structural.views.parts import answered, linked_table
+from perf_views.contents import Block, Chart, Field, Form, Link, NoViewError, Query, Table, Text, View, ViewPath
 from perfcore.results import Presenter, Tables
 from perfcore.stochastic import StochasticValue
 
@@ -130,16 +115,12 @@ class StructuralViews:
     def _prediction(self, query: Query) -> tuple[Block, ...]:
         method = query.get(_METHOD, "auto")
         form = Form((Field(_METHOD, "method", method, "choice", _METHODS, help="how it is evaluated"),), (), "Predict")
-        blocks: list[Block] = [Text((self._model.equation,), "Equation", "formula")]
-        try:
-            blocks += [form, *model_blocks(self._model.predict(method=method))]
-        except PerfError as error:
-            blocks += [Notice(str(error), "error"), form]
         ((_, header, rows),) = self._model.tables()
-        linked: list[tuple[Cell | str, ...]] = [
-            (Cell(name, Link(name, (INPUT, name))), *cells) for name, *cells in rows
+        blocks: list[Block] = [
+            Text((self._model.equation,), "Equation", "formula"),
+            *answered(form, lambda: self._model.predict(method=method)),
+            linked_table("Inputs", header, rows, (INPUT,)),
         ]
-        blocks.append(Table.of("Inputs", header, linked))
         if self._model.components:
             blocks.append(Text(tuple(_components(self._model)), "Components", "formula"))
         if self._model.candidates:
@@ -149,11 +130,9 @@ class StructuralViews:
     def _candidates(self, query: Query) -> tuple[Block, ...]:
         by = query.get(_BY, "mean")
         form = Form((Field(_BY, "chosen by", by, help="mean, upper, or quantile:0.95"),), (CANDIDATES,), "Choose")
-        try:
-            found = choose(predict_candidates(self._model, self._model.candidates), parse_statistic(by, None))
-        except PerfError as error:
-            return Notice(str(error), "error"), form
-        return (form, *model_blocks(found))
+        return answered(
+            form, lambda: choose(predict_candidates(self._model, self._model.candidates), parse_statistic(by, None))
+        )
 
 
 def _input_blocks(name: str, given: Input) -> tuple[Block, ...]:

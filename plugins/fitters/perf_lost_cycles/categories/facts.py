@@ -8,6 +8,7 @@ from typing import Any
 from perf_categories.table import by_category
 from perfcore.base.errors import PerfError, listing
 from perfcore.data.measurements import Measurements
+from perfcore.hooks.registry import registry
 
 __all__ = ["category_facts"]
 
@@ -30,22 +31,26 @@ def category_facts(data: Measurements) -> dict[str, Any]:
     Examples
     --------
     >>> import pandas as pd
-    >>> rows = [(p, name, time / p) for p in (1, 2, 4) for name, time in (("compute", 8.0), ("wait", 1.0))]
+    >>> rows = [(p, name, time / p) for p in (1, 2, 4, 8) for name, time in (("compute", 8.0), ("wait", 1.0))]
     >>> facts = category_facts(Measurements(pd.DataFrame(rows, columns=["p", "category", "time_s"])))
     >>> facts["categories"], facts["total"], facts["next"][0]
-    ('compute, wait', '2.25 to 9 s', '--fitter lca')
+    ('compute, wait', '1.125 to 9 s', '--fitter lca')
     """
     conditions = [
         f"{column}={data.table[column].mode().iloc[0]}"
         for column in (*data.roles.code, *data.roles.system)
         if data.table[column].nunique() > 1
     ]
-    where = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
-    following = [f"--fitter {name}{where}" for name in _FITTERS]
+    chosen = data.where(conditions) if conditions else data
+    flags = f" --where {shlex.quote(','.join(conditions))}" if conditions else ""
     try:
-        table = by_category(data.where(conditions) if conditions else data)
+        table = by_category(chosen)
     except PerfError as error:
-        return {"categories": f"none: {error}", "next": []}
+        try:
+            table = by_category(chosen, duplicates="drop")
+        except PerfError:
+            return {"categories": f"none: {error}", "next": []}
+        flags += " --duplicates drop"
     facts: dict[str, Any] = {
         "points": [
             f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
@@ -59,4 +64,5 @@ def category_facts(data: Measurements) -> dict[str, Any]:
         facts["rows to know about"] = list(table.notes)
     if conditions:
         facts["of these rows"] = ", ".join(conditions)
-    return facts | {"next": following}
+    suited = [name for name in _FITTERS if registry().load("fitters", name).suits(chosen)]
+    return facts | {"next": [f"--fitter {name}{flags}" for name in suited]}

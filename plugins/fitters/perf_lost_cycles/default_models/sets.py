@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import functools
 import os
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 
 from perf_categories.plain_name import plain_name
 from perf_lost_cycles.default_models.linear_terms import linear_terms
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
-from perfcore.base.files import write_bytes
+from perfcore.base.files import read_toml, write_bytes
 from perfcore.hooks.registry import Entry, registry
 
 __all__ = ["ANY", "DefaultModel", "find_models", "models_for", "read_models", "write_models"]
@@ -189,14 +187,7 @@ def write_models(models: Iterable[DefaultModel], path: str | os.PathLike[str]) -
 
 
 def _read_file(name: str) -> tuple[DefaultModel, ...]:
-    try:
-        content = tomllib.loads(Path(name).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(name, "there is no such file") from None
-    except OSError as error:
-        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(name, f"not TOML: {error}") from None
+    content = read_toml(name)
     try:
         tables = msgspec.convert(content, _ModelsFile).model
     except msgspec.ValidationError as error:

@@ -18,7 +18,7 @@ from perf_lost_cycles.lca.categories import FittedCategories, fit_categories
 from perf_lost_cycles.lca.fits import CategoryFit, DefaultFit
 from perf_lost_cycles.lca.model import LcaModel
 from perf_lost_cycles.lca.options import LcaOptions
-from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.base.errors import DataError, OptionError, PerfError, UnknownNameError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
@@ -69,6 +69,14 @@ class LcaFitter(Fitter):
     def facts(cls, data: Any) -> dict[str, Any]:
         """Points, categories and totals; see `Fitter.facts`."""
         return category_facts(data)
+
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        """Whether one factor varies, and each category was measured at levels enough; see `Fitter.suits`."""
+        try:
+            return bool(_fit(data, LcaOptions(duplicates="drop")).comparable.all())
+        except PerfError:
+            return False
 
     def fit(self, data: Any, options: LcaOptions, **parts: Any) -> LcaModel:
         """Fit; see `perfcore.fit`.

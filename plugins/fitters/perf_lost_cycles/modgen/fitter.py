@@ -14,7 +14,7 @@ from perf_lost_cycles.default_models.sets import find_models
 from perf_lost_cycles.modgen.generation import generate_model
 from perf_lost_cycles.modgen.model import ModgenModel
 from perf_lost_cycles.modgen.options import ModgenOptions
-from perfcore.base.errors import DataError, listing
+from perfcore.base.errors import DataError, PerfError, listing
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 
@@ -55,6 +55,15 @@ class ModgenFitter(Fitter):
     def facts(cls, data: Any) -> dict[str, Any]:
         """Points, categories and totals; see `Fitter.facts`."""
         return category_facts(data)
+
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        """Whether a model can be generated, which is quick enough to be tried; see `Fitter.suits`."""
+        try:
+            cls().fit(data, ModgenOptions(duplicates="drop"))
+        except PerfError:
+            return False
+        return True
 
     def fit(self, data: Any, options: ModgenOptions, **parts: Any) -> ModgenModel:
         """Fit; see `perfcore.fit`.

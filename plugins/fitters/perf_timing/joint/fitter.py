@@ -20,7 +20,7 @@ from perf_timing.prepared import Prepared, prepare
 from perf_timing.scaling_model import FittedObservations
 from perf_timing.single_thread import single_thread
 from perfcore.base import progress
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import OptionError, PerfError
 from perfcore.contracts import Fitter
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
@@ -56,6 +56,16 @@ class JointFitter(Fitter):
     Options = JointOptions
     model_type = JointModel
     takes = (Measurements,)
+
+    @classmethod
+    def suits(cls, data: Any) -> bool:
+        """Whether codes and systems are joined by observations enough for some combination; see `Fitter.suits`."""
+        options = JointOptions(duplicates="drop")
+        try:
+            JointComparison(prepare(data, options, "strohmaier", adds_times=True), options)
+        except PerfError:
+            return False
+        return True
 
     def fit(self, data: Any, options: JointOptions, **parts: Any) -> JointModel:
         """Fit; see `perfcore.fit`.

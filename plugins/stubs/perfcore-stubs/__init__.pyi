@@ -1,0 +1,37 @@
+"""Written by plugins/stubs/write_stubs.py."""
+
+from perf_basics.api import formats as formats
+from perf_basics.api import info as info
+from perf_basics.api import plugins as plugins
+from perf_basics.api import predict as predict
+from perf_compare.api import compare as compare
+from perf_compare.api import verify as verify
+from perf_composed.composed import max_ as max_
+from perf_experiments.api.design import design as design
+from perf_experiments.api.next_points import next_points as next_points
+from perf_experiments.api.run import run as run
+from perf_experiments.api.run import runs as runs
+from perf_experiments.api.sample import sample as sample
+from perf_explore.api import explore as explore
+from perf_explore.api import report as report
+from perf_overheads.api import overheads as overheads
+from perf_pictures.picture import plot as plot
+from perf_structural.api import evaluate as evaluate
+from perf_structural.api import schedule as schedule
+from perf_structural.api import value as value
+from perf_structural.judging.judge import judge as judge
+from perfcore.base.errors import PerfError as PerfError
+from perfcore.data.curve import UtilizationCurve as UtilizationCurve
+from perfcore.data.measurements import Measurements as Measurements
+from perfcore.data.series import Series as Series
+from perfcore.data.trace import Trace as Trace
+from perfcore.hooks.specs import hookimpl as hookimpl
+from perfcore.models.fitting import fit as fit
+from perfcore.models.fitting import rank as rank
+from perfcore.models.model import Model as Model
+from perfcore.models.model import load as load
+from perfcore.reading.recognise import read as read
+from perfcore.reading.recognise import write as write
+from perfcore.results import Result as Result
+
+__version__: str

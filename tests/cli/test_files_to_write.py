@@ -1,0 +1,45 @@
+"""A file that cannot be written is refused before any work: in every command that writes one."""
+
+import inspect
+
+import pytest
+
+from perfcore.hooks.registry import registry
+
+# Words of each command that would succeed or fail later; the folder of what is to be written does not exist.
+WORDS = {
+    "compare": ["none.json", "none.json", "--at", "p=1"],
+    "design": ["-f", "p=1,2", "--model", "none.json"],
+    "eval": ["a + b"],
+    "fit": ["none.csv"],
+    "judge": ["none.json", "none.csv"],
+    "next": ["none.json", "--target", "p=1"],
+    "overheads": ["none.prv"],
+    "plot": ["none.csv"],
+    "predict": ["model.toml"],
+    "read": ["none.csv"],
+    "report": ["none.csv"],
+    "sample": ["cpu", "--for", "1h"],
+    "schedule": ["none.toml"],
+    "value": ["none.csv"],
+    "verify": ["none.json", "none.csv"],
+}
+ENDINGS = {"fit": "json", "report": "html", "design": "toml", "next": "toml", "value": "json"}
+
+
+def options_of_files():
+    """Every command with -o or --plot, and the option."""
+    for name, entry in registry().entries("commands").items():
+        for parameter in inspect.signature(entry.load(), eval_str=True).parameters.values():
+            for declared in getattr(parameter.annotation, "__metadata__", ()):
+                flags = (getattr(declared, "default", None), *(getattr(declared, "param_decls", None) or ()))
+                yield from ((name, flag) for flag in flags if flag in ("--output", "--plot"))
+
+
+@pytest.mark.parametrize(("name", "flag"), sorted(set(options_of_files())))
+def test_a_folder_that_does_not_exist_is_said_before_anything_else(refused, folder, name, flag):
+    (folder / "model.toml").write_text('equation = "x"\n[inputs]\nx = "none.json"\n')
+    ending = "png" if flag == "--plot" or name == "plot" else ENDINGS.get(name, "csv")
+    message = refused(name, *WORDS[name], flag, f"no/such/x.{ending}")
+    assert message == f"no/such/x.{ending}: cannot be written: there is no folder 'no/such'; make it first"
+    assert sorted(path.name for path in folder.iterdir()) == ["curve.csv", "model.toml", "trace.csv"]

@@ -1,0 +1,52 @@
+"""What type checkers and readers of the reference are told of `perfcore`: as much as `dir` lists."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perfcore
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def stubs():
+    """The program that writes the stubs."""
+    spec = importlib.util.spec_from_file_location("write_stubs", ROOT / "plugins" / "stubs" / "write_stubs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_stubs_are_up_to_date(stubs):
+    assert stubs.STUB.read_text() == stubs.stub_text(), "run `python plugins/stubs/write_stubs.py`"
+    assert (stubs.STUB.parent / "py.typed").read_text() == "partial\n"
+
+
+def test_every_package_with_a_function_says_that_it_is_typed(stubs):
+    packages = {line.split()[1].partition(".")[0] for line in stubs.stub_text().splitlines() if line.startswith("from")}
+    for name in packages:
+        assert (Path(importlib.util.find_spec(name).origin).parent / "py.typed").exists(), name
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_every_function(stubs, tmp_path):
+    pytest.importorskip("mypy")
+    names = re.findall(r"import \w+ as (\w+)", stubs.stub_text())
+    assert {"compare", "overheads", "fit"} <= set(names)
+    (tmp_path / "use.py").write_text("\n".join(["import perfcore", *(f"reveal_type(perfcore.{n})" for n in names)]))
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "use.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    revealed = re.findall(r'^use\.py:(\d+): note: Revealed type is "(.*)"$', done.stdout, re.MULTILINE)
+    assert [int(line) - 2 for line, _ in revealed] == list(range(len(names))), done.stdout + done.stderr
+    assert [name for name, (_, kind) in zip(names, revealed, strict=True) if kind == "Any"] == []
+
+
+def test_the_reference_lists_every_name():
+    text = (ROOT / "docs" / "reference" / "python.md").read_text()
+    listed = set(re.findall(r"^\.\. auto\w+:: perfcore\.(\w+)$", text, re.MULTILINE))
+    assert {name for name in dir(perfcore) if not name.startswith("_")} <= listed
