@@ -77,6 +77,8 @@ def test_what_was_found_and_how_to_read_it_again(perf, tmp_path, monkeypatch):
 def test_a_single_point_asks_for_more_files(perf, tmp_path):
     path = tmp_path / "lu_n12.out"
     path.write_text(NPB)
+    assert json.loads(perf("info", path, "--json").out)["facts"]["next"] == []  # there are none
+    (tmp_path / "lu_n24.out").write_text(NPB.replace("12 x", "24 x"))
     facts = json.loads(perf("info", path, "--json").out)["facts"]
     assert facts["next"] == [f"perf info '{tmp_path}/*.out'"]
 
