@@ -11,6 +11,7 @@ from perf_laws.data import LawData, law_data
 from perf_laws.engine import fit_paths
 from perf_laws.model import LawModel
 from perf_laws.options import LawOptions
+from perf_laws.posterior.posterior import Posterior
 from perf_laws.posterior.stored import stored
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
 from perfcore.base.ranges import parse_values
@@ -21,6 +22,7 @@ from perfcore.models.model import Origin
 
 __all__ = ["LawFitter"]
 
+_LESS = 0.25  # of what a mean counts by its runs
 _BEYOND = 4.0  # the scale to look at where none is given, times the largest level
 
 
@@ -84,7 +86,7 @@ class LawFitter(Fitter):
             columns=dict(seen.columns),
             value_name=seen.value_name,
             unit=seen.unit,
-            notes=seen.notes,
+            notes=(*seen.notes, *_far_levels(seen, posterior)),
             points={symbol: tuple(values.tolist()) for symbol, values in seen.points.items()},
             paths=seen.paths,
             metrics=seen.metrics,
@@ -94,6 +96,13 @@ class LawFitter(Fitter):
             unfitted=dict(seen.unfitted),
             target=_target(options.at, seen),
         )
+
+
+def _far_levels(seen: LawData, posterior: Posterior) -> list[str]:
+    """How many means are so far from what is predicted that they count for less."""
+    measured = np.isfinite(posterior.means)
+    count = int((measured & (posterior.counts < seen.runs.counts * _LESS)).sum())
+    return [f"{count:,} of {int(measured.sum()):,} means are far from every law and count less"] if count else []
 
 
 def _target(given: tuple[str, ...], seen: LawData) -> dict[str, float]:

@@ -26,9 +26,10 @@ Ints = npt.NDArray[np.int64]
 Form = tuple[tuple[Factor, ...], ...]  # the terms of a law beside the constant
 
 _DETERMINED = 0.5  # probability that some law holds without drifting freely, for one to be named
+_CONSTANT = 0.45  # probability from which on a constant is named
 _DEPENDENT = 1e-10  # singular values below this share of the largest are rounding
 _SHARPEST = 0.1  # standard deviation of an exponent up to which a near fraction may stand for it
-_NEAR = 2.0  # standard deviations
+_NEAR = 1.0  # standard deviations
 _NONE = 1e-9  # deviations below are rounding
 
 
@@ -134,11 +135,13 @@ def leading_laws(model: PathLaws) -> tuple[LeadingLaw, ...]:
     weight = np.where(is_law, posterior.weight, 0.0)
     share = weight.sum(axis=1)
     form = form_of_law[posterior.law]
+    is_flat = np.array([not one for one in forms])
     best = np.empty(len(form), dtype=np.int64)
     probability = np.empty(len(form))
     for k in range(len(form)):
         sums = np.bincount(form[k], weight[k], len(forms))
-        best[k] = sums.argmax()
+        # What grows is divided among many forms, and a constant is one.
+        best[k] = np.where(is_flat & (sums < _CONSTANT), 0.0, sums).argmax()
         probability[k] = sums[best[k]]
     slopes = _slopes(model)
     root_weights = _root_weights(model)

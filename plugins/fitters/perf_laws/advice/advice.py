@@ -70,9 +70,9 @@ def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice,
     """For each path whose growth is not sure, the two likeliest classes of growth and where they part.
 
     Growth is sure where one class has a probability of 0.9 (`perf_laws.growth.SURE`). What the data leave open is
-    drawn, and the draws of either class are compared: a point tells them apart where their means differ by more than twice
-    what either leaves open there, with the noise of a mean of as many runs as now. Points between measured levels come
-    first, then twice the largest, then levels below; other parameters stay at their largest measured level.
+    drawn, and the draws of either class are compared: a point tells them apart where their means differ by more than
+    twice what either leaves open there, with the noise of a mean of as many runs as now. Points between measured levels
+    come first, then twice the largest, then levels below; other parameters stay at their largest measured level.
 
     Parameters
     ----------

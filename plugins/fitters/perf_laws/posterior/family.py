@@ -10,7 +10,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -125,7 +125,7 @@ def _terms(x: npt.ArrayLike, i: Floats, j: Ints) -> Floats:
 
 
 @functools.lru_cache(maxsize=8)
-def _table(given: tuple[tuple[str, ...], tuple[int, ...]] | None) -> tuple[npt.NDArray[np.generic], ...]:
+def _table(given: tuple[tuple[str, ...], tuple[int, ...]] | None) -> tuple[npt.NDArray[Any], ...]:
     """Columns of all shapes."""
     rows = _free_rows() if given is None else _given_rows(*given)
     return tuple(np.array(column) for column in zip(*rows, strict=True))

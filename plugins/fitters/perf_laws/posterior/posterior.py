@@ -99,7 +99,7 @@ class Posterior:
     level: Ints
     weight: Floats
 
-    def of_paths(self, paths: Sequence[int]) -> Self:
+    def of_paths(self, paths: Sequence[int] | Ints) -> Self:
         """The same of some paths."""
         chosen = np.asarray(paths, dtype=np.int64)
         own = ("means", "counts", "spread", "law", "setting", "level", "weight")

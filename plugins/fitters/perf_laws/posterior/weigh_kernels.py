@@ -20,9 +20,10 @@ __all__ = ["weigh_shapes"]
 _LOG_2PI = math.log(2.0 * math.pi)
 
 # Combinations whose evidence is below that of the best by more than this logarithm are left out, all together some
-# hundredth of the weight; of those below the second only one of so many is looked at, and counts for them all.
+# hundredth of the weight; of those below the second only one of so many is looked at, and counts for them all. Where
+# the others are more than some thousand, which each have little weight, only as many are.
 _HOPELESS, _UNLIKELY = 12.0, 7.0
-_ONE_OF = 8
+_ONE_OF, _ENOUGH = 8, 3000
 _BINS = 4096
 _TAIL, _FINER = 0.06, 4.0  # on both sides bounds are told from parts that are smaller by this factor
 
@@ -131,16 +132,18 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 reached[h, s] = value
                 best = max(best, value)
         # The combinations that count, one noise after the other; first what they add up to.
-        n_kept, summed = 0, 0.0
+        n_kept, summed, n_likely = 0, 0.0, 0
+        for h in range(n_noises):
+            for s in range(n_shapes):
+                n_likely += reached[h, s] >= best - _UNLIKELY
+        of_likely = 1 + n_likely // _ENOUGH
         for h in range(n_noises):
             for s in range(n_shapes):
                 if reached[h, s] < best - _HOPELESS:
                     continue
-                counts_for = 1.0
-                if reached[h, s] < best - _UNLIKELY:
-                    if (s + h) % _ONE_OF:
-                        continue
-                    counts_for *= _ONE_OF
+                counts_for = of_likely if reached[h, s] >= best - _UNLIKELY else of_likely * _ONE_OF
+                if (s + h) % counts_for:
+                    continue
                 top, ahead = 0.0, shapes[k, s] + middle[s]
                 for i in range(k):
                     ahead += far[h, i] * by_shape[s, i]
