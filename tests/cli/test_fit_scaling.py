@@ -88,7 +88,7 @@ def test_latex_escapes_formulas(perf):
     out = perf("fit", "runs.csv", *FIT, "--table", "latex").out
     assert r"\%" in out
     assert "2 + 0.5*p" in out
-    assert out.count(r"\begin{tabular}") == out.count(r"\end{tabular}") == 2  # paths, and speedup
+    assert out.count(r"\begin{tabular}") == out.count(r"\end{tabular}") == 3  # paths, what to measure, and speedup
 
 
 @pytest.mark.usefixtures("runs")

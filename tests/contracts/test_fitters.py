@@ -103,11 +103,11 @@ CASES = {
     "laws of several paths": (
         "scaling",
         TIMES,
-        {"exponents": "-1,0,1", "breaks": False},
+        {"exponents": "-1,0,1"},
         {"p": [1, 64], "path": ["lu old", "cg new"]},
     ),
     "law of two parameters": ("scaling", TWO_PARAMETERS, {"at": "p=64,n=80"}, {"p": [2, 8], "n": [10, 80]}),
-    "laws with breaks": (
+    "laws that drift": (
         "scaling",
         BROKEN,
         {"show": "halo"},

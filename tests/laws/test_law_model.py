@@ -57,7 +57,7 @@ def test_remarks_name_what_was_measured(model):
 def test_another_target_changes_what_is_said_and_nothing_that_was_fitted(model):
     other = model.at({"p": 1024.0})
     assert (other.target, model.target) == ({"p": 1024.0}, {"p": 256.0})
-    assert other.arrays is model.arrays
+    assert other.posterior is model.posterior
     assert other.leading is model.leading
     (row,) = [row for row in other.rows if row.path == "solve"]
     assert row.predicted == pytest.approx(model.predict({"p": [1024.0], "path": ["solve"]})[0])
@@ -88,21 +88,22 @@ def term(exponent):
         (lambda content: content["paths"].pop(), "not as many paths as data"),
         (lambda content: content["points"].update(p=[4, 8]), "as there are points"),
         (lambda content: content["data"][0].update(laws=[10_000] * len(content["data"][0]["laws"])), "does not have"),
-        (lambda content: content["data"][0].update(laws=[]), "not as many probabilities as laws"),
+        (lambda content: content["data"][0].update(laws=[]), "not as many weights as laws"),
         (lambda content: content.update(target={"q": 3.0}), "target"),
         (lambda content: content.update(points={}), "points"),
         (lambda content: content["points"]["p"].__setitem__(0, -4.0), "no positive numbers that differ"),
         (lambda content: content["target"].update(p=0.0), "no positive numbers that differ"),
-        (lambda content: content["data"][0]["probabilities"].__setitem__(0, -0.5), "add up to 1"),
-        (lambda content: content["data"][0]["root_weights"].__setitem__(0, -1.0), "weights of a path"),
-        (lambda content: content["data"][0].update(within=-1.0), "noise of a path"),
+        (lambda content: content["data"][0]["weights"].__setitem__(0, -0.5), "add up to 1"),
+        (lambda content: content["data"][0]["levels"].__setitem__(0, 5), "deviates that was not measured"),
+        (lambda content: content["data"][0].update(spread=-1.0), "noise of a path"),
+        (lambda content: content["settings"].__setitem__(0, [0.0, 0.0, 3.0]), "no positive number"),
         (lambda content: content["data"][0]["means"].__setitem__(0, 1e300), "no positive numbers"),
         (
-            lambda content: content["laws"].__setitem__(0, [[{"symbol": "p", "exponent": "x", "logarithm": 0}]]),
-            "fraction",
+            lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 99.0, 0]]]]),
+            "no powers of a term",
         ),
         (
-            lambda content: content["laws"].__setitem__(0, [[{"symbol": "p", "exponent": "0", "logarithm": 0}]]),
+            lambda content: content["laws"].__setitem__(0, [[1.0, [["p", 0.0, 0]]]]),
             "constant",
         ),
     ],

@@ -1,11 +1,11 @@
-"""Noise from repetitions: means, outliers, and what paths say about each other."""
+"""Runs that are repeated: means, spread, and outliers."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perf_laws.evidence.noise import common_variance, noise_of, runs_of
+from perf_laws.runs import runs_of
 
 
 def joined(values):
@@ -51,8 +51,7 @@ def test_the_unit_of_the_values_does_not_matter(factor, seed, n_runs):
     before, after = joined(values), joined(factor * values)
     assert after.means == pytest.approx(factor * before.means, rel=1e-9)
     assert after.counts == pytest.approx(before.counts, rel=1e-9)
-    for own, other in zip(noise_of(before), noise_of(after), strict=True):
-        assert other == pytest.approx(own, rel=1e-6)
+    assert after.variances == pytest.approx(before.variances, rel=1e-6)
 
 
 def test_missing_points_have_no_mean_and_no_weight():
@@ -64,9 +63,6 @@ def test_missing_points_have_no_mean_and_no_weight():
     assert np.isnan(runs.means[1, 2])
     assert runs.means[2, 3] == values[2, 0, 3]
     assert runs.variances[2, 3] == 0.0
-    roots = noise_of(runs)[2]
-    assert roots[1, 2] == 0.0
-    assert (np.delete(roots[1], 2) > 0.0).all()
 
 
 def test_one_outlier_among_five_runs_has_little_influence():
@@ -96,96 +92,3 @@ def test_variance_is_unbiased(n_runs):
     runs = joined(noisy(np.random.default_rng(5), 400, n_runs, 5, noise=0.05))
     # Relative to the mean of the runs: its own noise matters to second order, 0.05^2.
     assert runs.variances.mean() == pytest.approx(0.05**2, rel=0.04)
-
-
-def test_weights_are_those_of_the_means():
-    """Four times the runs: half the deviation, where all points are equally noisy."""
-    values = noisy(np.random.default_rng(6), 300, 16, 2, noise=0.05)
-    values[:, 4:, 0] = np.nan
-    roots = noise_of(joined(values))[2]
-    assert np.median(roots[:, 1] / roots[:, 0]) == pytest.approx(2.0, rel=0.05)
-
-
-def test_a_noisy_point_weighs_less():
-    rng = np.random.default_rng(7)
-    values = 1.0 + np.array([0.02, 0.02, 0.02, 0.02, 0.3]) * rng.standard_normal((50, 10, 5))
-    roots = noise_of(joined(values))[2]
-    assert (roots[:, 4] < roots[:, :4].min(axis=1)).mean() > 0.9
-
-
-@pytest.mark.parametrize("n_runs", [1, 2, 5])
-def test_identical_runs(n_runs):
-    """No spread at all: what is known beforehand remains, and nothing is infinite."""
-    runs = joined(np.tile([[[3.0, 5.0, 7.0]]], (20, n_runs, 1)))
-    assert (runs.variances == 0.0).all()
-    assert not runs.outliers.any()
-    within, freedom, roots = noise_of(runs)
-    assert (within > 0.0).all()
-    assert freedom == pytest.approx(3.0 * (n_runs - 1) + 1.0)
-    assert np.isfinite(roots).all()
-    assert roots == pytest.approx(roots[0, 0])
-
-
-def test_one_run_says_nothing_of_the_noise():
-    within, freedom, roots = noise_of(joined(noisy(np.random.default_rng(8), 50, 1, 5)))
-    assert np.ptp(within) == np.ptp(freedom) == 0.0
-    assert roots == pytest.approx(1.0)
-
-
-def test_a_path_with_one_run_learns_from_the_others():
-    values = noisy(np.random.default_rng(9), 200, 5, 5, noise=0.1)
-    values[0, 1:] = np.nan
-    within, freedom, _ = noise_of(joined(values))
-    assert within[0] / freedom[0] == pytest.approx(0.1**2, rel=0.1)
-
-
-def scaled_inverse_chi(rng, size, known, shared, freedom):
-    """Variances estimated from `freedom` squares each; the true ones are drawn as Smyth's model has them (eq. 2)."""
-    true = known * shared / rng.chisquare(known, size)
-    return true * rng.chisquare(freedom, size) / freedom
-
-
-@pytest.mark.parametrize("known", [2.0, 4.0, 10.0, 40.0])
-@pytest.mark.parametrize("freedom", [4, 20])
-def test_common_variance_of_drawn_variances(known, freedom):
-    """The moments of Smyth (2004), section 6.2, over 20,000 paths.
-
-    Where much more is known than was measured, little shows how paths differ.
-    """
-    rng = np.random.default_rng(int(10 * known) + freedom)
-    drawn = scaled_inverse_chi(rng, 20_000, known, 0.0025, freedom)
-    shared, found = common_variance(drawn, np.full(20_000, float(freedom)))
-    assert shared == pytest.approx(0.0025, rel=0.05)
-    assert found == pytest.approx(known, rel=0.25 if known > freedom else 0.1)
-
-
-def test_paths_of_equal_noise_share_it_wholly():
-    rng = np.random.default_rng(10)
-    drawn = 0.01 * rng.chisquare(4, 5000) / 4
-    shared, known = common_variance(drawn, np.full(5000, 4.0))
-    assert shared == pytest.approx(0.01, rel=0.05)
-    assert known > 50.0
-
-
-def test_freedoms_may_differ():
-    rng = np.random.default_rng(11)
-    freedom = rng.choice([1.0, 4.0, 16.0], 30_000)
-    drawn = scaled_inverse_chi(rng, 30_000, 8.0, 0.04, freedom)
-    shared, known = common_variance(drawn, freedom)
-    assert shared == pytest.approx(0.04, rel=0.05)
-    assert known == pytest.approx(8.0, rel=0.2)
-
-
-def test_shrinkage_brings_variances_nearer_to_the_truth():
-    """The reason to do it: the mean squared error of the logarithm falls."""
-    rng = np.random.default_rng(12)
-    noise = 0.05 * np.sqrt(8.0 / rng.chisquare(8.0, 500))
-    values = 1.0 + noise[:, None, None] * rng.standard_normal((500, 3, 4))
-    runs = joined(values)
-    within, freedom, _ = noise_of(runs)
-    alone, shrunk = (np.log(v / noise**2) for v in (runs.variances.mean(axis=1), within / freedom))
-    assert (shrunk**2).mean() < 0.75 * (alone**2).mean()
-
-
-def test_too_few_paths_have_nothing_in_common():
-    assert common_variance(np.full(5, 0.3), np.full(5, 20.0)) == common_variance(np.empty(0), np.empty(0))

@@ -8,7 +8,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 import perfcore
-from perf_laws.picture import draw_laws, law_curve, path_points, standard_errors
+from perf_laws.picture import draw_laws, law_curve, path_points
 
 P = (4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -40,12 +40,6 @@ def titles(figure):
 @pytest.fixture(scope="module")
 def eight():
     return fitted({f"main->f{k}": lambda p, k=k: (k + 1.0) * (1.0 + p) for k in range(8)})
-
-
-@pytest.fixture(scope="module")
-def broken():
-    """A halving time up to 64 processors, and behind them a law of its own."""
-    return fitted({"halo": lambda p: 1.0 + 64.0 / p if p <= 64 else 0.2 + 0.05 * p}, 2.0 ** np.arange(1, 11), 0.02, 5)
 
 
 def test_the_six_largest_have_a_panel_each(eight):
@@ -85,17 +79,6 @@ def test_errors_of_means_are_those_of_the_runs(eight):
     points = path_points(eight, 0, "p")
     np.testing.assert_allclose(points.error / points.mean, 0.03 / 2.0, rtol=0.25)
     np.testing.assert_allclose(points.runs, 4.0, atol=0.7)
-
-
-def test_a_break_parts_the_curve(broken):
-    assert [segment.until for segment in broken.data[0].before] == pytest.approx([np.sqrt(64.0 * 128.0)])
-    (axes,) = laid_out(broken).axes
-    at = broken.data[0].before[0].until
-    assert [at, at] in [list(line.get_xdata()) for line in axes.lines]
-    for line in axes.lines:
-        x = np.asarray(line.get_xdata())
-        assert np.all(x <= at) or np.all(x >= at) or line.get_marker() != "None"  # points are measured everywhere
-    assert np.isfinite(standard_errors(broken, 0)).all()
 
 
 def test_of_several_parameters_one_is_drawn_and_the_others_are_held():

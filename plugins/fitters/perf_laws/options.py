@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from perf_laws.evidence.terms import DEFAULT_EXPONENTS, DEFAULT_LOGARITHMS, MOST_EXPONENT, MOST_LOGARITHM
+from perf_laws.terms import MOST_EXPONENT, MOST_LOGARITHM
 from perf_points.places import parse_places
 from perf_points.ranges import parse_values
 from perfcore.base.errors import PerfError
@@ -83,13 +83,12 @@ class LawOptions:
         (), "the scale to look at (default: four times the largest level of each parameter)",
         parse=parse_target, metavar="NAME=LEVEL,...",
     )  # fmt: skip
-    exponents: tuple[str, ...] = option(
-        tuple(map(str, DEFAULT_EXPONENTS)),
-        "powers of a parameter, such as -1,0,1/2,1,2 (default: -2 to 3 in quarters and thirds, above 0 also twelfths)",
+    exponents: tuple[str, ...] | None = option(
+        None, "the only powers of a parameter in laws, such as -1,0,1/2,1,2 (default: any from -3 to 3.5)",
         parse=parse_exponents, metavar="I,...",
     )  # fmt: skip
-    logarithms: tuple[int, ...] = option(
-        DEFAULT_LOGARITHMS, "powers of the logarithm beside them", parse=parse_logarithms, metavar="J,..."
-    )
-    breaks: bool = option(True, "look for breaks between points where one law cannot hold (one parameter)")
+    logarithms: tuple[int, ...] | None = option(
+        None, "the only powers of the logarithm beside them (default: 0,1,2; with exponents, 0)",
+        parse=parse_logarithms, metavar="J,..."
+    )  # fmt: skip
     show: str | None = option(None, "path whose laws are all listed", metavar="PATH")

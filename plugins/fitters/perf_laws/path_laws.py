@@ -5,21 +5,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.draws.draws import DRAWS, Draws, draw, quantiles
-from perf_laws.evidence.hypotheses import Hypotheses
-from perf_laws.evidence.law_arrays import arrays_of, laws_of, of_paths
-from perf_laws.evidence.noise import Runs
-from perf_laws.evidence.path_data import Factor, PathData, WeighedLaws
-from perf_laws.evidence.posterior import Laws
-from perf_laws.evidence.terms import Term
 from perf_laws.leading import LeadingLaw, leading_laws
+from perf_laws.path_data import Law, PathData
+from perf_laws.posterior.posterior import DRAWS, Draws, Posterior
+from perf_laws.posterior.stored import posterior_of
 from perf_laws.rows import LawRow, law_rows
 from perf_laws.whole import Whole, whole_of
 from perf_points.points import check_coverage
@@ -35,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
-    """What was measured of paths at the points of some parameters, and the laws that the data leave of each.
+    """What was measured of paths at the points of some parameters, and what the data leave open of each.
 
     These are the fields of a model file, and all that is drawn from them; `perf_laws.model.LawModel` answers with it.
 
@@ -50,7 +45,9 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         Measured points (n) by symbol.
     paths : tuple of str
     laws : tuple of laws
-        Each a tuple of columns beside the constant, each of these a tuple of factors.
+        Each a tuple of terms, up to a factor.
+    settings : tuple of (float, float, float)
+        Scatter of a level, drift of the slope, and its length in the logarithm of a parameter.
     data : tuple of PathData
         Of each path.
     unfitted : dict of str to str
@@ -67,7 +64,8 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     notes: tuple[str, ...]
     points: dict[str, tuple[float, ...]]
     paths: tuple[str, ...]
-    laws: tuple[tuple[tuple[Factor, ...], ...], ...]
+    laws: tuple[Law, ...]
+    settings: tuple[tuple[float, float, float], ...]
     data: tuple[PathData, ...]
     unfitted: dict[str, str]
     target: dict[str, float]
@@ -90,12 +88,15 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         for path, own in zip(self.paths, self.data, strict=True):
             if len(own.means) != n:
                 raise ValueError(f"{path} has not as many means as there are points")
-            parts: tuple[WeighedLaws, ...] = (own, *own.before)
-            if not all(min(part.laws) >= 0 and max(part.laws) < len(self.laws) for part in parts):
-                raise ValueError(f"{path} has a law that the model does not have")
-            if own.before and len(self.columns) > 1:
-                raise ValueError(f"{path} has breaks, and there are several parameters")
-        if any(factor.symbol not in self.columns for law in self.laws for column in law for factor in column):
+            for chosen, known in ((own.laws, self.laws), (own.settings, self.settings)):
+                if min(chosen) < 0 or max(chosen) >= len(known):
+                    raise ValueError(f"{path} has a law that the model does not have")
+        if not all(self.laws):
+            raise ValueError("a law has no term")
+        if not all(tau > 0.0 <= kappa < math.inf and 0.0 < length < math.inf for tau, kappa, length in self.settings):
+            raise ValueError("a scatter, or a length of a drift, is no positive number")
+        factors = {factor.symbol for law in self.laws for term in law for factor in term.factors}
+        if not factors <= set(self.columns):
             raise ValueError("a law is of a parameter that the model does not have")
 
     @property
@@ -148,53 +149,30 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """
         other = msgspec.structs.replace(self, target=dict(target))
         # What does not depend on the target takes longer than a view of one path.
-        vars(other).update({name: getattr(self, name) for name in ("measured", "means", "arrays", "leading", "whole")})
+        vars(other).update(
+            {name: getattr(self, name) for name in ("measured", "means", "posterior", "leading", "whole")}
+        )
         return other
 
     @functools.cached_property
-    def arrays(self) -> tuple[Runs, Hypotheses, Laws]:
-        """Runs, laws and their probabilities as arrays: what `perf_laws.draws.draws.draw` takes."""
-        return arrays_of(self.symbols, self.measured, self.laws, self.data)
+    def posterior(self) -> Posterior:
+        """What the data leave open, as arrays."""
+        return posterior_of(self.symbols, self.measured, self.means, self.laws, self.settings, self.data)
 
     @functools.cached_property
     def leading(self) -> tuple[LeadingLaw, ...]:
-        """The likeliest law of each path with coefficients."""
-        return leading_laws(self.paths, self.data, self.arrays, self.law_text)
+        """The likeliest law of each path with coefficients, where the data determine one."""
+        return leading_laws(self)
 
     @functools.cached_property
     def rows(self) -> tuple[LawRow, ...]:
         """What is said of each path at the target, the largest share first."""
         return law_rows(self)
 
-    def law_text(self, law: int) -> tuple[str, ...]:
-        """Terms of a law beside the constant, as formulas."""
-        return tuple(self.column_text(column) for column in self.laws[law])
-
-    @staticmethod
-    def column_text(column: Sequence[Factor]) -> str:
-        """A product of terms as a formula."""
-        texts = [Term(Fraction(f.exponent), f.logarithm).text(f.symbol) for f in column]
-        above = [text for text in texts if not text.startswith("1/")]
-        below = [text[2:] for text in texts if text.startswith("1/")]
-        return "/".join(["*".join(above) or "1", *below])
-
     def draws(self, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Draws:
         """Draws from what the data leave open, of all paths or of some, at points (T, q)."""
-        levels = np.asarray(points, dtype=np.float64)
-        every = range(len(self.paths)) if paths is None else paths
-        runs, hypotheses, laws = self.arrays
-        found = draw(of_paths(runs, every), hypotheses, of_paths(laws, every), levels)
-        broken = [(row, k) for row, k in enumerate(every) if self.data[k].before]
-        for row, k in broken:
-            begin = 0.0
-            for segment in self.data[k].before:
-                here = (levels[:, 0] > begin) & (levels[:, 0] <= segment.until)
-                if here.any():
-                    own = draw(of_paths(runs, [k]), hypotheses, laws_of([segment]), levels[here])
-                    # Every draw of the segment in the weight of one of the path.
-                    found.values[row][:, here] = own.evenly(found.weights[row])
-                begin = segment.until
-        return found
+        posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
+        return posterior.draws(points)
 
     def draws_in_blocks(
         self, points: npt.ArrayLike, paths: Sequence[int] | None = None
@@ -206,9 +184,14 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             own = slice(begin, min(begin + count, len(every)))
             yield own, self.draws(points, every[own])
 
-    def band(self, points: npt.ArrayLike, interval: float, paths: Sequence[int] | None = None) -> Floats:
-        """Median and bounds of the mean (K, T, 3), of all paths or of some, at points (T, q)."""
+    def band(
+        self, points: npt.ArrayLike, interval: float, paths: Sequence[int] | None = None, run: bool = False
+    ) -> Floats:
+        """Median and bounds of the mean or of a run (K, T, 3), of all paths or of some, at points (T, q)."""
         check_coverage(interval)
-        levels = [0.5, 0.5 - 0.5 * interval, 0.5 + 0.5 * interval]
-        blocks = self.draws_in_blocks(points, paths)
-        return np.concatenate([quantiles(draws.values, draws.weights, levels) for _, draws in blocks])
+        posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
+        sides = (0.5 - 0.5 * interval, 0.5, 0.5 + 0.5 * interval)
+        found = posterior.quantiles(points, sides, run=run)
+        if run:  # the estimate is the same for both
+            found[:, :, 1:2] = posterior.quantiles(points, (0.5,))
+        return found[:, :, [1, 0, 2]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from perf_laws.advice.advice import point_text
-from perf_laws.draws.draws import quantiles
 from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic
 from perf_views.short_names import shortened
 
@@ -40,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 COVERAGE = 0.95  # of all bounds
 _MOST_PANELS = 6
 _COLUMNS = 3
-_PLACES = 49  # of a curve; the corners of a law are its own, not those of the drawing
+_PLACES = 49  # of a curve
 _MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go farther are cut, with the axis
 _LONGEST = {True: 120, False: 44}  # letters of a law over one panel, and over each of several
 _COLOUR, _TARGET = COLOURS[0], COLOURS[1]
@@ -52,7 +50,7 @@ class LawCurve(NamedTuple):
     Attributes
     ----------
     over : (T,) float
-        Levels, rising: the measured ones and the target among them, and both sides of a break.
+        Levels, rising: the measured ones and the target among them.
     mean, run : (T, 3) float
         Median and 95 % bounds of the mean and of a single run.
     """
@@ -110,7 +108,7 @@ def draw_laws(model: LawModel, figure: Figure) -> None:
 
 
 def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
-    """Draw one path over one parameter: dashed where nothing was measured, parted where there are breaks.
+    """Draw one path over one parameter: dashed where nothing was measured.
 
     Parameters
     ----------
@@ -124,18 +122,13 @@ def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
     curve = law_curve(model, path, symbol)
     low, high = float(points.over.min()), float(points.over.max())
     bottom, top = _limits(points, curve)
-    breaks = [segment.until for segment in model.data[path].before]
-    for begin, end in itertools.pairwise([0.0, *breaks, np.inf]):
-        here = (curve.over > begin) & (curve.over <= end)
-        for bounds, shade in ((curve.run, 0.13), (curve.mean, 0.28)):
-            sides = np.clip(bounds[here, 1:], bottom, top)
-            axes.fill_between(curve.over[here], *sides.T, color=_COLOUR, alpha=shade, linewidth=0.0)
-        inside = (curve.over >= low) & (curve.over <= high)
-        axes.plot(curve.over[here & inside], curve.mean[here & inside, 0], color=_COLOUR, linewidth=1.5)
-        for beyond in (curve.over <= low, curve.over >= high):
-            axes.plot(curve.over[here & beyond], curve.mean[here & beyond, 0], "--", color=_COLOUR, linewidth=1.3)
-    for place in breaks:
-        axes.axvline(place, color="0.35", linewidth=0.9, linestyle="-.")
+    for bounds, shade in ((curve.run, 0.13), (curve.mean, 0.28)):
+        sides = np.clip(bounds[:, 1:], bottom, top)
+        axes.fill_between(curve.over, *sides.T, color=_COLOUR, alpha=shade, linewidth=0.0)
+    inside = (curve.over >= low) & (curve.over <= high)
+    axes.plot(curve.over[inside], curve.mean[inside, 0], color=_COLOUR, linewidth=1.5)
+    for beyond in (curve.over <= low, curve.over >= high):
+        axes.plot(curve.over[beyond], curve.mean[beyond, 0], "--", color=_COLOUR, linewidth=1.3)
     axes.errorbar(
         points.over, points.mean, yerr=np.minimum(points.error, points.mean - bottom), fmt="o", color="black",
         markersize=4.0, elinewidth=0.8, capsize=2.0, zorder=3,
@@ -176,29 +169,19 @@ def path_points(model: LawModel, path: int, symbol: str) -> PathPoints:
 
 def standard_errors(model: LawModel, path: int) -> Floats:
     """Standard errors of the means of a path (n,); NaN where it was not measured."""
-    own = model.data[path]
-    found = np.full(len(own.means), np.nan)
-    for laws in (*own.before, own):
-        # Root weights are one over the standard deviation of a mean, in units of the noise of the segment.
-        roots = np.array(laws.root_weights)
-        met = roots > 0.0
-        found[met] = np.sqrt(laws.within / laws.freedom) / roots[met]
-    return found
+    own = model.posterior.of_paths([path])
+    return np.asarray(model.means[path] * np.sqrt(own.noise[0]))
 
 
 def law_curve(model: LawModel, path: int, symbol: str) -> LawCurve:
     """Predictions of a path over a parameter, from the least level or the target to the largest of them."""
     points = path_points(model, path, symbol)
     marks = [*points.over.tolist(), model.target[symbol]]
-    breaks = [segment.until for segment in model.data[path].before]
-    sides = [side for place in breaks for side in (place, np.nextafter(place, np.inf))]
-    over = np.unique([*np.geomspace(min(marks), max(marks), _PLACES)[1:-1], *marks, *sides])
+    over = np.unique([*np.geomspace(min(marks), max(marks), _PLACES)[1:-1], *marks])
     at = np.empty((len(over), len(model.symbols)))
     for place, name in enumerate(model.symbols):
         at[:, place] = over if name == symbol else points.held[name]
-    draws = model.draws(at, [path])
-    levels = [0.5, 0.5 - 0.5 * COVERAGE, 0.5 + 0.5 * COVERAGE]
-    mean, run = (quantiles(values, draws.weights, levels)[0] for values in (draws.values, draws.runs()))
+    mean, run = (model.band(at, COVERAGE, [path], run=run)[0] for run in (False, True))
     return LawCurve(over, mean, run)
 
 
@@ -222,8 +205,6 @@ def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None
     }
     if any(model.target[symbol] > max(model.points[symbol]) for symbol in model.symbols):
         kinds["extrapolated"] = Line2D([], [], linestyle="--", **line)
-    if any(model.data[path].before for path in paths):
-        kinds["break"] = Line2D([], [], color="0.35", linestyle="-.", linewidth=0.9)
     add_legend(area, list(kinds), list(kinds.values()), loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
 
 
@@ -232,7 +213,7 @@ def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
     most = _LONGEST[is_alone]
     row = next(row for row in model.rows if row.path == model.paths[path])
     grows = "; ".join(
-        f"{growth.name}{f' in {symbol}' if len(model.symbols) > 1 else ''} {growth.probability:.0%}"
+        f"{growth.statement}{f' in {symbol}' if len(model.symbols) > 1 else ''}"
         for symbol, growth in zip(model.symbols, row.growths, strict=True)
     )
     share = f"  {row.share:.1%}" if len(model.paths) > 1 else ""

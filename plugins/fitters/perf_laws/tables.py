@@ -11,42 +11,68 @@ import numpy as np
 from perf_laws.advice.advice import Advice, advice, next_point, percent, point_text
 from perf_laws.advice.expected_spread import expected_spread
 from perf_laws.data import describe_paths
-from perf_laws.fits import fit_path
-from perf_laws.growth import CLASSES, SURE
+from perf_laws.growth import CLASSES, SURE, Growth
+from perf_laws.leading import forms_of
 from perf_laws.rows import LawRow
 from perf_laws.speedup import Speedup, speedup
+from perf_laws.terms import product_text
+from perfcore.base.errors import listing
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from perf_laws.model import LawModel
 
-__all__ = ["law_frame", "law_summary", "law_tables", "plain_law_tables"]
+__all__ = ["law_frame", "law_summary", "law_tables", "laws_left", "plain_law_tables"]
 
 Table = tuple[str, list[str], list[list[str]]]
 
 _MOST_PATHS = 40
 _MOST_ADVICE = 10
 _IN_UNIT = ("share", "predicted", "low", "high")  # columns with more digits than what is estimated of growth
+_MOST_NAMED = 3
+_DEVIATES = 0.5  # probability from which on a last level is said to deviate
 _LONGEST_NAME = 56  # of a path in a table; the end says which function it is
 
 
 def law_summary(model: LawModel) -> list[str]:
     """What was fitted, how it grows, what is not determined, and what to measure next."""
-    noise = float(np.median([math.sqrt(own.within / own.freedom) for own in model.data]))
+    noise = float(np.median(np.sqrt(model.posterior.spread)))
     unit = f" [{model.unit}]" if model.unit else ""
     over = ", ".join(_over(model, symbol) for symbol in model.symbols)
-    n_scattered = sum(own.scattered for own in model.data)
-    scattered = f"; scattered, more from point to point than from run to run: {n_scattered:,}" if n_scattered else ""
+    repeated = any(count > 1.0 for own in model.data for count in own.counts)
+    said = f"{percent(noise)} of its mean, median of the paths" if repeated else "not known, without repeated runs"
     return [
         model.title,
+        *_miss_lines(model),
         f"{len(model.measured)} points of {model.value_name}{unit} over {over}{_runs(model)}",
         *model.notes,
         *(_growth_line(model, symbol, number) for number, symbol in enumerate(model.symbols)),
-        f"noise of one run: {percent(noise)} of its mean, median of the paths{scattered}",
+        f"noise of one run: {said}",
+        *([] if model.check is None else [model.check.text]),
+        *_deviation_lines(model),
         *_next_line(model),
         *(f"not fitted: {line}" for line in describe_paths(model.unfitted)),
     ]
+
+
+def _miss_lines(model: LawModel) -> list[str]:
+    """Paths whose fitted values are far from what was measured."""
+    far = sorted((row for row in model.rows if row.misses > 1.0), key=lambda row: -row.misses)
+    if not far:
+        return []
+    names = listing((f"{row.path} (by a factor of {row.misses:.2g})" for row in far), _MOST_NAMED)
+    return [f"far from a measured value: {names}; measure there again"]
+
+
+def _deviation_lines(model: LawModel) -> list[str]:
+    """Paths whose last level is probably one of its own, so that what comes after it is not known."""
+    rows = [row for row in model.rows if row.deviates >= _DEVIATES]
+    if not rows:
+        return []
+    names = listing((f"{row.path} ({row.deviates:.0%})" for row in rows), _MOST_NAMED)
+    at = " and ".join(f"{symbol} = {max(levels):g}" for symbol, levels in model.points.items())
+    return [f"the value at {at} may be one of its own: {names}; repeat it to tell whether growth changes there"]
 
 
 def law_tables(model: LawModel) -> list[Table]:
@@ -55,7 +81,7 @@ def law_tables(model: LawModel) -> list[Table]:
     more = f"; the first {len(rows)} of {len(model.rows):,}, --json has all" if len(rows) < len(model.rows) else ""
     over = [f"growth over {symbol}" for symbol in model.symbols] if len(model.symbols) > 1 else ["growth"]
     header = ["path", "share", "predicted", "95 % of the mean", "likeliest law", "of it"]
-    header += [word for name in over for word in (name, "sure")]
+    header += [word for name in over for word in (name, "sure", "exponent")]
     header.append("note")
     cells = [
         [
@@ -65,7 +91,7 @@ def law_tables(model: LawModel) -> list[Table]:
             f"{row.low:.4g} .. {row.high:.4g}",
             row.law,
             f"{row.probability:.0%}",
-            *(word for growth in row.growths for word in (growth.name, f"{growth.probability:.0%}")),
+            *(word for growth in row.growths for word in _growth_cells(growth)),
             _note(model, row),
         ]
         for row in rows
@@ -82,6 +108,12 @@ def law_tables(model: LawModel) -> list[Table]:
     if wanted in model.paths:
         found += _path_tables(model, model.paths.index(str(wanted)))
     return found
+
+
+def _growth_cells(growth: Growth) -> tuple[str, str, str]:
+    """The class, or what is sure of it; its probability; and the local exponent."""
+    exponent = f"{growth.exponent:.2g} ({growth.low:.2g} .. {growth.high:.2g})"
+    return growth.statement, f"{max(growth.probability, 0.0):.0%}", exponent
 
 
 def plain_law_tables(model: LawModel) -> list[Table]:
@@ -107,7 +139,7 @@ def _every_path(model: LawModel) -> tuple[list[str], list[list[str | float]]]:
     """What is said of every path, a column for each fact."""
     header = ["path", *_IN_UNIT, "law", "law_probability"]
     for symbol in model.symbols:
-        names = ("growth", "growth_probability", "exponent", "exponent_low", "exponent_high")
+        names = ("growth", "growth_probability", "exponent", "exponent_low", "exponent_high", "growth_statement")
         header += [name if len(model.symbols) == 1 else f"{name}_{symbol}" for name in names]
     rows: list[list[str | float]] = [
         [
@@ -141,9 +173,8 @@ def _growth_line(model: LawModel, symbol: str, number: int) -> str:
     growths = [row.growths[number] for row in model.rows]
     sure = Counter(growth.name for growth in growths if growth.probability >= SURE)
     parts = [f"{sure[name]:,} {name}" for name in CLASSES if sure[name]]
-    left = len(model.rows) - sure.total()
-    if left:
-        parts.append(f"{left:,} not determined (no class has {SURE:.0%})")
+    half = Counter(growth.statement for growth in growths if growth.probability < SURE)
+    parts += [f"{count:,} {statement}" for statement, count in half.most_common()]
     return f"growth over {symbol}: {', '.join(parts)}"
 
 
@@ -183,9 +214,12 @@ def _shortened(path: str) -> str:
 def _note(model: LawModel, row: LawRow) -> str:
     """What to keep in mind about a path."""
     notes = [] if row.determined else ["not determined"]
-    if row.scattered:
-        notes.append("scattered")
-    notes += [f"breaks at {model.symbols[0]}={level:.3g}" for level in row.breaks]
+    if row.misses > 1.0:
+        notes.insert(0, f"off by a factor of {row.misses:.2g} at a measured level")
+    if row.deviates >= _DEVIATES:
+        notes.append(f"last level may deviate ({row.deviates:.0%})")
+    if model.leading[model.paths.index(row.path)].is_constant:
+        notes.append("no growth seen in the measured range")
     top = {symbol: max(levels) for symbol, levels in model.points.items()}
     notes += [f"measured to {symbol}={level:g}" for symbol, level in row.reach.items() if level < top[symbol]]
     return ", ".join(notes)
@@ -198,7 +232,7 @@ def _advice_table(given: tuple[Advice, ...], total: int) -> Table:
             " or ".join(one.rivals),
             percent(one.here),
             "-" if one.point is None else point_text(one.point),
-            "-" if one.point is None else percent(one.there),
+            "-" if one.there is None else percent(one.there),
         ]
         for one in given
     ]
@@ -233,20 +267,29 @@ def _speedup_table(model: LawModel, found: Speedup, of: str) -> Table:
 
 def _path_tables(model: LawModel, path: int) -> list[Table]:
     """All laws of a path, and its speedup."""
-    from perf_laws.leading import LeadingLaw
-
-    name, own = model.paths[path], model.data[path]
-    fits = fit_path(model, path, own.laws, [model.target_point])
-    predicted = fits.predicted[:, 0].tolist()
-    _, hypotheses, _ = model.arrays
-    rows = []
-    for number, law in enumerate(own.laws):
-        scales = [1.0, *(hypotheses.scales[column] for column in hypotheses.members[law].tolist() if column >= 0)]
-        found = (fits.coefficients[number, : len(scales)] / scales).tolist()
-        shown = LeadingLaw(name, model.law_text(law), tuple(found), (), own.probabilities[number], math.nan)
-        rows.append([f"{shown.probability:.1%}", shown.text, f"{predicted[number]:.4g}"])
+    name = model.paths[path]
+    rows = [(f"{share:.1%}", text, f"{value:.4g}") for text, share, value in laws_left(model, path)]
     title = f"All laws of {name} that the data leave, with their predictions at {point_text(model.target)}"
-    tables: list[Table] = [(title, ["probability", "law", "predicted"], rows)]
+    tables: list[Table] = [(title, ["probability", "law", "predicted"], [list(row) for row in rows])]
     if len(model.paths) > 1 and (alone := speedup(model, path)) is not None:
         tables.append(_speedup_table(model, alone, name))
     return tables
+
+
+def laws_left(model: LawModel, path: int) -> list[tuple[str, float, float]]:
+    """Terms beside a constant that the data leave of a path, their probability, and what they predict at the target.
+
+    That none of them holds exactly is within each: drift is not told apart here.
+    """
+    forms, form_of_law = forms_of(model)
+    posterior = model.posterior.of_paths([path])
+    means = posterior.components([model.target_point])[0][0, :, 0]
+    form = form_of_law[posterior.law[0]]
+    sums = np.bincount(form, posterior.weight[0], len(forms))
+    found = []
+    for number in np.argsort(-sums, kind="stable").tolist():
+        if sums[number] > 0.0:
+            weight = np.where(form == number, posterior.weight[0], 0.0)
+            text = " + ".join(product_text(factors) for factors in forms[number]) or "a constant"
+            found.append((text, float(sums[number]), float(np.exp(weight @ means / sums[number]))))
+    return found

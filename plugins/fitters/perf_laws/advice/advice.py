@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_laws.advice.expected_spread import expected_spread, measurable
-from perf_laws.fits import designs, fit_designs
-from perf_laws.growth import SURE, class_of, class_probabilities
+from perf_laws.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
 from perf_laws.path_laws import PathLaws
+from perf_laws.posterior.posterior import Draws
 
 __all__ = [
     "Advice",
@@ -30,8 +30,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
-_FARTHEST = 64.0  # times the largest measured level: nobody measures further only to name a growth
-_STANDARD_ERRORS = 3.0
+_REACH = 2.0  # times the largest measured level: farther costs more than what it is to tell
+_DEVIATIONS = 2.0  # by which two classes must lie apart at a point that tells them
 
 _INVISIBLE = 1e-4  # a relative difference that nobody measures
 
@@ -52,9 +52,10 @@ class Advice(NamedTuple):
     point : dict of str to float, or None
         Where to measure to tell; None where no point within reach does.
     rivals : tuple of str
-        The two laws that cannot be told apart, the likelier first.
-    here, there : float
-        Largest relative difference between them where the path was measured, and at `point` (NaN where that is None).
+        The two classes of growth that cannot be told apart, the likelier first.
+    here : float
+    there : float or None
+        Largest relative difference between them where the path was measured, and at `point` (None where that is).
     """
 
     path: str
@@ -62,17 +63,16 @@ class Advice(NamedTuple):
     point: dict[str, float] | None
     rivals: tuple[str, ...]
     here: float
-    there: float
+    there: float | None
 
 
 def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
-    """For each path whose growth is not sure, the two likeliest laws of different growth and where they part.
+    """For each path whose growth is not sure, the two likeliest classes of growth and where they part.
 
-    Growth is sure where one class has a probability of 0.9 (`perf_laws.growth.SURE`). One of the two laws is
-    fitted to the data and the other to that law: what is left is what the other cannot imitate. A point tells them
-    apart where this is more than three standard errors, of a mean of as many runs as now and of the imitation there.
-    Points between measured levels come first, then powers of 2 times the largest level up to 64, then levels below;
-    other parameters stay at their largest measured level.
+    Growth is sure where one class has a probability of 0.9 (`perf_laws.growth.SURE`). What the data leave open is
+    drawn, and the draws of either class are compared: a point tells them apart where their means differ by more than
+    twice what either leaves open there, with the noise of a mean of as many runs as now. Points between measured levels
+    come first, then twice the largest, then levels below; other parameters stay at their largest measured level.
 
     Parameters
     ----------
@@ -91,73 +91,59 @@ def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice,
     'not determined by these data'
     """
     chosen = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
-    tables = np.stack([class_probabilities(model, symbol)[chosen] for symbol in model.symbols])
-    unsure = tables.max(axis=2).argmin(axis=0)  # the parameter whose growth is least sure
-    sure = np.take_along_axis(tables.max(axis=2), unsure[None], axis=0)[0] >= SURE
+    number = {row.path: [growth.probability for growth in row.growths] for row in model.rows}
+    sure = np.array([number[model.paths[k]] for k in chosen.tolist()]).reshape(len(chosen), len(model.symbols))
+    unsure = sure.argmin(axis=1)  # the parameter whose growth is least sure
     found: dict[int, Advice] = {}
-    for number, symbol in enumerate(model.symbols):
-        mine = np.flatnonzero(~sure & (unsure == number))
+    for place, symbol in enumerate(model.symbols):
+        mine = np.flatnonzero((sure.min(axis=1) < SURE) & (unsure == place))
         if len(mine):
             found.update(zip(mine.tolist(), _advice_over(model, symbol, chosen[mine]), strict=True))
     return tuple(found[row] for row in sorted(found))
 
 
 def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
-    laws = _two_laws(model, symbol, paths)
-    points = deciding_points(model, symbol)
-    both = [_imitated(model, paths, true, rival, points) for true, rival in (laws, laws[::-1])]
-    # Where one law is a limit of the other, as a constant is, the other imitates it wholly: then only the other way
-    # round is there anything to see.
-    backwards = both[1].here > both[0].here
-    here = np.where(backwards, both[1].here, both[0].here)
-    there = np.where(backwards[:, None], both[1].there, both[0].there)
-    tells = np.where(backwards[:, None], both[1].tells, both[0].tells)
-    # Another law holds before a break.
-    begins = np.array([model.data[path].before[-1].until if model.data[path].before else 0.0 for path in paths])
-    tells &= points[:, 0] > begins[:, None]
-    result = []
-    for row, path in enumerate(paths.tolist()):
-        names = tuple(" + ".join(model.law_text(int(law[row]))) or "a constant" for law in laws)
-        text = f"not determined by these data: {names[0]} and {names[1]} differ by {percent(here[row])} here"
-        point, apart = None, float("nan")
-        if tells[row].any():
-            place = int(tells[row].argmax())
-            point = dict(zip(model.symbols, points[place].tolist(), strict=True))
-            apart = float(there[row, place])
-            text += f"; measure at {point_text(point)} to tell ({percent(apart)} there)"
-        else:
-            text += f", and too little to tell up to {_FARTHEST:g} times the largest {symbol}; more runs may"
-        result.append(Advice(model.paths[path], text, point, names, float(here[row]), apart))
-    return result
+    candidates = deciding_points(model, symbol)
+    ends = slope_points(model, symbol)
+    places = np.vstack([ends, model.measured, candidates])
+    place = model.symbols.index(symbol)
+    n = len(model.measured)
+    found = []
+    for own, draws in model.draws_in_blocks(places, paths.tolist()):
+        slope = slopes_between(draws.values[:, :, 0], draws.values[:, :, 1], ends[1, place] / ends[0, place])
+        logs = np.log(draws.values[:, :, 2:])
+        for row, path in enumerate(paths[own].tolist()):
+            of_draw = classes_of_draws(model, symbol, _of_row(draws, row), slope[[row]], range(path, path + 1))[0]
+            first, second = np.argsort(-np.bincount(of_draw, minlength=len(CLASSES)), kind="stable")[:2]
+            one, other = logs[row][of_draw == first], logs[row][of_draw == second]
+            met = np.isfinite(model.means[path])
+            runs = float(np.median(np.array(model.data[path].counts)[met]))
+            noise = float(np.var(draws.scatter[row] + draws.noise[row] / np.sqrt(runs)))
+            apart = np.abs(one.mean(axis=0) - other.mean(axis=0))
+            open_there = 0.5 * (one.var(axis=0) + other.var(axis=0)) + noise
+            tells = apart[n:] >= _DEVIATIONS * np.sqrt(open_there[n:])
+            found.append(_told(model, path, (CLASSES[first], CLASSES[second]), np.expm1(apart[:n][met].max()),
+                               np.expm1(apart[n:]), tells, candidates))  # fmt: skip
+    return found
 
 
-class _Imitated(NamedTuple):
-    here: Floats  # (K,) largest relative difference at the measured points
-    there: Floats  # (K, C) at other points
-    tells: Booleans  # (K, C)
+def _of_row(draws: Draws, row: int) -> Draws:
+    return Draws(*(getattr(draws, name)[[row]] for name in ("values", "scatter", "noise", "component")))
 
 
-def _imitated(model: PathLaws, paths: Ints, true: Ints, rival: Ints, points: Floats) -> _Imitated:
-    """How nearly a rival imitates a law that was fitted to the data, and where one more mean would show that."""
-    runs, _, laws = model.arrays
-    roots = laws.root_weights[paths]
-    met = roots > 0.0
-    own, other = (designs(model, law, points) for law in (true, rival))
-    coefficients, _ = fit_designs(own[0], roots, np.nan_to_num(runs.means[paths]))
-    law_here, law_there = (np.einsum("knm,km->kn", columns, coefficients) for columns in own)
-    imitation, covariance = fit_designs(other[0], roots, law_here)
-    here, there = (
-        np.abs(np.einsum("knm,km->kn", columns, imitation) / np.where(law > 0.0, law, np.nan) - 1.0)
-        for columns, law in zip(other, (law_here, law_there), strict=True)
-    )
-    noise = np.sqrt(laws.within / laws.freedom)[paths]
-    typical = np.nanmedian(np.where(met, roots * law_here, np.nan), axis=1)  # root of the number of runs
-    of_rival = np.einsum("kcm,kmj,kcj->kc", other[1], covariance, other[1]) / np.where(
-        law_there > 0.0, law_there**2, np.nan
-    )
-    error = noise[:, None] * np.sqrt(1.0 / typical[:, None] ** 2 + of_rival)
-    there = np.nan_to_num(there)  # noise relative to a law that is 0 there says nothing
-    return _Imitated(np.where(met, np.nan_to_num(here), 0.0).max(axis=1), there, there >= _STANDARD_ERRORS * error)
+def _told(
+    model: PathLaws, path: int, names: tuple[str, str], here: float, there: Floats, tells: Booleans, points: Floats
+) -> Advice:
+    text = f"not determined by these data: {names[0]} and {names[1]} differ by {percent(here)} here"
+    point, apart = None, None
+    if tells.any():
+        place = int(tells.argmax())
+        point = dict(zip(model.symbols, points[place].tolist(), strict=True))
+        apart = float(there[place])
+        text += f"; measure at {point_text(point)} to tell ({percent(apart)} there)"
+    else:
+        text += f", and too little to tell up to {_REACH:g} times the largest level; more runs or levels may"
+    return Advice(model.paths[path], text, point, names, float(here), apart)
 
 
 def percent(share: float) -> str:
@@ -178,18 +164,6 @@ def point_text(point: dict[str, float]) -> str:
     return ", ".join(f"{name} = {level:.6g}" for name, level in point.items())
 
 
-def _two_laws(model: PathLaws, symbol: str, paths: Ints) -> tuple[Ints, Ints]:
-    """The likeliest law of each of the two likeliest classes."""
-    _, _, laws = model.arrays
-    of_law = np.array([class_of(law, symbol) for law in model.laws])
-    kept = laws.kept[paths]
-    of_kept = np.where(kept >= 0, of_law[kept], -1)
-    ranked = np.argsort(-class_probabilities(model, symbol)[paths], axis=1, kind="stable")[:, :2]
-    # Laws are sorted by their probability, so the first of a class is its likeliest.
-    first, second = (kept[np.arange(len(kept)), (of_kept == ranked[:, [k]]).argmax(axis=1)] for k in (0, 1))
-    return first, second
-
-
 def deciding_points(model: PathLaws, symbol: str) -> Floats:
     """Points to measure at to tell growth over a parameter, in the order in which they are preferred (C, q)."""
     place = model.symbols.index(symbol)
@@ -199,7 +173,7 @@ def deciding_points(model: PathLaws, symbol: str) -> Floats:
         for low, high in itertools.pairwise(levels.tolist())
         if high > _GAP * low
     ]
-    beyond = (levels[-1] * 2.0 ** np.arange(1, np.log2(_FARTHEST) + 1)).tolist()
+    beyond = [levels[-1] * _REACH]
     below = [levels[0] / factor for factor in (2.0, 4.0)]
     if (levels == np.round(levels)).all():  # processors come whole
         below = [level for level in below if level >= 1.0 and level == round(level)]

@@ -1,12 +1,13 @@
-"""What the choice of further points needs of a scaling law: its linear rows at other points, and its rivals."""
+"""What the choice of further points needs of a scaling law: what is open there, and the laws that disagree."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.fits import fit_path
+from perf_laws.leading import forms_of
 from perf_laws.path_laws import PathLaws
+from perf_laws.terms import product_text
 from perfcore.base.errors import OptionError, listing
 from perfcore.models.design_rows import DesignRows, Rival
 
@@ -16,10 +17,14 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MOST_RIVALS = 12  # less likely ones differ more and mean less
+_LEAST = 1e-9  # share of the variance below which a direction is rounding
 
 
 def law_design_rows(model: PathLaws, at: dict[str, Floats], which: Ints) -> DesignRows:
-    """The likeliest law of one path as linear in its coefficients; those at their bound of 0 are taken for known.
+    """What is open at points of one path, as directions of a normal distribution: no single law is relied on.
+
+    Draws of the logarithm at the points have a covariance C = G G'; a measurement there is worth a row of G, over the
+    noise of a run and the scatter of its level. What was measured so far is worth one row for each direction.
 
     Parameters
     ----------
@@ -35,21 +40,19 @@ def law_design_rows(model: PathLaws, at: dict[str, Floats], which: Ints) -> Desi
         The points are of several paths.
     """
     path = _one_path(model, which)
+    draws = model.draws(_points(model, at), [path])
+    logs = np.log(draws.values[0])
+    _, sizes, axes = np.linalg.svd(logs - logs.mean(axis=0), full_matrices=False)
+    kept = sizes > _LEAST * max(float(sizes.max()), 1e-300)
+    rows = (axes[kept] * sizes[kept, None]).T / np.sqrt(len(logs))
+    noise = float(np.std(draws.scatter[0] + draws.noise[0]))
     own = model.data[path]
-    fits = fit_path(model, path, own.laws[:1], _points(model, at))
-    free = fits.coefficients[0] > 0.0
-    coefficients = fits.coefficients[0, free]
-    columns, asked = fits.here[0][:, free], fits.there[0][:, free]
-    values = asked @ coefficients
-    roots = np.array(own.root_weights)
-    met = roots > 0.0
-    typical = float(np.median((roots * (columns @ coefficients))[met]))
-    scale = np.maximum(values, np.finfo(np.float64).tiny) / typical
+    met = np.isfinite(model.means[path])
     return DesignRows(
-        measured=((columns * roots[:, None])[met],),
-        asked=(asked / scale[:, None],),
-        errors=np.array([[own.within / own.freedom]]),
-        scale=scale,
+        measured=(np.eye(int(kept.sum())),),
+        asked=(rows / noise,),
+        errors=np.eye(1),
+        scale=np.exp(np.median(logs, axis=0)) * noise,
         points={symbol: np.array(levels)[met] for symbol, levels in model.points.items()},
         repetitions=np.maximum(np.rint(np.array(own.counts)[met]), 1.0).astype(np.int64),
         unit=model.unit,
@@ -57,17 +60,21 @@ def law_design_rows(model: PathLaws, at: dict[str, Floats], which: Ints) -> Desi
 
 
 def law_rivals(model: PathLaws, at: dict[str, Floats], which: Ints) -> tuple[Rival, ...]:
-    """The other laws of one path that the data leave, likeliest first."""
+    """The other laws of one path that the data leave, likeliest first: what each predicts if it is true."""
     path = _one_path(model, which)
-    own = model.data[path]
-    laws = own.laws[1 : 1 + _MOST_RIVALS]
-    if not laws:
-        return ()
-    values = fit_path(model, path, laws, _points(model, at)).predicted
-    return tuple(
-        Rival(" + ".join(model.law_text(law)) or "a constant", f"probability {probability:.1%}", value)
-        for law, probability, value in zip(laws, own.probabilities[1:], values, strict=False)
-    )
+    forms, form_of_law = forms_of(model)
+    posterior = model.posterior.of_paths([path])
+    means = posterior.components(_points(model, at))[0][0]
+    form = form_of_law[posterior.law[0]]
+    sums = np.bincount(form, posterior.weight[0], len(forms))
+    found = []
+    for number in np.argsort(-sums, kind="stable")[1 : 1 + _MOST_RIVALS].tolist():
+        if sums[number] > 0.0:
+            weight = np.where(form == number, posterior.weight[0], 0.0)
+            values = np.exp(weight @ means / sums[number])
+            name = " + ".join(product_text(factors) for factors in forms[number]) or "a constant"
+            found.append(Rival(name, f"probability {sums[number]:.1%}", values))
+    return tuple(found)
 
 
 def _one_path(model: PathLaws, which: Ints) -> int:

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_laws.advice.advice import point_text
-from perf_laws.draws.draws import quantiles
 from perf_laws.growth import CLASSES, SURE
 from perf_laws.views.outlook import GROWTH, Outlook, State, target_blocks
 from perf_laws.views.scale import add_class_legend, class_colour, class_shade
@@ -67,8 +66,7 @@ def _parts(outlook: Outlook, paths: list[int]) -> _Parts:
     levels = levels[np.unique([*ends, *(spread if len(levels) > most else range(len(levels)))])]
     points = np.tile(model.target_point, (len(levels), 1))
     points[:, 0] = levels
-    draws = model.draws(points, paths)
-    return _Parts(levels, paths, quantiles(draws.values, draws.weights, [0.5])[:, :, 0])
+    return _Parts(levels, paths, model.posterior.of_paths(paths).quantiles(points, [0.5])[:, :, 0])
 
 
 def _class_table(outlook: Outlook, paths: Sequence[int], parts: _Parts, number: int) -> Table:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from perf_laws.advice.advice import advice, point_text
 from perf_laws.advice.expected_spread import expected_spread, measurable
 from perf_laws.call_tree import CallTree
-from perf_laws.fits import fit_path
 from perf_laws.picture import COVERAGE, draw_legend, draw_panel, law_curve, path_points, standard_errors
+from perf_laws.tables import laws_left
 from perf_laws.views.outlook import Outlook, State, target_blocks
 from perf_laws.views.scale import SCALE_NOTE, share_cell
 from perf_laws.views.tree import tree_cells, tree_header
@@ -53,13 +53,16 @@ def path_blocks(outlook: Outlook, state: State, path: int, view: ViewPath) -> tu
         f"{row.high:.4g}{f'; {row.share:.1%} of the whole' if len(model.paths) > 1 else ''}."
     ]
     lines += [
-        f"Growth over {symbol}: {growth.name} ({growth.probability:.0%}); towards the target like "
-        f"{symbol}^{growth.exponent:.2f}, 95 % between {growth.low:.2f} and {growth.high:.2f}."
+        f"Growth over {symbol}: {growth.statement}, most likely {growth.name} ({growth.probability:.0%}); "
+        f"towards the target like {symbol}^{growth.exponent:.2f}, 95 % between {growth.low:.2f} and {growth.high:.2f}."
         for symbol, growth in zip(model.symbols, row.growths, strict=True)
     ]
     notices = [Notice(one.text[0].upper() + one.text[1:] + ".", "warning") for one in advice(model, [path])]
-    if model.data[path].scattered:
-        text = "Points miss every law by more than their runs differ: something varies from point to point."
+    if row.misses > 1.0:
+        text = f"The fitted value is off by a factor of {row.misses:.2g} at a measured level; measure there again."
+        notices.insert(0, Notice(text, "warning"))
+    if row.deviates >= 0.5:
+        text = f"The last level may be one of its own (probability {row.deviates:.0%}): repeat it."
         notices.append(Notice(text, "warning"))
     return (
         Text(tuple(lines)),
@@ -124,18 +127,12 @@ def _curve_table(outlook: Outlook, path: int, symbol: str) -> Table:
 def _law_table(outlook: Outlook, path: int) -> Table:
     """The laws that are left, with their probabilities."""
     model = outlook.model
-    own = model.data[path]
-    laws, left = own.laws[:_MOST_LAWS], own.probabilities[_MOST_LAWS:]
-    predicted = fit_path(model, path, laws, [model.target_point]).predicted[:, 0].tolist()
-    rows = [
-        (" + ".join(model.law_text(law)) or "nothing", share_cell(share), f"{value:.4g}")
-        for law, share, value in zip(laws, own.probabilities, predicted, strict=False)
-    ]
-    if left:
-        rows.append((f"{len(left)} others", share_cell(sum(left)), ""))
-    behind = f" above {model.symbols[0]} = {own.before[-1].until:.4g}" if own.before else ""
+    laws = laws_left(model, path)
+    rows = [(text, share_cell(share), f"{value:.4g}") for text, share, value in laws[:_MOST_LAWS]]
+    if left := laws[_MOST_LAWS:]:
+        rows.append((f"{len(left)} others", share_cell(sum(share for _, share, _ in left)), ""))
     header = ("beside a constant", "probability", f"predicts at {point_text(model.target)}")
-    return Table(header, tuple(rows), f"Laws that the data leave{behind}")
+    return Table(header, tuple(rows), "Laws that the data leave", "Each with what the data leave of drift from it.")
 
 
 def _next_table(outlook: Outlook, path: int) -> Table:
@@ -155,21 +152,17 @@ def _next_table(outlook: Outlook, path: int) -> Table:
 
 
 def _coefficient_table(outlook: Outlook, path: int) -> Table:
-    """The likeliest law, segment by segment where there are breaks."""
+    """The likeliest law, where there is one; else the power that stands for it."""
     model = outlook.model
     law = model.leading[path]
-    segments = [(f", {model.symbols[0]} up to {until:.4g}", one) for until, one in law.before]
-    segments.append((", behind" if law.before else "", law))
-    rows = tuple(
-        (name + where, f"{value:.5g}", "-" if np.isnan(error) else f"{error:.2g}")
-        for where, one in segments
-        for name, value, error in zip(("constant", *one.terms), one.coefficients, one.standard_errors, strict=True)
-    )
+    rows = [
+        (name, f"{value:.5g}", "-" if np.isnan(error) else f"{error:.2g}")
+        for name, value, error in zip(("constant", *law.terms), law.coefficients, law.standard_errors, strict=True)
+    ]
+    rows += [(f"exponent of {e.symbol} in {e.term}", f"{e.estimate:.4g}", f"{e.deviation:.2g}") for e in law.exponents]
     unit = f" ({model.unit})" if model.unit else ""
-    note = f"Law of probability {law.probability:.0%}: {law.text}"
-    if not np.isnan(law.leave_one_out):
-        note += f"; each point is predicted from the others within {law.leave_one_out:.2%} (root mean square)"
-    return Table(("term", f"coefficient{unit}", "standard error"), rows, "The likeliest law", note)
+    note = f"Law of probability {law.probability:.0%}: {law.text}" if law.determined else law.text.capitalize()
+    return Table(("term", f"coefficient{unit}", "standard error"), tuple(rows), "The likeliest law", note)
 
 
 class _Residuals(NamedTuple):

@@ -1,1 +1,0 @@
-"""Laws that change at a scale."""

@@ -1,1 +1,0 @@
-"""What the data leave open, as equally probable values."""

@@ -1,1 +1,0 @@
-"""Which laws the data support: hypotheses, noise, posterior."""

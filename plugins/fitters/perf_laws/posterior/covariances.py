@@ -1,0 +1,93 @@
+"""Compiled covariances of measured levels: scatter, noise of the runs, drift of the slope; and their inverses."""
+
+from __future__ import annotations
+
+import math
+
+from perfcore.base.kernels import kernel
+
+__all__ = ["drift_covariance", "half_variogram", "inverse_of", "projected"]
+
+
+@kernel
+def half_variogram(distance, length):  # type: ignore[no-untyped-def]
+    """Half the variance of an Ornstein-Uhlenbeck process of variance 1 that is integrated over a distance."""
+    return length * (distance + length * math.expm1(-distance / length))
+
+
+@kernel
+def drift_covariance(one, other, origin, length):  # type: ignore[no-untyped-def]
+    """Covariance of the drift at two points (q,), 0 at the origin: of each parameter its own."""
+    total = 0.0
+    for p in range(len(one)):
+        total += half_variogram(abs(one[p] - origin[p]), length) + half_variogram(abs(other[p] - origin[p]), length)
+        total -= half_variogram(abs(one[p] - other[p]), length)
+    return total
+
+
+@kernel
+def inverse_of(matrix, inverse, work):  # type: ignore[no-untyped-def]
+    """Invert a symmetric positive definite matrix (k, k) by Cholesky; the logarithm of its determinant.
+
+    Parameters
+    ----------
+    matrix : (k, k) float
+        Its lower triangle becomes the Cholesky factor.
+    inverse, work : (k, k) float
+        Written.
+    """
+    k = len(matrix)
+    log_determinant = 0.0
+    for i in range(k):
+        for j in range(i + 1):
+            value = matrix[i, j]
+            for t in range(j):
+                value -= matrix[i, t] * matrix[j, t]
+            if i == j:
+                matrix[i, i] = math.sqrt(max(value, 1e-300))
+                log_determinant += 2.0 * math.log(matrix[i, i])
+            else:
+                matrix[i, j] = value / matrix[j, j]
+    for j in range(k):  # the inverse of the factor
+        for i in range(k):
+            work[i, j] = 0.0
+        work[j, j] = 1.0 / matrix[j, j]
+        for i in range(j + 1, k):
+            value = 0.0
+            for t in range(j, i):
+                value -= matrix[i, t] * work[t, j]
+            work[i, j] = value / matrix[i, i]
+    for i in range(k):
+        for j in range(i + 1):
+            value = 0.0
+            for t in range(i, k):
+                value += work[t, i] * work[t, j]
+            inverse[i, j] = value
+            inverse[j, i] = value
+    return log_determinant
+
+
+@kernel
+def projected(inverse, sums, projection):  # type: ignore[no-untyped-def]
+    """Take the flat level out of an inverse covariance; the sum of the inverse.
+
+    Parameters
+    ----------
+    inverse : (k, k) float
+    sums : (k,) float
+        Written: rows of the inverse, added up.
+    projection : (k, k) float
+        Written.
+    """
+    k = len(inverse)
+    total = 0.0
+    for i in range(k):
+        value = 0.0
+        for j in range(k):
+            value += inverse[i, j]
+        sums[i] = value
+        total += value
+    for i in range(k):
+        for j in range(k):
+            projection[i, j] = inverse[i, j] - sums[i] * sums[j] / total
+    return total

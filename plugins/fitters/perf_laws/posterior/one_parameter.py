@@ -1,0 +1,140 @@
+"""Weighing the laws of one parameter: all shapes of the family, all noises, every level that may deviate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_laws.posterior.family import FAR, Shapes, shapes_of
+from perf_laws.posterior.in_parts import in_parts
+from perf_laws.posterior.posterior import Laws, Posterior
+from perf_laws.posterior.prior import (
+    DEVIATES,
+    DEVIATING_FACTOR,
+    DEVIATING_VARIANCE,
+    GROUPS,
+    LENGTHS,
+    NOISES,
+    block_log_prior,
+    settings,
+)
+
+__all__ = ["PARTS", "weigh_one_parameter"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+PARTS = 256  # that the weight of 1 is cut into, of combinations of little weight each
+_PATHS_AT_ONCE = 200
+_MOST_LEVEL_PROBABILITY = 0.5
+_LIKELY = 0.05  # scatter with which to begin: what is hopeless beside it is not looked at
+
+
+def weigh_one_parameter(
+    levels: npt.ArrayLike,
+    means: Floats,
+    counts: Floats,
+    spread: Floats,
+    exponents: Sequence[str] | None = None,
+    logarithms: Sequence[int] | None = None,
+) -> Posterior:
+    """What the means of K paths leave open.
+
+    Parameters
+    ----------
+    levels : (n,) array_like
+        Positive, rising.
+    means, counts : (K, n) float
+        Mean of the runs, NaN where there are none, and how many runs.
+    spread : (K,) float
+        Relative variance of one run.
+    exponents, logarithms : sequences, optional
+        See `perf_laws.posterior.family.shapes_of`.
+
+    Examples
+    --------
+    >>> means = np.array([[260.0, 135.0, 72.5, 41.25, 25.625]])
+    >>> found = weigh_one_parameter([4, 8, 16, 32, 64], means, np.ones((1, 5)), np.full(1, 1e-4))
+    >>> low, middle, high = found.quantiles([[128.0]], [0.025, 0.5, 0.975])[0, 0]
+    >>> bool(low < 17.8125 < high), bool(high < 1.5 * low)
+    (True, True)
+    """
+    from perf_laws.posterior.weigh_kernels import weigh_shapes
+    from perfcore.base.kernels import announce_compilation
+
+    announce_compilation(weigh_shapes)
+    x = np.asarray(levels, dtype=np.float64)
+    n_paths = len(means)
+    order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
+    found = [np.full((n_paths, 2 * PARTS), -1, dtype=np.int64) for _ in range(3)]
+    weight = np.zeros((n_paths, 2 * PARTS))
+    of_patterns: list[Shapes] = []
+    begin = 0
+    patterns, pattern = np.unique(np.isfinite(means), axis=0, return_inverse=True)
+    for number, met in enumerate(patterns):
+        here = np.flatnonzero(met)
+        shapes = shapes_of(x[here], exponents, logarithms)
+        paths = np.flatnonzero(pattern.ravel() == number)
+        drifts = np.stack([_drift(np.log(np.append(x[here], FAR * x[here[-1]])), length) for length in LENGTHS])
+        log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0)[order]
+        place = np.append(here, -1)  # of the last, which stands for none
+
+        def part(
+            own: slice, paths: Ints = paths, here: Ints = here, shapes: Shapes = shapes, drifts: Floats = drifts,
+            log_prior: Floats = log_prior, place: Ints = place, begin: int = begin,
+        ) -> None:  # fmt: skip
+            rows = paths[own]
+            at = np.ix_(rows, here)
+            law, setting, level = (np.full((len(rows), 2 * PARTS), -1, dtype=np.int64) for _ in range(3))
+            weights = np.zeros(law.shape)
+            count = np.empty(len(rows), dtype=np.int64)
+            weigh_shapes(
+                np.log(means[at]), spread[rows, None] / counts[at], np.ascontiguousarray(shapes.logs.T),
+                shapes.log_weight, shapes.group, log_prior, NOISES.tau[order], NOISES.kappa[order],
+                NOISES.length[order], np.searchsorted(LENGTHS, NOISES.length[order]), drifts,
+                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(here)), DEVIATING_VARIANCE, DEVIATING_FACTOR, PARTS,
+                law, setting, level, weights, count,
+            )  # fmt: skip
+            filled = np.arange(law.shape[1]) < count[:, None]
+            setting = np.where(filled, order[setting], len(order))
+            together = np.argsort(setting, axis=1, kind="stable")  # what is alike in noise is predicted at once
+            for array, values in zip(
+                (*found, weight),
+                (np.where(filled, law + begin, -1), np.where(filled, setting, -1), np.where(filled, place[level], -1),
+                 weights / weights.sum(axis=1, keepdims=True)),
+                strict=True,
+            ):  # fmt: skip
+                array[rows] = np.take_along_axis(values, together, axis=1)
+
+        in_parts(part, len(paths), _PATHS_AT_ONCE)
+        of_patterns.append(shapes)
+        begin += len(shapes.group)
+    width = int((weight > 0.0).sum(axis=1).max())
+    laws = Laws(
+        np.concatenate([shapes.coefficients for shapes in of_patterns]),
+        np.concatenate([shapes.exponents for shapes in of_patterns])[:, :, None],
+        np.concatenate([shapes.logarithms for shapes in of_patterns]).astype(np.int64)[:, :, None],
+    )
+    law, setting, level = (np.ascontiguousarray(array[:, :width]) for array in found)
+    return Posterior(
+        x[:, None],
+        means,
+        counts,
+        spread,
+        laws,
+        settings(),
+        law,
+        setting,
+        level,
+        np.ascontiguousarray(weight[:, :width]),
+    )
+
+
+def _drift(logs: Floats, length: float) -> Floats:
+    """Covariance of the drift between levels for a slope of variance 1 (k, k)."""
+    from perf_laws.posterior.covariances import drift_covariance
+
+    at = logs[:, None]
+    return np.array([[drift_covariance(one, other, at[0], length) for other in at] for one in at])

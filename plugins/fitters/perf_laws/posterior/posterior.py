@@ -1,0 +1,246 @@
+"""What measurements leave open about laws, as weighed components, and what it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_laws.posterior.in_parts import in_parts
+from perf_laws.posterior.prior import deviating_rate, deviating_variance
+
+__all__ = ["DRAWS", "SIDES", "Draws", "Laws", "Posterior", "equally_probable"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+DRAWS = 512  # of each path
+SIDES = (0.025, 0.5, 0.975)  # 95 % bounds and the median between them
+_NUMBERS_AT_ONCE = 1 << 20
+_PATHS_AT_ONCE = 256
+_SEED = 20260  # of the normal numbers that all paths share
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Laws up to a factor: sums of M terms, products of powers and logarithms of q parameters.
+
+    Attributes
+    ----------
+    coefficients : (L, M) float
+        0 of terms that are none.
+    exponents : (L, M, q) float
+    logarithms : (L, M, q) int
+    """
+
+    coefficients: Floats
+    exponents: Floats
+    logarithms: Ints
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Equally probable draws of K paths.
+
+    Attributes
+    ----------
+    values : (K, N, T) float
+        Means at T points, in the unit of the data; coherent over the points.
+    scatter, noise : (K, N) float
+        How far one level is from what is predicted, and one run of it from the level, as logarithms.
+    component : (K, N) int
+        Of which component of its path a draw is.
+    """
+
+    values: Floats
+    scatter: Floats
+    noise: Floats
+    component: Ints
+
+    def runs(self) -> Floats:
+        """Single runs instead of means (K, N, T)."""
+        return np.asarray(self.values * np.exp(self.scatter + self.noise)[:, :, None])
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Components of K paths: a law, scatter and drift, and which level deviates, with their weights.
+
+    Attributes
+    ----------
+    points : (n, q) float
+        Measured levels.
+    means : (K, n) float
+        NaN where a path was not measured.
+    counts : (K, n) float
+        Runs of each mean.
+    spread : (K,) float
+        Relative variance of one run.
+    laws : Laws
+    settings : (H, 3) float
+        Scatter, drift, and the length of the drift.
+    law, setting, level : (K, C) int
+        Of each component; `level` is the number of a point, or -1 where none deviates. -1 beyond the last.
+    weight : (K, C) float
+        Adding up to 1 for each path.
+    """
+
+    points: Floats
+    means: Floats
+    counts: Floats
+    spread: Floats
+    laws: Laws
+    settings: Floats
+    law: Ints
+    setting: Ints
+    level: Ints
+    weight: Floats
+
+    def of_paths(self, paths: Sequence[int] | Ints) -> Self:
+        """The same of some paths."""
+        chosen = np.asarray(paths, dtype=np.int64)
+        own = ("means", "counts", "spread", "law", "setting", "level", "weight")
+        return replace(
+            self, **{field.name: getattr(self, field.name)[chosen] for field in fields(self) if field.name in own}
+        )
+
+    @property
+    def count(self) -> Ints:
+        """Components of each path (K,)."""
+        return np.asarray((self.weight > 0.0).sum(axis=1))
+
+    @property
+    def noise(self) -> Floats:
+        """Relative variance of each mean by the noise of its runs (K, n)."""
+        return np.asarray(self.spread[:, None] / np.where(self.counts > 0.0, self.counts, np.nan))
+
+    def components(self, at: npt.ArrayLike) -> tuple[Floats, Floats]:
+        """Mean and variance of the logarithm of the mean at points (T, q): (K, C, T) each; the weights are `weight`."""
+        from perf_laws.posterior.prediction_kernels import predict_components
+        from perfcore.base.kernels import announce_compilation
+
+        announce_compilation(predict_components)
+        levels = np.asarray(at, dtype=np.float64)
+        means = np.zeros((*self.law.shape, len(levels)))
+        variances = np.ones_like(means)
+        with np.errstate(invalid="ignore"):
+            logs = np.log(self.means)
+        noise, count, deviating = self.noise, self.count, deviating_variance(self.settings[:, 0])
+
+        def part(own: slice) -> None:
+            predict_components(
+                np.log(self.points), logs[own], noise[own], self.settings, self.laws.coefficients, self.laws.exponents,
+                self.laws.logarithms, self.law[own], self.setting[own], self.level[own], count[own], deviating,
+                np.log(levels), means[own], variances[own],
+            )  # fmt: skip
+
+        in_parts(part, len(means), _PATHS_AT_ONCE)
+        return means, variances
+
+    def quantiles(self, at: npt.ArrayLike, levels: Sequence[float], run: bool = False) -> Floats:
+        """Quantiles of the mean, or of a single run, at points (T, q).
+
+        Parameters
+        ----------
+        at : (T, q) array_like
+        levels : sequence of float
+            Rising, between 0 and 1.
+        run : bool
+
+        Returns
+        -------
+        (K, T, Q) float
+            In the unit of the data.
+        """
+        from perf_laws.posterior.prediction_kernels import mixture_quantiles
+
+        points = np.asarray(at, dtype=np.float64)
+        found = np.empty((len(self.means), len(points), len(levels)))
+        size = max(1, _NUMBERS_AT_ONCE // (self.law.shape[1] * max(len(points), 1)))
+        for begin in range(0, len(self.means), size):
+            own = self.of_paths(range(begin, min(begin + size, len(self.means))))
+            means, variances = (np.moveaxis(one, 2, 1) for one in own.components(points))
+            weights = np.broadcast_to(own.weight[:, None, :], means.shape)
+            if run:
+                means, variances, weights = own._with_runs(means, variances, weights)
+            rows = [np.ascontiguousarray(one.reshape(-1, one.shape[2])) for one in (means, variances, weights)]
+            part = np.empty((len(rows[0]), len(levels)))
+
+            def of_rows(some: slice, rows: list[Floats] = rows, part: Floats = part) -> None:
+                mixture_quantiles(*(one[some] for one in rows), np.asarray(levels, dtype=np.float64), part[some])
+
+            in_parts(of_rows, len(part), _PATHS_AT_ONCE)
+            found[begin : begin + size] = np.exp(part).reshape(len(own.means), len(points), len(levels))
+        return found
+
+    def _with_runs(self, means: Floats, variances: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """Components of single runs: a new level has scatter of its own, and may deviate."""
+        tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
+        rate = deviating_rate((self.counts > 0.0).sum(axis=1))[:, None, None]
+        usual = variances + (tau**2 + self.spread[:, None])[:, None, :]
+        far = usual + deviating_variance(tau)[:, None, :]
+        return (
+            np.concatenate([means, means], axis=2),
+            np.concatenate([usual, far], axis=2),
+            np.concatenate([(1.0 - rate) * weights, rate * weights], axis=2),
+        )
+
+    def draws(self, at: npt.ArrayLike) -> Draws:
+        """Draws at points (T, q)."""
+        from perf_laws.posterior.prediction_kernels import draw_paths, mixture_quantiles
+        from perfcore.base.kernels import announce_compilation
+
+        announce_compilation(draw_paths, mixture_quantiles)
+        levels = np.asarray(at, dtype=np.float64)
+        n_paths, (n, q) = len(self.means), self.points.shape
+        rng = np.random.default_rng(_SEED)
+        normals = rng.standard_normal((DRAWS, n + 2 * q * (n + len(levels))))
+        of_runs, of_level, of_far = rng.standard_normal((3, DRAWS))
+        rank = rng.permutation(DRAWS)
+        values = np.empty((n_paths, DRAWS, len(levels)))
+        taken = np.empty((n_paths, DRAWS), dtype=np.int64)
+        with np.errstate(invalid="ignore"):
+            logs = np.log(self.means)
+        noise, count, deviating = self.noise, self.count, deviating_variance(self.settings[:, 0])
+
+        def part(own: slice) -> None:
+            draw_paths(
+                np.log(self.points), logs[own], noise[own], self.settings, self.laws.coefficients, self.laws.exponents,
+                self.laws.logarithms, self.law[own], self.setting[own], self.level[own], self.weight[own], count[own],
+                deviating, np.log(levels), normals, values[own], taken[own],
+            )  # fmt: skip
+
+        in_parts(part, n_paths, _PATHS_AT_ONCE)
+        tau = self.settings[np.take_along_axis(self.setting, taken, axis=1), 0]
+        deviates = rank < DRAWS * deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
+        far = np.where(deviates, np.sqrt(deviating_variance(tau)) * of_far, 0.0)
+        return Draws(np.exp(values), tau * of_level + far, np.sqrt(self.spread)[:, None] * of_runs, taken)
+
+
+def equally_probable(values: Floats, count: int) -> Floats:
+    """Draws along the second axis as fewer, ascending.
+
+    Parameters
+    ----------
+    values : (K, N, ...) float
+    count : int
+
+    Returns
+    -------
+    (K, ..., count) float
+        At the middles of as many equal probabilities.
+
+    Examples
+    --------
+    >>> equally_probable(np.array([[3.0, 1.0, 2.0, 4.0]]), 2).tolist()
+    [[1.5, 3.5]]
+    """
+    ordered = np.sort(np.moveaxis(values, 1, -1), axis=-1)
+    size = ordered.shape[-1]
+    place = np.clip((np.arange(count) + 0.5) / count * size - 0.5, 0.0, size - 1.0)
+    low = np.floor(place).astype(np.int64)
+    share = place - low
+    return np.asarray(ordered[..., low] * (1.0 - share) + ordered[..., np.minimum(low + 1, size - 1)] * share)

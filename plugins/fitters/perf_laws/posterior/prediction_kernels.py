@@ -1,0 +1,315 @@
+"""Compiled predictions of weighed components: normal distributions of the logarithm, their quantiles, and draws.
+
+Given a component, the logarithm at a point x is ``ln h(x) + a'r`` with a = P k(x) + u / 1'u, where k(x) is the
+covariance of the drift with the measured levels (universal kriging with a flat level; N. Cressie, "Statistics for
+spatial data", 1993, section 3.4). Draws at several points are coherent: drift and noise are drawn from their prior, and
+what the predictor says of the drawn data is taken off (A. Journel and C. Huijbregts, "Mining geostatistics", 1978,
+ch. VII).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from perf_laws.posterior.covariances import drift_covariance, half_variogram, inverse_of, projected
+from perfcore.base.kernels import kernel
+
+__all__ = ["draw_paths", "mixture_quantiles", "predict_components"]
+
+_ROOT_2 = math.sqrt(2.0)
+_ROOT_2PI = math.sqrt(2.0 * math.pi)
+
+
+@kernel
+def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-untyped-def]
+    """Logarithm of a sum of terms at one point, given by the logarithms of its levels."""
+    total = 0.0
+    for term in range(len(coefficients)):
+        if coefficients[term] > 0.0:
+            power, value = 0.0, coefficients[term]
+            for p in range(len(logs)):
+                power += exponents[term, p] * logs[p]
+                for _ in range(logarithms[term, p]):
+                    value *= logs[p] / 0.6931471805599453
+            total += value * math.exp(power)
+    return math.log(max(total, 1e-300))
+
+
+@kernel
+def _weights_at(points, met, k, noise, setting, at, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
+    """Weights of the measured levels at other points, and what is left open there without a level that deviates.
+
+    Writes `projection` (k, k) and `weights` (T, k); returns the variances (T,).
+    """
+    tau, kappa, length = setting
+    scale = 0.5 * kappa * kappa * length
+    origin = points[met[0]]
+    for i in range(k):
+        for j in range(i + 1):
+            covariance[i, j] = (
+                scale * drift_covariance(points[met[i]], points[met[j]], origin, length) if scale > 0.0 else 0.0
+            )
+        covariance[i, i] += tau * tau + noise[met[i]]
+    inverse_of(covariance[:k, :k], inverse[:k, :k], work[:k, :k])
+    total = projected(inverse[:k, :k], sums[:k], projection[:k, :k])
+    variances = np.empty(len(at))
+    for t in range(len(at)):
+        own = 0.0
+        if scale > 0.0:
+            own = scale * drift_covariance(at[t], at[t], origin, length)
+        along = 0.0
+        for i in range(k):
+            cross[i] = scale * drift_covariance(points[met[i]], at[t], origin, length) if scale > 0.0 else 0.0
+            along += sums[i] * cross[i]
+        known = 0.0
+        for i in range(k):
+            value, explained = sums[i] / total, 0.0
+            for j in range(k):
+                value += projection[i, j] * cross[j]
+                explained += inverse[i, j] * cross[j]
+            weights[t, i] = value
+            known += explained * cross[i]
+        variances[t] = max(own - known + (1.0 - along) ** 2 / total, 1e-12)
+    return variances
+
+
+@kernel
+def predict_components(  # type: ignore[no-untyped-def]
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, at,
+    means, variances,
+):  # fmt: skip
+    """Mean and variance of the logarithm at points, of each component of each path.
+
+    Parameters
+    ----------
+    points : (n, q) float
+        Logarithms of the measured levels.
+    logs, noise : (K, n) float
+        Logarithms of means, NaN where there is none, and their variance by the noise of the runs.
+    settings : (H, 3) float
+        Scatter, drift and its length.
+    coefficients, exponents, logarithms : (L, M), (L, M, q), (L, M, q)
+        Laws: sums of M terms.
+    law, setting, level, count : (K, C), (K, C), (K, C), (K,) int
+        Components of each path.
+    deviating : (H,) float
+        Further variance of a level that deviates.
+    at : (T, q) float
+        Logarithms of levels.
+    means, variances : (K, C, T) float
+        Written.
+    """
+    n_paths, n = logs.shape
+    covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
+    weights, rest, met = np.empty((len(at), n)), np.empty(n), np.empty(n, dtype=np.int64)
+    found = np.empty(len(at))
+    for path in range(n_paths):
+        k = 0
+        for i in range(n):
+            if not math.isnan(logs[path, i]):
+                met[k] = i
+                k += 1
+        now = -1
+        for c in range(count[path]):
+            own, here = law[path, c], setting[path, c]
+            if here != now:
+                found = _weights_at(points, met, k, noise[path], settings[here], at, inverse, projection, sums,
+                                    covariance, work, weights, cross)  # fmt: skip
+                now = here
+            q, spread, which = 0.0, 1.0, -1
+            for i in range(k):
+                rest[i] = logs[path, met[i]] - _log_law(
+                    coefficients[own], exponents[own], logarithms[own], points[met[i]]
+                )
+                if met[i] == level[path, c]:
+                    which = i
+            if which >= 0:
+                for j in range(k):
+                    q += projection[which, j] * rest[j]
+                spread = 1.0 + deviating[here] * projection[which, which]
+            for t in range(len(at)):
+                value = _log_law(coefficients[own], exponents[own], logarithms[own], at[t])
+                for i in range(k):
+                    value += weights[t, i] * rest[i]
+                variance = found[t]
+                if which >= 0:
+                    shift = deviating[here] * weights[t, which] / spread
+                    value -= shift * q
+                    variance += shift * weights[t, which]
+                means[path, c, t] = value
+                variances[path, c, t] = variance
+
+
+@kernel
+def mixture_quantiles(means, variances, weights, levels, found):  # type: ignore[no-untyped-def]
+    """Quantiles of mixtures of normal distributions, by Newton's method within a bracket.
+
+    Parameters
+    ----------
+    means, variances, weights : (R, C) float
+        Components of weight 0 take no part.
+    levels : (Q,) float
+        Between 0 and 1, rising.
+    found : (R, Q) float
+        Written.
+    """
+    n_rows, size = means.shape
+    deviation = np.empty(size)
+    for row in range(n_rows):
+        total, x = 0.0, 0.0
+        lowest, highest = np.inf, -np.inf
+        for c in range(size):
+            if weights[row, c] > 0.0:
+                deviation[c] = math.sqrt(variances[row, c])
+                total += weights[row, c]
+                x += weights[row, c] * means[row, c]
+                lowest = min(lowest, means[row, c] - 9.0 * deviation[c])
+                highest = max(highest, means[row, c] + 9.0 * deviation[c])
+        x /= total
+        for number in range(len(levels)):
+            low, high, wanted = lowest, highest, levels[number] * total
+            for _ in range(80):
+                below, density = 0.0, 0.0
+                for c in range(size):
+                    if weights[row, c] > 0.0:
+                        z = (x - means[row, c]) / deviation[c]
+                        if z > 6.0:
+                            below += weights[row, c]
+                        elif z > -6.0:
+                            below += weights[row, c] * 0.5 * math.erfc(-z / _ROOT_2)
+                            density += weights[row, c] * math.exp(-0.5 * z * z) / (_ROOT_2PI * deviation[c])
+                if below < wanted:
+                    low = x
+                else:
+                    high = x
+                step = x - (below - wanted) / density if density > 0.0 else low
+                if not low < step < high:
+                    step = 0.5 * (low + high)
+                moved = abs(step - x)
+                x = step
+                if moved < 1e-7:
+                    break
+            found[row, number] = x
+            lowest = x
+            x = 0.5 * (x + highest) if highest - x < 1e-3 else x + 1e-9
+
+
+@kernel
+def draw_paths(  # type: ignore[no-untyped-def]
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, weight, count, deviating,
+    at, normals, values, taken,
+):  # fmt: skip
+    """Coherent draws of the logarithm at points, equally probable.
+
+    Parameters
+    ----------
+    points, logs, noise, settings, coefficients, exponents, logarithms, law, setting, level, count, deviating, at
+        As `predict_components`.
+    weight : (K, C) float
+        Of each component, adding up to 1.
+    normals : (N, D) float
+        Standard normal; D is at least n + 2 q (n + T).
+    values : (K, N, T) float
+        Written.
+    taken : (K, N) int
+        Written: the component that each draw is of.
+    """
+    n_paths, n = logs.shape
+    n_draws, n_places, q = len(normals), len(at), points.shape[1]
+    covariance, inverse, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    projection, sums, cross = np.empty((n, n)), np.empty(n), np.empty(n)
+    weights, met = np.empty((n_places, n)), np.empty(n, dtype=np.int64)
+    adjusted, law_here, law_there = np.empty((n_places, n)), np.empty(n), np.empty(n_places)
+    drift_here, drift_there, missed = np.empty(n), np.empty(n_places), np.empty(n)
+    size = n + n_places
+    steps, order = np.empty((q, size, 4)), np.empty((q, size), dtype=np.int64)
+    where = np.empty(size)
+    for path in range(n_paths):
+        k = 0
+        for i in range(n):
+            if not math.isnan(logs[path, i]):
+                met[k] = i
+                k += 1
+        for p in range(q):
+            for i in range(k):
+                where[i] = points[met[i], p]
+            for t in range(n_places):
+                where[k + t] = at[t, p]
+            order[p, : k + n_places] = np.argsort(where[: k + n_places])
+        component, reached, now, before = 0, weight[path, 0], -1, -1
+        for draw in range(n_draws):
+            while reached < (draw + 0.5) / n_draws and component + 1 < count[path]:
+                component += 1
+                reached += weight[path, component]
+            taken[path, draw] = component
+            own, here = law[path, component], setting[path, component]
+            length = settings[here, 2]
+            slope_deviation = settings[here, 1] * math.sqrt(0.5 * length)
+            if here != now:
+                _weights_at(points, met, k, noise[path], settings[here], at, inverse, projection, sums, covariance,
+                            work, weights, cross)  # fmt: skip
+                now = here
+                for p in range(q):
+                    last = 0.0
+                    for place in range(k + n_places):
+                        number = order[p, place]
+                        level_here = points[met[number], p] if number < k else at[number - k, p]
+                        distance = level_here - last if place else 0.0
+                        last = level_here
+                        decay = math.exp(-distance / length)
+                        of_slope = 1.0 - decay * decay
+                        joint = length * (1.0 - decay) ** 2
+                        of_drift = max(2.0 * half_variogram(distance, length) - (length * (1.0 - decay)) ** 2, 0.0)
+                        steps[p, place, 0] = decay
+                        steps[p, place, 1] = math.sqrt(of_slope)
+                        steps[p, place, 2] = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
+                        steps[p, place, 3] = math.sqrt(max(of_drift - steps[p, place, 2] ** 2, 0.0))
+            if component != before:
+                before, which = component, -1
+                for i in range(k):
+                    law_here[i] = _log_law(coefficients[own], exponents[own], logarithms[own], points[met[i]])
+                    if met[i] == level[path, component]:
+                        which = i
+                for t in range(n_places):
+                    law_there[t] = _log_law(coefficients[own], exponents[own], logarithms[own], at[t])
+                    for i in range(k):
+                        adjusted[t, i] = weights[t, i]
+                    if which >= 0:
+                        spread = 1.0 + deviating[here] * projection[which, which]
+                        shift = deviating[here] * weights[t, which] / spread
+                        for i in range(k):
+                            adjusted[t, i] -= shift * projection[which, i]
+            for i in range(k):
+                drift_here[i] = 0.0
+            for t in range(n_places):
+                drift_there[t] = 0.0
+            column = n
+            if slope_deviation > 0.0:
+                for p in range(q):
+                    slope, drifted = normals[draw, column], 0.0
+                    column += 1
+                    for place in range(k + n_places):
+                        number = order[p, place]
+                        if place:
+                            one, other = normals[draw, column], normals[draw, column + 1]
+                            column += 2
+                            drifted += length * (1.0 - steps[p, place, 0]) * slope
+                            drifted += steps[p, place, 2] * one + steps[p, place, 3] * other
+                            slope = steps[p, place, 0] * slope + steps[p, place, 1] * one
+                        if number < k:
+                            drift_here[number] += slope_deviation * drifted
+                        else:
+                            drift_there[number - k] += slope_deviation * drifted
+            for i in range(k):
+                variance = settings[here, 0] ** 2 + noise[path, met[i]]
+                if i == which:
+                    variance += deviating[here]
+                missed[i] = logs[path, met[i]] - law_here[i] - drift_here[i] - math.sqrt(variance) * normals[draw, i]
+            for t in range(n_places):
+                value = law_there[t] + drift_there[t]
+                for i in range(k):
+                    value += adjusted[t, i] * missed[i]
+                values[path, draw, t] = value

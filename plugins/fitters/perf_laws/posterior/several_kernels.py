@@ -1,0 +1,448 @@
+"""Compiled weighing of laws of several parameters, whose exponents and shares are continuous.
+
+A law is ``c (floor + sum_t e^b_t prod_p (x_p / top_p)^a_tp)``, with all numbers but c in a vector theta that has a
+normal prior. Around the theta that explains a path best its logarithm is nearly linear, so that with covariance S of
+the means the evidence is that of a normal distribution (D. MacKay, "Information theory, inference, and learning
+algorithms", 2003, chapter 27). Draws of theta are weighed by what the law itself says of the data over what its linear
+form says.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from perf_laws.posterior.covariances import drift_covariance, inverse_of, projected
+from perfcore.base.kernels import kernel
+
+__all__ = ["weigh_forms"]
+
+_LOG_2PI = math.log(2.0 * math.pi)
+_ITERATIONS = 60
+_FAR = 60.0  # of the negative logarithm of the posterior beyond the best: no drift makes up for that
+
+
+@kernel
+def _log_form(levels, theta, floor, uses, free, fixed, logarithms, logs, value, gradient):  # type: ignore[no-untyped-def]
+    """Logarithm of a law at points (k,), and its gradient (k, P): shares first, exponents then.
+
+    Parameters
+    ----------
+    levels : (k, q) float
+        Logarithms of the levels over the largest.
+    theta : (P,) float
+    floor : bool
+        There is a constant.
+    uses, logarithms : (M, q) int
+        Factors of each term; a term without any ends the list.
+    free : bool
+        Exponents are part of theta; else they are `fixed` (M, q).
+    logs : (k, q) float
+        Base-2 logarithms of the levels over that of the largest.
+    """
+    k, q = levels.shape
+    most = len(uses)
+    terms = np.empty(most)
+    for i in range(k):
+        total = 1.0 if floor else 0.0
+        n_terms, shift, place = 0, 0 if floor else 1, 0
+        n_shares = 0
+        for t in range(most):
+            n_uses = 0
+            for p in range(q):
+                n_uses += uses[t, p]
+            if n_uses == 0:
+                break
+            n_terms += 1
+        n_shares = max(n_terms - shift, 0)
+        place = n_shares
+        for t in range(n_terms):
+            power = theta[t - shift] if t >= shift else 0.0
+            factor = 1.0
+            for p in range(q):
+                if uses[t, p]:
+                    if free:
+                        power += theta[place] * levels[i, p]
+                        place += 1
+                    else:
+                        power += fixed[t, p] * levels[i, p]
+                    for _ in range(logarithms[t, p]):
+                        factor *= logs[i, p]
+            terms[t] = factor * math.exp(min(power, 300.0))
+            total += terms[t]
+        total = max(total, 1e-300)
+        value[i] = math.log(total)
+        place = n_shares
+        for t in range(n_terms):
+            share = terms[t] / total
+            if t >= shift:
+                gradient[i, t - shift] = share
+            if free:
+                for p in range(q):
+                    if uses[t, p]:
+                        gradient[i, place] = share * levels[i, p]
+                        place += 1
+
+
+@kernel
+def _solve(matrix, size, right, solution):  # type: ignore[no-untyped-def]
+    """Cholesky factor in place of a positive definite matrix; the logarithm of its determinant, and the solution."""
+    determinant = 0.0
+    for i in range(size):
+        for j in range(i + 1):
+            value = matrix[i, j]
+            for t in range(j):
+                value -= matrix[i, t] * matrix[j, t]
+            if i == j:
+                matrix[i, i] = math.sqrt(max(value, 1e-200))
+                determinant += 2.0 * math.log(matrix[i, i])
+            else:
+                matrix[i, j] = value / matrix[j, j]
+    for i in range(size):
+        value = right[i]
+        for t in range(i):
+            value -= matrix[i, t] * solution[t]
+        solution[i] = value / matrix[i, i]
+    for i in range(size - 1, -1, -1):
+        value = solution[i]
+        for t in range(i + 1, size):
+            value -= matrix[t, i] * solution[t]
+        solution[i] = value / matrix[i, i]
+    return determinant
+
+
+@kernel
+def _cost(rest, weights, theta, middle, precision, size):  # type: ignore[no-untyped-def]
+    """Half of weighted squares about their mean, with the prior; leaves the rest centred."""
+    total, sums = 0.0, 0.0
+    for i in range(len(rest)):
+        total += weights[i]
+        sums += weights[i] * rest[i]
+    cost = 0.0
+    for i in range(len(rest)):
+        rest[i] -= sums / total
+        cost += 0.5 * weights[i] * rest[i] ** 2
+    for j in range(size):
+        cost += 0.5 * precision[j] * (theta[j] - middle[j]) ** 2
+    return cost
+
+
+@kernel
+def weigh_forms(  # type: ignore[no-untyped-def]
+    points, base_logs, logs, noise, floors, uses, free, fixed, logarithms, sizes, starts, middle, precision, log_form,
+    settings, log_setting, drifting, deviating, reference, normals, theta_out, form_out, setting, level, weight,
+):  # fmt: skip
+    """Components of each path: draws of a law, a noise, and which level deviates.
+
+    Parameters
+    ----------
+    points : (n, q) float
+        Logarithms of the levels over the largest.
+    base_logs : (n, q) float
+        Base-2 logarithms of the levels over those of the largest.
+    logs, noise : (K, n) float
+        Logarithm of each mean, NaN where there is none, and its variance by the noise of runs.
+    floors, uses, free, fixed, logarithms, sizes : (F,), (F, M, q), (F,), (F, M, q), (F, M, q), (F,)
+        Forms of laws, see `_log_form`; how many numbers theta has.
+    starts : (F, A, P) float
+        Where the search for theta begins.
+    middle, precision : (F, P) float
+        Of the prior of theta.
+    log_form : (F,) float
+        Logarithm of the prior of each form.
+    settings, log_setting, deviating : (H, 3), (H,), (H,) float
+        Scatter, drift and its length, their prior, and the further variance of a level that deviates.
+    drifting : float
+        Probability that one level deviates, for each level; at most 1/2 in all.
+    reference : float
+        Variance of a level with which theta is searched for.
+    normals : (N, P) float
+        Standard normal.
+    theta_out, form_out, setting, level, weight : (K, N, P), (K, N), (K, N), (K, N), (K, N)
+        Written.
+    """
+    n_paths = len(logs)
+    n_forms, n_settings, n_draws = len(sizes), len(settings), len(normals)
+    most = starts.shape[2]
+    for path in range(n_paths):
+        met = np.flatnonzero(~np.isnan(logs[path]))
+        k = len(met)
+        at, of_logs, own_points = np.empty(k), points[met], base_logs[met]
+        weights = np.empty(k)
+        for i in range(k):
+            at[i] = logs[path, met[i]]
+            weights[i] = 1.0 / (reference + noise[path, met[i]])
+        values, gradients = np.empty((n_forms, k)), np.zeros((n_forms, k, most))
+        best_theta, costs = np.zeros((n_forms, most)), np.full(n_forms, np.inf)
+        value, gradient = np.empty(k), np.zeros((k, most))
+        rest, trial_rest = np.empty(k), np.empty(k)
+        normal, right, step = np.empty((most, most)), np.empty(most), np.empty(most)
+        for f in range(n_forms):
+            size = sizes[f]
+            for start in range(starts.shape[1]):
+                theta = starts[f, start].copy()
+                _log_form(
+                    of_logs, theta, floors[f], uses[f], free[f], fixed[f], logarithms[f], own_points, value, gradient
+                )
+                for i in range(k):
+                    rest[i] = at[i] - value[i]
+                cost, damping = _cost(rest, weights, theta, middle[f], precision[f], size), 1e-2
+                for _ in range(_ITERATIONS if size else 0):
+                    for a in range(size):
+                        mean, total = 0.0, 0.0
+                        for i in range(k):
+                            mean += weights[i] * gradient[i, a]
+                            total += weights[i]
+                        for i in range(k):
+                            gradient[i, a] -= mean / total
+                    for a in range(size):
+                        right[a] = -precision[f, a] * (theta[a] - middle[f, a])
+                        for i in range(k):
+                            right[a] += weights[i] * gradient[i, a] * rest[i]
+                    improved = False
+                    for _ in range(8):
+                        for a in range(size):
+                            for b in range(a + 1):
+                                summed = 0.0
+                                for i in range(k):
+                                    summed += weights[i] * gradient[i, a] * gradient[i, b]
+                                normal[a, b] = summed
+                            normal[a, a] += precision[f, a]
+                            normal[a, a] *= 1.0 + damping
+                        _solve(normal, size, right, step)
+                        trial = theta.copy()
+                        for a in range(size):
+                            trial[a] += min(max(step[a], -2.0), 2.0)
+                        trial_gradient = np.zeros((k, most))
+                        _log_form(
+                            of_logs,
+                            trial,
+                            floors[f],
+                            uses[f],
+                            free[f],
+                            fixed[f],
+                            logarithms[f],
+                            own_points,
+                            value,
+                            trial_gradient,
+                        )
+                        for i in range(k):
+                            trial_rest[i] = at[i] - value[i]
+                        found = _cost(trial_rest, weights, trial, middle[f], precision[f], size)
+                        if found < cost:
+                            improved = cost - found > 1e-7 * (1.0 + cost)
+                            cost, theta = found, trial
+                            gradient[:] = trial_gradient
+                            rest[:] = trial_rest
+                            damping = max(0.2 * damping, 1e-9)
+                            break
+                        damping *= 6.0
+                    if not improved:
+                        break
+                if cost < costs[f]:
+                    costs[f] = cost
+                    best_theta[f] = theta
+            _log_form(
+                of_logs,
+                best_theta[f],
+                floors[f],
+                uses[f],
+                free[f],
+                fixed[f],
+                logarithms[f],
+                own_points,
+                values[f],
+                gradients[f],
+            )
+        least = costs.min()
+        probability = min(0.5, drifting * k)
+        log_none, log_one = math.log(1.0 - probability), math.log(probability / k)
+        masses = np.full((n_settings, n_forms, k + 1), -np.inf)
+        covariance, inverse, work = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
+        projection, sums = np.empty((k, k)), np.empty(k)
+        along, linear, q = np.empty((k, most)), np.empty(k), np.empty(k)
+        solution, column, solved = np.empty(most), np.empty(most), np.empty(most)
+        drifts = np.zeros((2, k, k))
+        lengths = np.array([-1.0, -1.0])
+        # First what each combination explains, then draws of those that count.
+        chosen = np.empty((0, 3), dtype=np.int64)
+        place = 0
+        for turn in range(2):
+            for h in range(n_settings):
+                if turn == 1 and (place >= len(chosen) or chosen[place, 0] != h):
+                    continue
+                tau, kappa, length = settings[h]
+                scale = 0.5 * kappa * kappa * length
+                which = 0
+                if scale > 0.0:
+                    while which < 1 and lengths[which] != length and lengths[which] >= 0.0:
+                        which += 1
+                    if lengths[which] != length:
+                        lengths[which] = length
+                        for i in range(k):
+                            for j in range(i + 1):
+                                drifts[which, i, j] = drift_covariance(of_logs[i], of_logs[j], of_logs[0], length)
+                for i in range(k):
+                    for j in range(i + 1):
+                        covariance[i, j] = scale * drifts[which, i, j]
+                    covariance[i, i] += tau * tau + noise[path, met[i]]
+                determinant = inverse_of(covariance, inverse, work)
+                total = projected(inverse, sums, projection)
+                common = log_setting[h] - 0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none
+                for f in range(n_forms):
+                    if turn == 1 and (place >= len(chosen) or chosen[place, 0] != h or chosen[place, 1] != f):
+                        continue
+                    if costs[f] > least + _FAR:
+                        continue
+                    size = sizes[f]
+                    prior = 0.0
+                    for i in range(k):
+                        linear[i] = at[i] - values[f, i]
+                        for a in range(size):
+                            linear[i] += gradients[f, i, a] * (best_theta[f, a] - middle[f, a])
+                    squares = 0.0
+                    for i in range(k):
+                        q[i] = 0.0
+                        for a in range(size):
+                            along[i, a] = 0.0
+                        for j in range(k):
+                            q[i] += projection[i, j] * linear[j]
+                            for a in range(size):
+                                along[i, a] += projection[i, j] * gradients[f, j, a]
+                        squares += q[i] * linear[i]
+                    for a in range(size):
+                        right[a] = 0.0
+                        for i in range(k):
+                            right[a] += along[i, a] * linear[i]
+                        for b in range(a + 1):
+                            normal[a, b] = 0.0
+                            for i in range(k):
+                                normal[a, b] += gradients[f, i, a] * along[i, b]
+                        normal[a, a] += precision[f, a]
+                        prior += math.log(precision[f, a])
+                    if turn == 0:
+                        of_theta = _solve(normal, size, right, solution)
+                        for a in range(size):
+                            squares -= right[a] * solution[a]
+                        none = common + log_form[f] - 0.5 * (squares + of_theta - prior)
+                        masses[h, f, 0] = none
+                        for i in range(k):
+                            own = projection[i, i]
+                            left = q[i]
+                            for a in range(size):
+                                left -= along[i, a] * solution[a]
+                                column[a] = along[i, a]
+                            for a in range(size):  # forward substitution by the factor
+                                part = column[a]
+                                for b in range(a):
+                                    part -= normal[a, b] * solved[b]
+                                solved[a] = part / normal[a, a]
+                                own -= solved[a] ** 2
+                            spread = 1.0 + deviating[h] * max(own, 0.0)
+                            more = -0.5 * math.log(spread) + 0.5 * deviating[h] * left * left / spread
+                            masses[h, f, i + 1] = none + log_one - log_none + more
+                        continue
+                    while place < len(chosen) and chosen[place, 0] == h and chosen[place, 1] == f:
+                        i_far = chosen[place, 2] - 1
+                        first = place
+                        while (
+                            place < len(chosen)
+                            and chosen[place, 0] == h
+                            and chosen[place, 1] == f
+                            and chosen[place, 2] - 1 == i_far
+                        ):
+                            place += 1
+                        # The precision and the right side with a level of less weight.
+                        shrink = 0.0
+                        if i_far >= 0:
+                            shrink = deviating[h] / (1.0 + deviating[h] * projection[i_far, i_far])
+                        factor, own_right = np.empty((most, most)), np.empty(most)
+                        for a in range(size):
+                            own_right[a] = right[a]
+                            if i_far >= 0:
+                                own_right[a] -= shrink * along[i_far, a] * q[i_far]
+                            for b in range(a + 1):
+                                factor[a, b] = normal[a, b]
+                                if i_far >= 0:
+                                    factor[a, b] -= shrink * along[i_far, a] * along[i_far, b]
+                        _solve(factor, size, own_right, solution)
+                        base_cost = 0.0
+                        for number in range(first, place):
+                            theta = np.zeros(most)
+                            for a in range(size - 1, -1, -1):  # backward substitution
+                                part = normals[number, a]
+                                for b in range(a + 1, size):
+                                    part -= factor[b, a] * (theta[b])
+                                theta[a] = part / factor[a, a]
+                            linear_cost = 0.0
+                            for a in range(size):
+                                linear_cost += 0.5 * normals[number, a] ** 2
+                                theta[a] += solution[a] + middle[f, a]
+                            _log_form(
+                                of_logs,
+                                theta,
+                                floors[f],
+                                uses[f],
+                                free[f],
+                                fixed[f],
+                                logarithms[f],
+                                own_points,
+                                value,
+                                gradient,
+                            )
+                            exact, base_cost = 0.0, 0.0
+                            for turn_of in range(2):
+                                for i in range(k):
+                                    if turn_of == 0:
+                                        rest[i] = at[i] - value[i]
+                                    else:
+                                        rest[i] = linear[i]
+                                        for a in range(size):
+                                            rest[i] -= gradients[f, i, a] * solution[a]
+                                summed, far = 0.0, 0.0
+                                for i in range(k):
+                                    row = 0.0
+                                    for j in range(k):
+                                        row += projection[i, j] * rest[j]
+                                    summed += row * rest[i]
+                                    if i == i_far:
+                                        far = row
+                                summed -= shrink * far * far
+                                if turn_of == 0:
+                                    exact = 0.5 * summed
+                                    for a in range(size):
+                                        exact += 0.5 * precision[f, a] * (theta[a] - middle[f, a]) ** 2
+                                else:
+                                    base_cost = 0.5 * summed
+                                    for a in range(size):
+                                        base_cost += 0.5 * precision[f, a] * solution[a] ** 2
+                            theta_out[path, number] = theta
+                            form_out[path, number] = f
+                            setting[path, number] = h
+                            level[path, number] = met[i_far] if i_far >= 0 else -1
+                            weight[path, number] = math.exp(min(max(base_cost + linear_cost - exact, -30.0), 2.0))
+            if turn == 0:
+                top = masses.max()
+                summed = 0.0
+                for h in range(n_settings):
+                    for f in range(n_forms):
+                        for i in range(k + 1):
+                            masses[h, f, i] = math.exp(masses[h, f, i] - top)
+                            summed += masses[h, f, i]
+                chosen = np.empty((n_draws, 3), dtype=np.int64)
+                filled, passed = 0, 0.5
+                for h in range(n_settings):
+                    for f in range(n_forms):
+                        for i in range(k + 1):
+                            passed += masses[h, f, i] / summed * n_draws
+                            while passed >= 1.0 and filled < n_draws:
+                                chosen[filled, 0], chosen[filled, 1], chosen[filled, 2] = h, f, i
+                                filled += 1
+                                passed -= 1.0
+                chosen = chosen[:filled]
+        mass = 0.0
+        for number in range(len(chosen)):
+            mass += weight[path, number]
+        for number in range(n_draws):
+            weight[path, number] = weight[path, number] / mass if number < len(chosen) else 0.0

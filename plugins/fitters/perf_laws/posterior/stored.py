@@ -1,0 +1,83 @@
+"""A posterior as a model file keeps it, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_laws.path_data import Factor, Law, PathData, Term
+from perf_laws.posterior.posterior import Laws, Posterior
+
+__all__ = ["posterior_of", "stored"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def stored(
+    posterior: Posterior, symbols: Sequence[str]
+) -> tuple[tuple[Law, ...], tuple[tuple[float, float, float], ...], tuple[PathData, ...]]:
+    """Laws and settings that occur, and what is kept of each path."""
+    used = posterior.weight > 0.0
+    laws = np.unique(posterior.law[used])
+    settings = np.unique(posterior.setting[used])
+    law, setting = (
+        np.searchsorted(known, array) for known, array in ((laws, posterior.law), (settings, posterior.setting))
+    )
+    data = []
+    for k, count in enumerate(posterior.count.tolist()):
+        means = [None if isnan(mean) else mean for mean in posterior.means[k].tolist()]
+        components = (array[k, :count].tolist() for array in (law, setting, posterior.level, posterior.weight))
+        columns = (tuple(column) for column in components)
+        data.append(PathData(tuple(means), tuple(posterior.counts[k].tolist()), float(posterior.spread[k]), *columns))
+    rows = [tuple(row) for row in posterior.settings[settings].tolist()]
+    return tuple(_law(posterior.laws, number, symbols) for number in laws.tolist()), tuple(rows), tuple(data)  # type: ignore[arg-type]
+
+
+def _law(laws: Laws, number: int, symbols: Sequence[str]) -> Law:
+    terms = []
+    for coefficient, exponents, logarithms in zip(
+        laws.coefficients[number].tolist(),
+        laws.exponents[number].tolist(),
+        laws.logarithms[number].tolist(),
+        strict=True,
+    ):
+        if coefficient > 0.0:
+            factors = [Factor(*one) for one in zip(symbols, exponents, logarithms, strict=True) if one[1] or one[2]]
+            terms.append(Term(coefficient, tuple(factors)))
+    return tuple(terms)
+
+
+def posterior_of(
+    symbols: Sequence[str],
+    measured: Floats,
+    means: Floats,
+    laws: Sequence[Law],
+    settings: Sequence[tuple[float, float, float]],
+    data: Sequence[PathData],
+) -> Posterior:
+    """The arrays of what a model file keeps."""
+    most = max(map(len, laws))
+    place = {symbol: number for number, symbol in enumerate(symbols)}
+    coefficients = np.zeros((len(laws), most))
+    exponents = np.zeros((len(laws), most, len(symbols)))
+    logarithms = np.zeros(exponents.shape, dtype=np.int64)
+    for number, law in enumerate(laws):
+        for k, term in enumerate(law):
+            coefficients[number, k] = term.coefficient
+            for factor in term.factors:
+                exponents[number, k, place[factor.symbol]] += factor.exponent
+                logarithms[number, k, place[factor.symbol]] += factor.logarithm
+    width = max(len(own.laws) for own in data)
+    law_of, setting, level = (np.full((len(data), width), -1, dtype=np.int64) for _ in range(3))
+    weight = np.zeros(law_of.shape)
+    for k, own in enumerate(data):
+        size = len(own.laws)
+        law_of[k, :size], setting[k, :size], level[k, :size] = own.laws, own.settings, own.levels
+        weight[k, :size] = own.weights
+    return Posterior(
+        measured, means, np.array([own.counts for own in data]), np.array([own.spread for own in data]),
+        Laws(coefficients, exponents, logarithms), np.array(settings), law_of, setting, level, weight,
+    )  # fmt: skip

@@ -1,0 +1,212 @@
+"""Compiled loops over noises and shapes of one parameter: how well each combination explains each path.
+
+With S the covariance of the logarithms of k means (`perf_laws.posterior.covariances`), u = S^-1 1 and P = S^-1 - u u' /
+1'u, a shape h leaves r = m - ln h, and its evidence, the level integrated over a flat prior, is
+``-1/2 (ln |S| + ln 1'u + r'P r + (k - 1) ln 2 pi)``. That level i deviates by a further variance v is an update of rank
+one: with q = P r it adds ``-1/2 ln(1 + v P_ii) + 1/2 v q_i^2 / (1 + v P_ii)``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from perf_laws.posterior.covariances import inverse_of, projected
+from perfcore.base.kernels import kernel
+
+__all__ = ["weigh_shapes"]
+
+_LOG_2PI = math.log(2.0 * math.pi)
+
+# Combinations whose evidence is below that of the best by more than this logarithm are left out, all together some
+# hundredth of the weight; of those below the second only one of so many is looked at, and counts for them all. Where
+# the others are more than some thousand, which each have little weight, only as many are.
+_HOPELESS, _UNLIKELY = 12.0, 7.0
+_ONE_OF, _ENOUGH = 8, 3000
+_BINS = 4096
+_TAIL, _FINER = 0.06, 4.0  # on both sides bounds are told from parts that are smaller by this factor
+
+
+@kernel
+def weigh_shapes(  # type: ignore[no-untyped-def]
+    logs, noise, shapes, log_weight, group, log_prior, tau, kappa, length, which_drift, drifts, deviates,
+    deviating_variance, deviating_factor, parts, law, setting, level, weight, count,
+):  # fmt: skip
+    """Components of each path: combinations of a shape, a noise, and which level deviates, with their weights.
+
+    Of the combinations of little weight every so many stay, each for all that are near it, in the order of what they
+    predict far beyond the last level.
+
+    Parameters
+    ----------
+    logs, noise : (K, k) float
+        Logarithm of the mean at each level, and the variance that runs give it.
+    shapes : (k + 1, S) float
+        Logarithm of each shape at the levels and far beyond them.
+    log_weight, group : (S,) float and int
+    log_prior : (H, G) float
+        Of each noise and group.
+    tau, kappa, length, which_drift : (H,)
+        Noises; number of each in `drifts`.
+    drifts : (D, k + 1, k + 1) float
+        Covariances of the drift for a slope of variance 1; the last is far beyond the levels.
+    deviates, deviating_variance, deviating_factor : float
+        Probability that one level deviates, and its further variance: a constant and a multiple of tau squared.
+    parts : int
+        A weight of less than one part in so many is little.
+    law, setting, level, weight : (K, C) int and float
+        Written: shape, noise, level that deviates or -1, and weight of each component.
+    count : (K,) int
+        Written: how many components.
+    """
+    n_paths, k = logs.shape
+    n_shapes, n_noises = shapes.shape[1], len(tau)
+    covariance, inverse, work = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
+    sums, rest, by_shape = np.empty(k), np.empty((k, n_shapes)), np.empty((n_shapes, k))
+    projections, offset = np.empty((n_noises, k, k)), np.empty((n_noises, k))
+    gain, far = np.empty((n_noises, k)), np.empty((n_noises, k))
+    middle, bins = np.empty(n_shapes), np.zeros(_BINS + 1, dtype=np.int64)
+    q, evidence, most = np.empty(n_shapes), np.empty(n_shapes), np.empty(n_shapes)
+    reached = np.empty((n_noises, n_shapes))
+    highest = log_weight.max() + log_prior.max()
+    log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
+    masses = np.zeros(k + 1)  # the first is that of no level
+    aheads = np.empty(k + 1)
+    kept_ahead, order = np.empty(4096), np.empty(4096, dtype=np.int64)
+    kept_mass, kept_code = np.empty(4096), np.empty(4096, dtype=np.int64)
+    for path in range(n_paths):
+        for i in range(k):
+            for s in range(n_shapes):
+                rest[i, s] = logs[path, i] - shapes[i, s]
+        for s in range(n_shapes):
+            mean = 0.0
+            for i in range(k):
+                mean += rest[i, s]
+            mean /= k
+            middle[s] = mean
+            for i in range(k):
+                rest[i, s] -= mean
+                by_shape[s, i] = rest[i, s]
+        best = -np.inf
+        for h in range(n_noises):
+            scale = 0.5 * kappa[h] * kappa[h] * length[h]
+            for i in range(k):
+                for j in range(i + 1):
+                    covariance[i, j] = scale * drifts[which_drift[h], i, j]
+                covariance[i, i] += tau[h] * tau[h] + noise[path, i]
+            determinant = inverse_of(covariance, inverse, work)
+            total = projected(inverse, sums, projections[h])
+            base = -0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none
+            extra = deviating_variance + deviating_factor * tau[h] * tau[h]
+            largest = 0.0
+            for i in range(k):
+                far[h, i] = sums[i] / total
+                for j in range(k):
+                    far[h, i] += projections[h, i, j] * scale * drifts[which_drift[h], k, j]
+                spread = 1.0 + extra * projections[h, i, i]
+                offset[h, i] = log_one - log_none - 0.5 * math.log(spread)
+                gain[h, i] = 0.5 * extra / spread
+                largest = max(largest, offset[h, i])
+            if base + largest + highest < best - _HOPELESS:  # residuals of 0 would not do
+                for s in range(n_shapes):
+                    reached[h, s] = -np.inf
+                continue
+            for s in range(n_shapes):
+                evidence[s] = 0.0
+                most[s] = 0.0
+            for i in range(k):
+                factor = projections[h, i, 0]
+                for s in range(n_shapes):
+                    q[s] = factor * rest[0, s]
+                for j in range(1, k):
+                    factor = projections[h, i, j]
+                    for s in range(n_shapes):
+                        q[s] += factor * rest[j, s]
+                more, times = offset[h, i], gain[h, i]
+                for s in range(n_shapes):
+                    evidence[s] += q[s] * rest[i, s]
+                    most[s] = max(most[s], more + times * q[s] * q[s])
+            for s in range(n_shapes):
+                value = base + log_weight[s] + log_prior[h, group[s]] - 0.5 * evidence[s] + most[s]
+                reached[h, s] = value
+                best = max(best, value)
+        # The combinations that count, one noise after the other; first what they add up to.
+        n_kept, summed, n_likely = 0, 0.0, 0
+        for h in range(n_noises):
+            for s in range(n_shapes):
+                n_likely += reached[h, s] >= best - _UNLIKELY
+        of_likely = 1 + n_likely // _ENOUGH
+        for h in range(n_noises):
+            for s in range(n_shapes):
+                if reached[h, s] < best - _HOPELESS:
+                    continue
+                counts_for = of_likely if reached[h, s] >= best - _UNLIKELY else of_likely * _ONE_OF
+                if (s + h) % counts_for:
+                    continue
+                top, ahead = 0.0, shapes[k, s] + middle[s]
+                for i in range(k):
+                    ahead += far[h, i] * by_shape[s, i]
+                for i in range(k):
+                    value = 0.0
+                    for j in range(k):
+                        value += projections[h, i, j] * by_shape[s, j]
+                    aheads[i + 1] = ahead - 2.0 * gain[h, i] * far[h, i] * value
+                    masses[i + 1] = offset[h, i] + gain[h, i] * value * value
+                    top = max(top, masses[i + 1])
+                aheads[0] = ahead
+                none = reached[h, s] - top - best  # without a level that deviates
+                for i in range(k + 1):
+                    if none + masses[i] > -_HOPELESS:
+                        if n_kept == len(kept_mass):
+                            kept_mass, kept_code = _longer(kept_mass), _longer(kept_code)
+                            kept_ahead, order = _longer(kept_ahead), _longer(order)
+                        kept_ahead[n_kept] = aheads[i]
+                        kept_mass[n_kept] = counts_for * math.exp(none + masses[i])
+                        kept_code[n_kept] = (h * n_shapes + s) * (k + 1) + i
+                        summed += kept_mass[n_kept]
+                        n_kept += 1
+        # In the order of what they predict, by as many bins as do.
+        lowest, highest_ahead = kept_ahead[0], kept_ahead[0]
+        for number in range(n_kept):
+            lowest, highest_ahead = min(lowest, kept_ahead[number]), max(highest_ahead, kept_ahead[number])
+        per_bin = (_BINS - 1) / max(highest_ahead - lowest, 1e-300)
+        bins[:] = 0
+        for number in range(n_kept):
+            bins[int((kept_ahead[number] - lowest) * per_bin) + 1] += 1
+        for one in range(_BINS):
+            bins[one + 1] += bins[one]
+        for number in range(n_kept):
+            one = int((kept_ahead[number] - lowest) * per_bin)
+            order[bins[one]] = number
+            bins[one] += 1
+        filled, passed, cumulated = 0, 0.5 / (parts * _FINER), 0.0
+        for turn in range(n_kept):
+            number = order[turn]
+            stays = kept_mass[number] / summed
+            cumulated += stays
+            part = 1.0 / parts
+            if min(cumulated, 1.0 - cumulated) < _TAIL:
+                part /= _FINER
+            if stays < part:
+                passed += stays
+                if passed < part:
+                    continue
+                passed -= part
+                stays = part
+            code = kept_code[number]
+            level[path, filled] = code % (k + 1) - 1
+            code //= k + 1
+            law[path, filled] = code % n_shapes
+            setting[path, filled] = code // n_shapes
+            weight[path, filled] = stays
+            filled += 1
+        count[path] = filled
+
+
+@kernel
+def _longer(array):  # type: ignore[no-untyped-def]
+    """The same numbers with room for as many more."""
+    longer = np.empty(2 * len(array), array.dtype)
+    longer[: len(array)] = array
+    return longer

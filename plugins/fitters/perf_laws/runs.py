@@ -1,0 +1,103 @@
+"""From single runs to means, how many runs they stand for, and how far these lie apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Runs", "runs_of"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# A run further from the median of its point than this many robust standard deviations counts less.
+_OUTLYING = 5.0
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Repeated runs, joined.
+
+    Attributes
+    ----------
+    means : (K, n) float
+        Mean of the runs of path k at point i; NaN where there are none.
+    counts : (K, n) float
+        How many runs, of which outliers count less than one.
+    variances : (K, n) float
+        Variance of the runs relative to their squared mean; 0 for one run.
+    outliers : (K,) int
+        Runs that count less.
+    """
+
+    means: Floats
+    counts: Floats
+    variances: Floats
+    outliers: Ints
+
+
+def runs_of(path: Ints, point: Ints, value: Floats, shape: tuple[int, int]) -> Runs:
+    """Join the runs of each path at each point.
+
+    Parameters
+    ----------
+    path, point : (N,) int
+    value : (N,) float
+        Finite.
+    shape : (K, n)
+    """
+    n_paths, n = shape
+    cell = path * n + point
+    size = np.bincount(cell, minlength=n_paths * n)
+    weight = np.ones(len(value))
+    if (size > 2).any():
+        weight = _without_outliers(cell, path, value, size, n_paths)
+    counts = np.bincount(cell, weight, minlength=n_paths * n).astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.bincount(cell, weight * value, minlength=n_paths * n) / counts
+        relative = (value / means[cell] - 1.0) ** 2
+        freedom = np.maximum(counts - 1.0, 0.0)
+        squares = np.bincount(cell, weight * np.where(np.isfinite(relative), relative, 0.0), minlength=n_paths * n)
+        variances = np.divide(squares, freedom, out=np.zeros(len(size)), where=freedom > 0.0)
+    return Runs(
+        means=means.reshape(shape),
+        counts=counts.reshape(shape),
+        variances=variances.reshape(shape),
+        outliers=np.bincount(path[weight < 1.0], minlength=n_paths),
+    )
+
+
+def _without_outliers(cell: Ints, path: Ints, value: Floats, size: Ints, n_paths: int) -> Floats:
+    """Weight of each run: 1, or less where it is far from the median of its point."""
+    order = np.lexsort((value, cell))
+    first = np.cumsum(size) - size
+    sorted_values = value[order]
+    low = np.minimum(first + (size - 1) // 2, len(value) - 1)
+    high = np.minimum(first + size // 2, len(value) - 1)
+    median = 0.5 * (sorted_values[low] + sorted_values[high])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance = np.abs(value / median[cell] - 1.0)
+    distance[~np.isfinite(distance)] = 0.0
+    several = size[cell] > 2
+    typical = _medians(path[several], distance[several], n_paths)
+    # Of the deviations of r runs from their median about one is 0, which makes their median too small by 1 - 1/r.
+    cells = np.bincount(path[several], 1.0 / size[cell][several], minlength=n_paths)
+    runs_each = np.bincount(path[several], minlength=n_paths) / np.maximum(cells, 1.0)
+    scale = 1.4826 * typical / (1.0 - 1.0 / np.maximum(runs_each, 2.0))
+    limit = _OUTLYING * scale[path]
+    far = several & (distance > limit) & (limit > 0.0)
+    return np.where(far, limit / np.where(far, distance, 1.0), 1.0)
+
+
+def _medians(group: Ints, value: Floats, n_groups: int) -> Floats:
+    """Median of each group; 0 of an empty one."""
+    size = np.bincount(group, minlength=n_groups)
+    ordered = value[np.lexsort((value, group))]
+    first = np.cumsum(size) - size
+    found = np.zeros(n_groups)
+    some = size > 0
+    low, high = first[some] + (size[some] - 1) // 2, first[some] + size[some] // 2
+    found[some] = 0.5 * (ordered[low] + ordered[high])
+    return found
