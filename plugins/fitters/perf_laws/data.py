@@ -13,6 +13,7 @@ import numpy.typing as npt
 from perf_categories.unnamed_factors import refuse_unnamed_factors
 from perf_laws.options import LawOptions
 from perf_laws.runs import Runs, runs_of
+from perf_laws.scalings import told_scaling
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, paths_of, without_duplicates
@@ -53,6 +54,8 @@ class LawData:
     source : str
     fingerprint : str
     notes : tuple of str
+    scaling : {"weak", "strong", ""}
+        How the problem grows with the first parameter, where it counts processors; empty where nobody says.
     """
 
     paths: tuple[str, ...]
@@ -66,6 +69,7 @@ class LawData:
     source: str
     fingerprint: str
     notes: tuple[str, ...]
+    scaling: str
 
 
 def law_data(data: Any, options: LawOptions) -> LawData:
@@ -141,6 +145,7 @@ def law_data(data: Any, options: LawOptions) -> LawData:
         source=data.source,
         fingerprint=_fingerprint(names, distinct, runs),
         notes=tuple(notes),
+        scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
     )
 
 

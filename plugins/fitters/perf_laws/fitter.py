@@ -95,6 +95,7 @@ class LawFitter(Fitter):
             data=data,
             unfitted=dict(seen.unfitted),
             target=_target(options.at, seen),
+            scaling=seen.scaling,
         )
 
 

@@ -91,4 +91,8 @@ class LawOptions:
         None, "the only powers of the logarithm beside them (default: 0,1,2; with exponents, 0)",
         parse=parse_logarithms, metavar="J,..."
     )  # fmt: skip
+    scaling: str = option(
+        "auto", "weak: the problem grows with the processors; strong: it stays the same; auto: as the table says",
+        choices=("auto", "weak", "strong"),
+    )  # fmt: skip
     show: str | None = option(None, "path whose laws are all listed", metavar="PATH")

@@ -56,6 +56,8 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         The point that tables and pictures look at.
     metrics : tuple of str
         What was measured of each path; empty where no column tells, and it is the same.
+    scaling : {"weak", "strong", ""}
+        Whether the problem grows with the first parameter or stays the same; empty where nobody says.
     """
 
     columns: dict[str, str]
@@ -70,12 +72,15 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     unfitted: dict[str, str]
     target: dict[str, float]
     metrics: tuple[str, ...] = ()
+    scaling: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
         n = len(next(iter(self.points.values()), ()))
         if set(self.points) != set(self.columns) or any(len(p) != n for p in self.points.values()) or not n:
             raise ValueError("the points are not those of the model's parameters")
+        if self.scaling not in ("weak", "strong", ""):
+            raise ValueError("the scaling is neither weak nor strong")
         if set(self.target) != set(self.columns):
             raise ValueError("the target is not a point of the model's parameters")
         levels = [level for own in (*self.points.values(), self.target.values()) for level in own]

@@ -13,11 +13,12 @@ from perf_laws.posterior.posterior import DRAWS
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
 
-__all__ = ["AtLevel", "Speedup", "speedup"]
+__all__ = ["AtLevel", "Speedup", "is_open", "speedup"]
 
 Floats = npt.NDArray[np.float64]
 
 _HALF = 0.5
+_FALLS = 1.2  # less is what a problem that grows with the processors may gain by caches or noise
 _SIDES = (0.5, 0.025, 0.975)
 _STEPS = 15  # levels at which the fall of the efficiency is looked for
 _PATHS_AT_ONCE = 256
@@ -43,24 +44,32 @@ class AtLevel(NamedTuple):
 
 
 class Speedup(NamedTuple):
-    """How a time falls with processors.
+    """How well more processors are used: by a problem that stays the same, or by one that grows with them.
+
+    G. M. Amdahl, "Validity of the single processor approach", 1967; J. L. Gustafson, "Reevaluating Amdahl's law", 1988.
 
     Attributes
     ----------
     symbol : str
         The parameter that counts processors.
     base : float
-        Its smallest measured level: speedup is T(base) / T(p), efficiency speedup base / p.
+        Its smallest measured level. Strong scaling: speedup is T(base) / T(p), efficiency speedup base / p. Weak
+        scaling: efficiency is T(base) / T(p), speedup, of what is done in a time, efficiency p / base.
     levels : tuple of AtLevel
         The measured ones and the target.
     half : float or None
         Where the efficiency falls below 50 %; None where it does not up to the last level.
+    scaling : {"weak", "strong"}
+    is_told : bool
+        Whether the table or the user says so; otherwise it is strong, since the time falls.
     """
 
     symbol: str
     base: float
     levels: tuple[AtLevel, ...]
     half: float | None
+    scaling: str
+    is_told: bool
 
 
 def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
@@ -75,7 +84,8 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     Returns
     -------
     Speedup or None
-        None where the first parameter does not count processors, the values are no times, or there are several metrics.
+        None where the first parameter does not count processors, the values are no times, there are several metrics, or
+        nobody says which scaling it is and the time does not fall.
 
     Examples
     --------
@@ -88,7 +98,7 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     """
     symbol = model.symbols[0]
     whole = model.whole
-    if whole.several or not _is_time(model) or not _counts_processors(model.columns[symbol]):
+    if not _is_of_processors(model) or is_open(model):
         return None
     base, target = float(model.measured[:, 0].min()), model.target[symbol]
     shown = sorted({*model.measured[:, 0].tolist(), *([target] if target > base else [])})
@@ -99,8 +109,11 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     paths = np.flatnonzero(whole.counted).tolist() if path is None else [path]
     times = _drawn_sums(model, points, paths)
     ratio = times[:, :1] / times
-    share = ratio * base / levels
-    sides = [np.quantile(what, _SIDES, axis=0).T.tolist() for what in (times, ratio, share)]
+    gain = levels / base
+    weak = model.scaling == "weak"
+    share = ratio if weak else ratio / gain
+    faster = ratio * gain if weak else ratio
+    sides = [np.quantile(what, _SIDES, axis=0).T.tolist() for what in (times, faster, share)]
     measured = set(model.measured[:, 0].tolist())
     return Speedup(
         symbol=symbol,
@@ -109,7 +122,27 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
             AtLevel(level, level in measured, *(tuple(side[k]) for side in sides)) for k, level in enumerate(shown)
         ),
         half=_falls_below(steps, np.median(share[:, len(shown) :], axis=0)),
+        scaling="weak" if weak else "strong",
+        is_told=bool(model.scaling),
     )
+
+
+def is_open(model: PathLaws) -> bool:
+    """Whether speedup is left out for one reason: nobody says which scaling it is, and the time does not fall."""
+    return _is_of_processors(model) and not model.scaling and not _falls(model)
+
+
+def _is_of_processors(model: PathLaws) -> bool:
+    return not model.whole.several and _is_time(model) and _counts_processors(model.columns[model.symbols[0]])
+
+
+def _falls(model: PathLaws) -> bool:
+    """Whether the time at the largest measured level is clearly less than at the smallest."""
+    points = np.tile(model.target_point, (2, 1))
+    points[:, 0] = model.measured[:, 0].min(), model.measured[:, 0].max()
+    paths = np.flatnonzero(model.whole.counted)
+    first, last = model.posterior.of_paths(paths).quantiles(points, [0.5])[:, :, 0].sum(axis=0)
+    return bool(first > _FALLS * last)
 
 
 def _is_time(model: PathLaws) -> bool:

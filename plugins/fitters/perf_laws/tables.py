@@ -14,7 +14,7 @@ from perf_laws.data import describe_paths
 from perf_laws.growth import CLASSES, SURE, Growth
 from perf_laws.leading import forms_of
 from perf_laws.rows import LawRow
-from perf_laws.speedup import Speedup, speedup
+from perf_laws.speedup import Speedup, is_open, speedup
 from perf_laws.terms import product_text
 from perfcore.base.errors import listing
 
@@ -50,9 +50,19 @@ def law_summary(model: LawModel) -> list[str]:
         *(_growth_line(model, symbol, number) for number, symbol in enumerate(model.symbols)),
         f"noise of one run: {said}",
         *([] if model.check is None else [model.check.text]),
+        *_scaling_lines(model),
         *_deviation_lines(model),
         *_next_line(model),
         *(f"not fitted: {line}" for line in describe_paths(model.unfitted)),
+    ]
+
+
+def _scaling_lines(model: LawModel) -> list[str]:
+    """What would have to be said for a speedup."""
+    if not is_open(model):
+        return []
+    return [
+        f"no speedup: nothing says whether the problem grows with {model.symbols[0]}; --scaling weak or strong does"
     ]
 
 
@@ -248,7 +258,9 @@ def _speedup_table(model: LawModel, found: Speedup, of: str) -> Table:
     if found.half is not None:
         half = f"falls below 50 % at {symbol} = {found.half:.3g}"
     held = [f"{name} = {model.target[name]:g}" for name in model.symbols[1:]]
-    title = f"Speedup of {of} from {symbol} = {found.base:g}{''.join(f', {text}' for text in held)}; efficiency {half}"
+    how = f"{found.scaling} scaling" + ("" if found.is_told else ", since the time falls; --scaling weak otherwise")
+    where = ", ".join([f"{symbol} = {found.base:g}", *held])
+    title = f"Speedup of {of} ({how}) from {where}; efficiency {half}"
     rows = [
         [
             f"{at.level:g}",
