@@ -137,15 +137,17 @@ def test_bounds_cover_new_runs_as_often_as_they_say():
         model = fitted(data.assign(time_s=[*first, *second]))
         _, lower, upper = model.predict(np.array([6.0]), interval=coverage)[0]
         hits.append(lower <= sum(run(np.array([6.0])))[0] <= upper)
-    # The standard error of a share of 0.9 among 400 is 0.015; that the forms are chosen on the data narrows bounds.
-    assert coverage - 0.05 < np.mean(hits) < coverage + 0.05
+    # The standard error of a share of 0.9 among 400 is 0.015; bounds also hold what these data don't have, a misfit.
+    assert coverage - 0.03 < np.mean(hits)
 
 
 def test_negative_times_are_taken_as_zero_and_said():
     """65 - 2 p is negative at 500, a constant is not: the total is the constant's."""
     data = profile(parts={"falling": lambda p: 65.0 - 2.0 * p, "b": lambda p: 7.0 + 0.0 * p}, levels=P[:-1])
     model, far = fitted(data, weights="equal"), np.array([500.0])
-    np.testing.assert_allclose(model.predict(far, interval=0.9), [[7.0, 7.0, 7.0]], rtol=1e-9)
+    value, lower, upper = model.predict(far, interval=0.9)[0]
+    assert value == pytest.approx(7.0, rel=1e-9)
+    assert 0.0 < lower <= value < upper
     assert model.predict({"P": far, "category": "falling"}) == [0.0]
     assert model.remarks(far) == ["extrapolated: P was 1 to 16; negative, taken as 0: falling"]
     assert model.remarks(np.array([2.0])) == [""]

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import perfcore
-from perf_lost_cycles.categories.total_uncertainty import FormSum, total_uncertainty
 from perfcore.base.errors import ModelFileError, PerfError, UnknownNameError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
@@ -72,10 +71,12 @@ def test_other_is_a_category_like_the_rest():
     assert model.predict({"P": 4, "D": 20, "category": "other"}) == pytest.approx([1.5], rel=1e-8)
 
 
-def test_a_model_without_noise_has_bounds_that_are_its_values():
+def test_bounds_of_a_model_without_noise_allow_for_a_level_that_deviates():
+    """One level in seven lies off by some 20 %, which points without noise do not exclude for the next."""
     model = fit(table_of(EXACT))
     value, lower, upper = model.predict({"P": 8, "D": 40}, interval=0.95)[0]
-    assert upper - lower <= 1e-8 * value
+    assert lower < value < upper
+    assert upper - lower <= 0.45 * value
 
 
 def test_negative_times_are_taken_as_zero_and_said():
@@ -92,8 +93,8 @@ def test_negative_times_are_taken_as_zero_and_said():
 def test_coverage_of_the_total(common):
     """Bounds of 80% hold 80% of new runs, with errors that the categories share and without.
 
-    120 fits with 12 new points each; the standard error of the share is about 2%, choosing forms makes bounds a little
-    too narrow.
+    120 fits with 12 new points each; the standard error of the share is about 2%. Bounds also hold what these
+    data do not have, a misfit of the formulas.
     """
     categories = {**EXACT, "wait": lambda p, d: 1.0 + 0.1 * d}
     hits = []
@@ -106,22 +107,7 @@ def test_coverage_of_the_total(common):
             shared = 1.0 + common * rng.standard_normal()
             run = sum(m(p, d) * shared * (1.0 + 0.03 * rng.standard_normal()) for m in categories.values())
             hits.append(lower <= run <= upper)
-    assert 0.73 <= np.mean(hits) <= 0.88
-
-
-def test_uncertainty_of_a_total_of_equal_forms_is_that_of_its_sum():
-    """Two categories with one design: the covariance is that of ordinary least squares on their sum."""
-    rng = np.random.default_rng(4)
-    design = np.column_stack([np.ones(30), np.arange(30.0)])
-    values = rng.standard_normal((2, 30))
-    solution = np.linalg.pinv(design)
-    residuals = values - values @ solution.T @ design.T
-    parts = [FormSum(np.arange(2), np.arange(30), solution, residual) for residual in residuals]
-    found = total_uncertainty(parts, 2, 30)
-    both = residuals.sum(axis=0)
-    variance = both @ both / 28
-    assert found.noise == pytest.approx(np.sqrt(variance), rel=1e-12)
-    np.testing.assert_allclose(found.covariance, variance * np.linalg.inv(design.T @ design), rtol=1e-10)
+    assert np.mean(hits) >= 0.77
 
 
 def test_points_set_aside_are_not_fitted_and_chosen_by_the_seed():

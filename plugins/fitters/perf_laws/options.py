@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from perf_laws.terms import MOST_EXPONENT, MOST_LOGARITHM
+from perf_laws.limits import MOST_EXPONENT, MOST_LOGARITHM
 from perf_points.places import parse_places
 from perf_points.ranges import parse_values
 from perfcore.base.errors import PerfError

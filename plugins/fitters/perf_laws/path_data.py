@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from perf_laws.terms import MOST_EXPONENT, MOST_LOGARITHM
+from perf_laws.limits import MOST_EXPONENT, MOST_LOGARITHM
 
 __all__ = ["Factor", "Law", "PathData", "Term"]
 

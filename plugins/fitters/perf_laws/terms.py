@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
     from perf_laws.path_data import Factor
 
-__all__ = ["MOST_EXPONENT", "MOST_LOGARITHM", "product_text", "product_values"]
-
-# Beyond these powers nothing can be told from anything.
-MOST_EXPONENT, MOST_LOGARITHM = 6, 3
+__all__ = ["product_text", "product_values"]
 
 _COARSEST = 12  # denominators of exponents that are written as fractions
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,18 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
 from perfcore.data.roles import is_processors
-from perfcore.data.units import is_rate
+from perfcore.data.units import is_rate, unit_in_name
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["WIDE", "Prepared", "prepare", "span"]
 
 Floats = npt.NDArray[np.float64]
+
+# Words in names of columns that count the size of a problem.
+_SIZE = re.compile(r"size|length|bytes|elements|atoms|cells|points|particles|edges?\b|^n$", re.IGNORECASE)
+
+# Values in the scale of the fit that differ by more than this count by their relative errors: with equal weights the
+# largest few would decide. Those of Strohmaier's paper differ by 4 to 7; docs/benchmarks-bounds.md has what is gained.
+WIDE = 10.0
 
 # As if so many more runs had been made with the spread that all points share: a spread estimated from two or three
 # runs may be near zero by chance. The form is Smyth's moderated variance (Stat. Appl. Genet. Mol. Biol. 3, 2004).
@@ -43,6 +51,8 @@ class Prepared:
         Values in the scale of the fit.
     root_weight : (n,) float
         Square roots of the weights.
+    weights : str
+        Which weights they are, a name in `perf_timing.options.WEIGHTS`.
     """
 
     seen: Observations
@@ -51,13 +61,17 @@ class Prepared:
     by_point: Floats
     target: Floats
     root_weight: Floats
+    weights: str
 
     def select(self, kept: npt.NDArray[np.bool_]) -> Prepared:
         """The observations kept (n,) bool."""
-        return Prepared(
-            self.seen.select(kept),
-            self.preparation,
-            *(part[kept] for part in (self.factor, self.by_point, self.target, self.root_weight)),
+        return replace(
+            self,
+            seen=self.seen.select(kept),
+            factor=self.factor[kept],
+            by_point=self.by_point[kept],
+            target=self.target[kept],
+            root_weight=self.root_weight[kept],
         )
 
 
@@ -104,14 +118,24 @@ def prepare(data: Any, options: ScalingOptions, fitter: str, *, adds_times: bool
     factor = preparation.factor(seen.points, codes, systems)
     by_point = preparation.of_parameters.factor(seen.points, codes, systems)
     target = seen.value * factor
+    weights = options.weights
+    if weights == "auto":
+        weights = "relative" if span(target) > WIDE else "equal"
     return Prepared(
         seen=seen,
         preparation=preparation,
         factor=factor,
         by_point=by_point,
         target=target,
-        root_weight=_root_weights(seen, target, options.weights),
+        root_weight=_root_weights(seen, target, weights),
+        weights=weights,
     )
+
+
+def span(values: Floats) -> float:
+    """By what factor values (n,) differ, the largest and the smallest twentieth aside, where outliers are."""
+    low, high = np.quantile(values, [0.05, 0.95])
+    return float(high / low)
 
 
 def _as_measurements(data: Any, fitter: str) -> Measurements:
@@ -154,9 +178,12 @@ def _preparation(runs: Measurements, seen: Observations, options: ScalingOptions
 def _processors(seen: Observations, options: ScalingOptions) -> str | None:
     """The first parameter, where its column or the user says that it is a number of processors.
 
-    Time times a problem size is nobody's scale.
+    Time times a problem size is nobody's scale, also where the size is called p for the sake of functions of p.
     """
     symbol, column = next(iter(seen.columns.items()))
+    unit = unit_in_name(column)
+    if (unit is not None and unit.kind != "count") or _SIZE.search(column):
+        return None
     words = (word.partition("=") for word in options.parameter or ())
     told = any(equals and name.strip() == "p" == symbol for name, equals, _ in words)
     return symbol if told or is_processors(column) else None

@@ -245,13 +245,20 @@ class ScalingModel(Model, frozen=True, forbid_unknown_fields=True):
             + (f"; systems: {listing(self.systems, 8)}" if len(self.systems) > 1 else ""),
         ]
         scale = f"fitted in the scale {self.preparation.formula}" if self.preparation.steps else "fitted as measured"
-        weights = self.origin.options["weights"]
-        lines.append(
-            scale
-            + ("" if weights == "equal" else f", weights: {weights}")
-            + "; predictions are in the unit of the data"
-        )
+        lines.append(f"{scale}{self._weights_line()}; predictions are in the unit of the data")
         return [*lines, *self.notes]
+
+    def _weights_line(self) -> str:
+        """How points are weighed, and why where the data decided it."""
+        from perf_timing.prepared import span
+
+        weights = self.origin.options["weights"]
+        if weights != "auto":
+            return "" if weights == "equal" else f", weights: {weights}"
+        if not self.relative:
+            return ""
+        scaled = np.array(self.observations.value) * self.factor(self.measured_places)
+        return f", weights: relative, since nine tenths of the values differ by a factor of {span(scaled):,.0f} in it"
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
         """Each code on each system at each point, read and joined as in the fit; see `perfcore.Model.observed`.

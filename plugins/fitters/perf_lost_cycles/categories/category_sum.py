@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 from perf_least_squares.goodness import r_squared
+from perf_lost_cycles.categories.bounds import run_bounds
 from perf_lost_cycles.categories.observed import observed_by_category
 from perf_lost_cycles.categories.points import CATEGORY, TOTAL, category_points
 from perf_lost_cycles.categories.sum_rows import Part, one_category, rows_of_sum
-from perf_lost_cycles.categories.total_uncertainty import TotalUncertainty
 from perf_points.points import check_coverage
 from perfcore.base.errors import DataError
 from perfcore.models.design_rows import DesignRows
@@ -85,9 +85,14 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Terms of each category as formulas of the factors, and their coefficients."""
         raise NotImplementedError
 
-    def uncertainty(self, category: int) -> TotalUncertainty:
-        """How sure a category is, or for -1 the total; its covariance is that of the coefficients of all terms."""
+    def candidate_terms(self, category: int) -> Sequence[tuple[str, ...]]:
+        """Terms of each formula that a category may have, the chosen one first."""
         raise NotImplementedError
+
+    def finite_terms(self, terms: tuple[str, ...], at: Mapping[str, Floats]) -> Floats | None:
+        """Values of terms (n, F); None where one is not finite."""
+        values = term_values(terms, at)
+        return values if np.isfinite(values).all() else None
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -126,8 +131,8 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         points : mapping of columns, DataFrame, or (n,) float for a single factor
             Factors and ``category``; without it, the total.
         interval : float, optional
-            Coverage of prediction bounds for a single run, by Student's t; NaN without degrees of freedom. Those of the
-            total regard that the categories' errors are correlated.
+            Coverage of prediction bounds for a single run, over the formulas that a category may have; see
+            `perf_lost_cycles.categories.bounds`. NaN where fewer than three points were measured that are not 0.
 
         Returns
         -------
@@ -138,33 +143,19 @@ class CategorySum(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             check_coverage(interval)
         at, which = category_points(points, self.factors, self.names)
         coefficients = self.coefficients
-        found = np.empty((len(which), 1 if interval is None else 3))
+        values = np.empty(len(which))
         length = max(1, _NUMBERS_AT_ONCE // sum(coefficients.shape))
         for begin in range(0, len(which), length):
             part = slice(begin, begin + length)
-            design = self.design(self.terms, {symbol: values[part] for symbol, values in at.items()})
-            found[part] = self._predict(design, coefficients, which[part], interval)
-        return found[:, 0] if interval is None else found
-
-    def _predict(self, design: Floats, coefficients: Floats, which: Ints, interval: float | None) -> Floats:
-        each = np.maximum(design @ coefficients, 0.0)
-        total = each.sum(axis=1)
-        value = np.where(which < 0, total, each[np.arange(len(which)), which])
+            design = self.design(self.terms, {symbol: column[part] for symbol, column in at.items()})
+            values[part] = self._predict(design, coefficients, which[part])
         if interval is None:
-            return value[:, None]
-        from scipy.special import stdtrit
+            return values
+        return np.column_stack([values, run_bounds(self, at, which, values, interval)])
 
-        # A weight of 1/total^2 says that errors grow with the total.
-        scale = total if self.origin.options["weights"] == "relative" else np.ones(len(total))
-        half = np.full(len(which), np.nan)
-        for category in np.unique(which).tolist():
-            mine = np.flatnonzero(which == category)
-            sure = self.uncertainty(category)
-            if sure.freedom > 0:
-                variance = ((design[mine] @ sure.covariance) * design[mine]).sum(axis=1)
-                variance += (sure.noise * scale[mine]) ** 2
-                half[mine] = stdtrit(sure.freedom, 0.5 + 0.5 * interval) * np.sqrt(np.maximum(variance, 0.0))
-        return np.column_stack([value, np.maximum(value - half, 0.0), value + half])
+    def _predict(self, design: Floats, coefficients: Floats, which: Ints) -> Floats:
+        each = np.maximum(design @ coefficients, 0.0)
+        return np.where(which < 0, each.sum(axis=1), each[np.arange(len(which)), which])
 
     def observed(self, data: Any, where: str | None = None) -> Observed:
         """Total and categories at each point, with the roles, the conditions and the joining of runs of the fit."""

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perf_formulas.formula import Formula, FormulaError
 from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total, term_values
 from perf_lost_cycles.categories.sum_rows import one_category
-from perf_lost_cycles.categories.total_uncertainty import FormSum, TotalUncertainty, total_uncertainty
 from perf_lost_cycles.default_models.sets import VARIABLE
 from perf_lost_cycles.lca.fits import CategoryFit
 from perfcore.models.design_rows import Rival
@@ -98,34 +97,11 @@ class LcaModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=True):
             for fit in self.fits
         )
 
-    def uncertainty(self, category: int) -> TotalUncertainty:
-        """How sure a category is, or for -1 the total; its covariance is that of the coefficients of all terms."""
-        sums = self._sums(self.names if category < 0 else (self.names[category],))
-        return total_uncertainty(sums, len(self.terms), len(self.levels_of_factor))
-
-    def _sums(self, names: tuple[str, ...]) -> list[FormSum]:
-        """Categories of one model that were measured at the same points, added up."""
-        points, root, terms = self.fitted_points, self.fitted_root_weights, self.terms
-        together: dict[tuple[tuple[str, ...], bytes], list[tuple[Floats, Floats]]] = {}
-        for name, (own, coefficients), values in zip(self.names, self.formulas, self.fitted_values, strict=True):
-            if name in names:
-                together.setdefault((own, np.isfinite(values).tobytes()), []).append((coefficients, values))
-        found = []
-        for (own, pattern), members in together.items():
-            met = np.flatnonzero(np.frombuffer(pattern, dtype=np.bool_))
-            design = term_values(own, {symbol: levels[met] for symbol, levels in points.items()}) * root[met, None]
-            norms = np.linalg.norm(design, axis=0)
-            norms[norms == 0.0] = 1.0
-            coefficients, values = (np.sum(column, axis=0) for column in zip(*members, strict=True))
-            found.append(
-                FormSum(
-                    terms=np.array([terms.index(term) for term in own]),
-                    points=met,
-                    solution=np.linalg.pinv(design / norms) / norms[:, None],
-                    residuals=values[met] * root[met] - design @ coefficients,
-                )
-            )
-        return found
+    def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
+        """Terms of each default model of a category whose coefficients its points determine, best first."""
+        fit = self.fits[category]
+        known = (one for one in fit.candidates if None not in one.coefficients and len(one.terms) < fit.n_points)
+        return tuple(dict.fromkeys(tuple(map(self.in_factor, one.terms)) for one in known))
 
     def rivals(self, points: Points) -> tuple[Rival, ...]:
         """One category's model replaced by another that predicts its points nearly as well."""

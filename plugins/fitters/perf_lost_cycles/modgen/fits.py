@@ -1,4 +1,4 @@
-"""Fits of the forms that were chosen: coefficients, their errors, and what the total's uncertainty is made of."""
+"""Fits of the forms that were chosen: coefficients and their errors."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ class FormFit:
     coefficients, standard_errors : (K, m) float
     covariance : (m, m) float
         Inverse of the weighted X'X; times the error variance, the covariance of the coefficients.
-    solution : (m, n) float
-        What a series, weighted, is multiplied by to give its coefficients.
     residuals : (K, n) float
         Weighted.
     leave_one_out : (K,) float
@@ -39,7 +37,6 @@ class FormFit:
     coefficients: Floats
     standard_errors: Floats
     covariance: Floats
-    solution: Floats
     residuals: Floats
     leave_one_out: Floats
 
@@ -76,7 +73,6 @@ def fit_forms(grid: Grid, forms: Sequence[Form], of_series: Ints) -> list[FormFi
                     coefficients=coefficients,
                     standard_errors=fits.standard_errors[mine, 0],
                     covariance=covariance,
-                    solution=covariance @ design.T,
                     residuals=targets[mine] - coefficients @ design.T,
                     leave_one_out=fits.leave_one_out[mine, 0],
                 )

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import perfcore
 from perf_categories.table import CategoryTable
 from perf_formulas.formula import Formula
-from perf_lost_cycles.categories.total_uncertainty import FormSum, total_uncertainty
 from perf_lost_cycles.default_models.sets import DefaultModel, models_for
 from perf_lost_cycles.modgen.fits import FormFit, fit_forms
 from perf_lost_cycles.modgen.forms import Form, Terms
@@ -152,15 +151,11 @@ def _model(
     notes: Sequence[str],
 ) -> ModgenModel:
     numbers = sorted({term for found, *_ in fitted for form in found.chosen for term in found.forms.forms[form]})
-    place = {term: k for k, term in enumerate(numbers)}
-    texts = [terms.text(term) for term in numbers]
+    texts = {term: terms.text(term) for term in numbers}
     categories: dict[int, CategoryFit] = {}
-    sums = []
     for found, members, points, fits in fitted:
         for fit in fits:
             form: Form = found.forms.forms[int(found.chosen[fit.series[0]])]
-            places = np.array([place[term] for term in form])
-            sums.append(FormSum(places, points, fit.solution, fit.residuals.sum(axis=0)))
             squares = np.einsum("kn,kn->k", fit.residuals, fit.residuals)
             values = table.values[points][:, [members[k] for k in fit.series.tolist()]].T
             r2 = weighted_r2(squares, values, root[points])
@@ -168,7 +163,7 @@ def _model(
             for row, series in enumerate(fit.series.tolist()):
                 categories[members[series]] = CategoryFit(
                     name=table.categories[members[series]],
-                    terms=tuple(texts[k] for k in places.tolist()),
+                    terms=tuple(map(texts.__getitem__, form)),
                     coefficients=tuple(fit.coefficients[row].tolist()),
                     standard_errors=tuple(map(_known, fit.standard_errors[row].tolist())),
                     covariance=tuple(map(tuple, fit.covariance.tolist())),
@@ -177,7 +172,6 @@ def _model(
                     r2_centered=_known(float(r2[row])),
                     r2_leave_one_out=_known(float(loo[row])),
                 )
-    whole = total_uncertainty(sums, len(numbers), len(table))
     used = {
         (category, symbol): models
         for category, of_category in zip(table.categories, defaults, strict=True)
@@ -196,10 +190,6 @@ def _model(
         unit=table.unit,
         notes=tuple(notes),
         categories=tuple(categories[k] for k in range(len(table.categories))),
-        total_terms=tuple(texts),
-        total_covariance=tuple(map(tuple, whole.covariance.tolist())) if whole.freedom else (),
-        total_noise=whole.noise if whole.freedom else None,
-        total_freedom=whole.freedom,
         observations=Measured(
             points={symbol: tuple(values.tolist()) for symbol, values in table.points.items()},
             values=tuple(tuple(map(_known, column)) for column in table.values.T.tolist()),

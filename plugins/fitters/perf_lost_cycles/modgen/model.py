@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 from perf_lost_cycles.categories.category_sum import CategorySum, figures_of_total
-from perf_lost_cycles.categories.total_uncertainty import TotalUncertainty
 from perf_lost_cycles.modgen.history import Generation, InstanceCandidate
 from perf_lost_cycles.modgen.instance import instance_candidates
 from perf_lost_cycles.modgen.parts import CategoryFit, Measured, UsedModel
@@ -32,13 +31,6 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
     columns : dict
         Factors: symbol in formulas to the column's name in the data.
     categories : tuple of CategoryFit
-    total_terms : tuple of str
-        All terms that occur.
-    total_covariance : tuple of tuple of float
-        Of the total's coefficients; empty without degrees of freedom.
-    total_noise : float or None
-        Standard deviation of a weighted total about the model.
-    total_freedom : int
     observations : Measured
     set_aside : tuple of int
         Observations that the model was not fitted to.
@@ -49,10 +41,6 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     columns: dict[str, str]
     categories: tuple[CategoryFit, ...]
-    total_terms: tuple[str, ...]
-    total_covariance: tuple[tuple[float, ...], ...]
-    total_noise: float | None
-    total_freedom: int
     observations: Measured
     set_aside: tuple[int, ...]
     default_models: tuple[UsedModel, ...]
@@ -70,14 +58,18 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
             raise ValueError("the observations are not those of the model's factors")
         if self.set_aside and not 0 <= min(self.set_aside) <= max(self.set_aside) < n:
             raise ValueError("a point is set aside that is not among the observations")
-        if len(self.total_covariance) not in (0, len(self.total_terms)):
-            raise ValueError("the covariance is not that of the total's terms")
+        forms = [
+            *(category.terms for category in self.categories),
+            *(form for g in self.generations for form in g.forms),
+        ]
         try:
-            strange = {name for text in self.total_terms for name in Formula(text).names} - set(self.columns)
+            strange = {name for text in {t for form in forms for t in form} for name in Formula(text).names}
         except PerfError as error:
             raise ValueError(str(error)) from None
-        if strange or any(not set(category.terms) <= set(self.total_terms) for category in self.categories):
-            raise ValueError("a term is not one of the model's factors, or not among those of the total")
+        if strange - set(self.columns):
+            raise ValueError("a term is not one of the model's factors")
+        if {number for each in self.generations for number in each.categories} != set(range(len(names))):
+            raise ValueError("a category was generated in no step, or in several")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -122,26 +114,15 @@ class ModgenModel(CategorySum, frozen=True, forbid_unknown_fields=True, dict=Tru
         """Terms of each category as formulas of the factors, and their coefficients."""
         return tuple((category.terms, np.array(category.coefficients)) for category in self.categories)
 
-    @functools.cached_property
-    def terms(self) -> tuple[str, ...]:
-        """All terms that occur, in the order of the total's covariance (F)."""
-        return self.total_terms
-
-    def uncertainty(self, category: int) -> TotalUncertainty:
-        """How sure a category is, or for -1 the total; its covariance is that of the coefficients of all terms."""
-        size = len(self.total_terms)
-        if category < 0:
-            covariance = np.array(self.total_covariance).reshape(-1, size)
-            return TotalUncertainty(covariance, self.total_noise or 0.0, self.total_freedom)
-        fit = self.categories[category]
-        covariance = np.zeros((size, size))
-        freedom = fit.n_points - len(fit.terms)
-        if freedom <= 0:
-            return TotalUncertainty(covariance, 0.0, 0)
-        variance = fit.sum_of_squares / freedom
-        places = [self.total_terms.index(text) for text in fit.terms]
-        covariance[np.ix_(places, places)] = variance * np.array(fit.covariance)
-        return TotalUncertainty(covariance, float(np.sqrt(variance)), freedom)
+    def candidate_terms(self, category: int) -> tuple[tuple[str, ...], ...]:
+        """Terms of each form that a tuple suggested for a category or that a step led to, the chosen one first."""
+        generation = next(each for each in self.generations if category in each.categories)
+        place = generation.categories.index(category)
+        steps = [step.result for step in reversed(generation.steps) if step.category == place]
+        suggested, counts = np.unique([row[place] for row in generation.tuple_forms], return_counts=True)
+        often = suggested[np.argsort(-counts, kind="stable")].tolist()
+        numbers = dict.fromkeys(number for number in (*steps, *often) if number >= 0)
+        return tuple(dict.fromkeys((self.categories[category].terms, *(generation.forms[k] for k in numbers))))
 
     def measured(self) -> tuple[Floats, Floats]:
         """Measured times of each category (n, C), NaN where there are none, and of the total (n,)."""

@@ -89,7 +89,7 @@ class Comparison:
 
     def chosen(self) -> Ints:
         """The hypothesis of each pair (K,)."""
-        if self.options.functions == ("all",):
+        if self.options.functions == ("all",) and len(self._cells) > 1:
             return np.full(len(self._cells), self._order()[0])
         return self._best()
 
@@ -106,8 +106,15 @@ class Comparison:
         comes_last = ~fits.determined[:, shown]
         if self.options.sign == "nonnegative":
             comes_last |= self._free.negative[:, shown]
-        order = np.lexsort((np.where(exact, 0.0, squares), size, judged, comes_last), axis=1)
+        keys = (np.where(exact, 0.0, squares), size, judged, self._lacking(fits)[:, shown], comes_last)
+        order = np.lexsort(keys, axis=1)
         return np.asarray(shown[order[:, 0]])
+
+    def _lacking(self, fits: IndividualFits) -> Ints:
+        """How many degrees of freedom short of `LEAST_FREEDOM` each fit is (K, H); one that was named may be short."""
+        used = np.where(fits.effective >= 0, fits.sizes[fits.effective], 0)
+        short = LEAST_FREEDOM - (fits.n_observations[:, None] - used)
+        return np.asarray(np.zeros_like(short) if self.is_named else np.maximum(short, 0))
 
     def pairs(self, chosen: Ints) -> tuple[PairFit, ...]:
         """The fit of each pair by its chosen hypothesis."""
@@ -204,7 +211,9 @@ class Comparison:
         values = [self._raw_figures(self.fits, chosen)[self.options.criterion] for chosen in every]
         squares = self.fits.sum_of_squares[:, self._shown].sum(axis=0)
         comes_last = self._remarks["negative"][:, self._shown].any(axis=0) & (self.options.sign == "nonnegative")
-        keys = (squares, self.fits.sizes[self._shown], np.array(values), comes_last)
+        alone = len(self._cells) == 1
+        lacking = self._lacking(self.fits)[0, self._shown] if alone else np.zeros(len(self._shown), dtype=np.int64)
+        keys = (squares, self.fits.sizes[self._shown], np.array(values), lacking, comes_last)
         return np.asarray(self._shown[np.lexsort(keys)])
 
     def _candidate(self, h: int) -> Candidate:

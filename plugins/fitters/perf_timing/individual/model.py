@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from perf_formulas.sums import sum_of_terms
 from perf_least_squares.goodness import information, r_squared
 from perf_least_squares.outliers import Outliers, find_outliers
 from perf_points.points import Places, check_coverage
+from perf_timing.individual.bounds import pair_bounds
 from perf_timing.individual.pair import LEAST_FREEDOM, PairFit
 from perf_timing.individual.rows import individual_rivals, individual_rows
 from perf_timing.scaling_model import ScalingModel
@@ -70,8 +71,9 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         points : mapping of columns, DataFrame, or (n,) float
             Parameters, ``code`` and ``system``.
         interval : float, optional
-            Coverage of prediction bounds for a single run, by Student's t; NaN for a pair with fewer than two degrees
-            of freedom.
+            Coverage of prediction bounds for a single run: of all combinations that could have been chosen, about which
+            measurements scatter and from which they drift away with the distance; see
+            `perf_least_squares.shape_average`. NaN for a pair with fewer than two degrees of freedom.
 
         Returns
         -------
@@ -81,17 +83,11 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         if interval is not None:
             check_coverage(interval)
         at = self.places(points)
-        scaled, half = np.full(len(at), np.nan), np.full(len(at), np.nan)
+        scaled = np.full(len(at), np.nan)
         for part in self._parts(at):
             scaled[part.rows] = part.values
-            if interval is not None:
-                noise = part.values**2 if self.relative else 1.0
-                widths = self._half_width(part.pairs, interval)[part.which]
-                half[part.rows] = widths * np.sqrt(part.leverage + noise)
-        factor = self.factor(at)
-        if interval is None:
-            return scaled / factor
-        return np.column_stack([scaled, scaled - half, scaled + half]) / factor[:, None]
+        values = scaled / self.factor(at)
+        return values if interval is None else pair_bounds(self, self.pairs, at, values, interval)
 
     def remarks(self, points: Points) -> list[str]:
         """Where nothing determines a pair's model, or too little its bounds, or a parameter is outside of the data."""
@@ -153,16 +149,6 @@ class IndividualModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         for k, pair in enumerate(self.pairs):
             found.setdefault(pair.functions, []).append(k)
         return {functions: np.array(members) for functions, members in found.items()}
-
-    def _half_width(self, pairs: Sequence[PairFit], interval: float) -> Floats:
-        """Student's t times the residual standard error of each pair; NaN with fewer than two degrees of freedom."""
-        from scipy.stats import t
-
-        freedom = np.array([pair.degrees_of_freedom for pair in pairs], dtype=np.float64)
-        freedom[[None in pair.standard_errors for pair in pairs]] = np.nan
-        freedom[freedom < LEAST_FREEDOM] = np.nan
-        squares = np.array([pair.sum_of_squares for pair in pairs])
-        return np.asarray(t.ppf(0.5 + 0.5 * interval, freedom) * np.sqrt(squares / freedom))
 
     def outliers(self) -> Outliers:
         """Residuals by which outliers are told, each against the fit of its own pair."""

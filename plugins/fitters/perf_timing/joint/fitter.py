@@ -143,7 +143,7 @@ def _model(
         value_name=seen.value_name,
         unit=seen.unit,
         preparation=prepared.preparation,
-        relative=options.weights == "relative",
+        relative=prepared.weights == "relative",
         codes=seen.codes,
         systems=seen.systems,
         functions=tuple(compared.names[f] for f in members),

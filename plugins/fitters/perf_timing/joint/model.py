@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from perf_least_squares.goodness import information, r_squared, relative_errors
 from perf_least_squares.jacobian_factor import JacobianFactor
+from perf_least_squares.misfit import positions, run_variance
 from perf_least_squares.outliers import Outliers, find_outliers
 from perf_points.points import Places, check_coverage
+from perf_timing.joint.bounds import PairPoints, expected_runs
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.resampling import leave_one_out_residuals
 from perf_timing.scaling_model import ScalingModel
@@ -25,6 +27,7 @@ __all__ = ["Interval", "JointModel"]
 Floats = npt.NDArray[np.float64]
 
 _EXACT = 1e-24  # share of the total sum of squares that rounding leaves
+_LEAST = 0.05  # of a measured value, below which a model that misses it has no logarithm
 _UNDETERMINED = "not determined by these data"
 
 
@@ -129,8 +132,9 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         points : mapping of columns, DataFrame, or (n,) float
             Parameters, ``code`` and ``system``.
         interval : float, optional
-            Coverage of prediction bounds for a single run: the asymptotic variance of the model, and the variance of
-            the residuals, by Student's t. NaN where the data do not determine the value.
+            Coverage of prediction bounds for a single run, which hold what a pair of a code and a system misses, the
+            distance from its measurements and the errors of the parameters; see `perf_timing.joint.bounds`. NaN where
+            the data do not determine the value, or it is not positive.
 
         Returns
         -------
@@ -144,22 +148,34 @@ class JointModel(ScalingModel, frozen=True, forbid_unknown_fields=True):
         if interval is None:
             return scaled / factor
         check_coverage(interval)
-        half = self.spread(problem, scaled, interval) / factor
         values = scaled / factor
-        return np.column_stack([values, values - half, values + half])
+        return np.column_stack([values, self._bounds(at, problem, values, interval)])
 
-    def spread(self, problem: JointProblem, scaled: Floats, interval: float) -> Floats:
-        """Half width of the prediction interval in the scale of the fit (n,)."""
-        from scipy.stats import t
-
-        freedom = self.degrees_of_freedom
-        if self.covariance is None or freedom <= 0:
-            return np.full(len(scaled), np.nan)
-        gradients = problem.jacobian(self.theta)
-        model = np.einsum("ni,ij,nj->n", gradients, np.array(self.covariance), gradients)
-        noise = self.sum_of_squares / freedom * (scaled**2 if self.relative else 1.0)
-        half = t.ppf(0.5 + 0.5 * interval, freedom) * np.sqrt(model + noise)
-        return np.where(self._determined(gradients), half, np.nan)
+    def _bounds(self, at: Places, problem: JointProblem, values: Floats, interval: float) -> Floats:
+        """Lower and upper bounds of single runs (n, 2), with the values between them."""
+        if self.degrees_of_freedom <= 0 or self.covariance is None:
+            return np.full((len(at), 2), np.nan)
+        seen, free, own = self.measured_places, ~np.array(self.at_bound), self.observations
+        here, there = positions(seen.points, at.points)
+        measured, model = np.array(own.value) * self.factor(seen), self.problem(seen)
+        fitted = np.maximum(model.predict(self.theta), _LEAST * measured)
+        expected = np.maximum(problem.predict(self.theta), 0.0)
+        safe = np.where(expected > 0.0, expected, 1.0)
+        spread = np.array([np.nan if value is None else value for value in own.spread]) / np.array(own.value)
+        repetitions = np.array(own.repetitions, dtype=np.float64)
+        run = run_variance(repetitions, spread)
+        systems = len(self.systems)
+        runs = expected_runs(
+            np.log(measured / fitted),
+            PairPoints(seen.code * systems + seen.system, here, model.jacobian(self.theta)[:, free] / fitted[:, None]),
+            PairPoints(at.code * systems + at.system, there, problem.jacobian(self.theta)[:, free] / safe[:, None]),
+            run / repetitions,
+            run,
+        )
+        ends = values[:, None] * runs.ratio_quantiles((0.5 - 0.5 * interval, 0.5 + 0.5 * interval)).T
+        known = (expected > 0.0) & self._determined(problem.jacobian(self.theta))
+        ends = np.column_stack([np.minimum(ends[:, 0], values), np.maximum(ends[:, 1], values)])
+        return np.where(known[:, None], ends, np.nan)
 
     def remarks(self, points: Points) -> list[str]:
         """Where a pair was never measured, a parameter is outside of what was measured, or nothing determines it."""

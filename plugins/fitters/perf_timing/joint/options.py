@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from perf_timing.options import ScalingOptions, parse_functions, parse_terms, registered_functions
+from perf_timing.options import WEIGHTS, ScalingOptions, parse_functions, parse_terms, registered_functions
 from perfcore.hooks.options import option
 
 __all__ = ["JOINT_CRITERIA", "JointOptions"]
@@ -45,6 +45,12 @@ class JointOptions(ScalingOptions):
         "aicc", "what combinations are compared by: " + "; ".join(f"{k}, {v}" for k, v in JOINT_CRITERIA.items()),
         choices=tuple(JOINT_CRITERIA),
     )  # fmt: skip
+    weights: str = option(
+        "auto",
+        "weight of each point: equal, 1/value^2, number of runs, or 1/variance of the runs; auto is relative where "
+        "values in the scale of the fit differ by more than a factor of 10, else equal",
+        choices=("auto", *WEIGHTS),
+    )
     reference: str | None = option(
         None, "system whose speeds are 1 (default: the one with most observations)", metavar="SYSTEM"
     )

@@ -1,0 +1,100 @@
+"""Bounds of single runs of pairs that were fitted each by itself, over all combinations of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.shape_average import expected_runs
+from perf_points.points import Places
+from perf_timing.characteristic import characteristics, design
+from perf_timing.individual.fits import subsets
+from perf_timing.individual.pair import LEAST_FREEDOM, PairFit
+from perf_timing.individual.shapes import shapes_of
+from perf_timing.options import number_of_terms
+from perf_timing.scaling_model import ScalingModel
+
+__all__ = ["pair_bounds"]
+
+Floats = npt.NDArray[np.float64]
+
+_POINTS_AT_ONCE = 128
+
+
+def pair_bounds(model: ScalingModel, pairs: Sequence[PairFit], at: Places, values: Floats, interval: float) -> Floats:
+    """Values with the bounds of single runs, in the user's unit.
+
+    Parameters
+    ----------
+    model : ScalingModel
+    pairs : sequence of PairFit
+    at : Places
+        n points.
+    values : (n,) float
+        What the model predicts there.
+    interval : float
+        Coverage, between 0 and 1.
+
+    Returns
+    -------
+    (n, 3) float
+        Value, lower and upper bound, which have the value between them; NaN for pairs without bounds.
+    """
+    found = np.column_stack([values, np.full((len(at), 2), np.nan)])
+    asked = at.code * len(model.systems) + at.system
+    shares = (0.5 - 0.5 * interval, 0.5 + 0.5 * interval)
+    for pair in pairs:
+        cell = model.codes.index(pair.code) * len(model.systems) + model.systems.index(pair.system)
+        rows = np.flatnonzero(asked == cell)
+        if pair.degrees_of_freedom < LEAST_FREEDOM or None in pair.standard_errors:
+            continue
+        for begin in range(0, len(rows), _POINTS_AT_ONCE):
+            part = rows[begin : begin + _POINTS_AT_ONCE]
+            ends = _bounds(model, pair, cell, _some(at, part), values[part], shares)
+            found[part, 1] = np.minimum(ends[0], values[part])
+            found[part, 2] = np.maximum(ends[1], values[part])
+    return found
+
+
+def _bounds(
+    model: ScalingModel, pair: PairFit, cell: int, at: Places, values: Floats, shares: tuple[float, float]
+) -> Floats:
+    """Quantiles (2, k) of single runs of one pair at k points."""
+    seen = model.measured_places
+    mine = np.flatnonzero(seen.code * len(model.systems) + seen.system == cell)
+    here, own = _some(seen, mine), model.observations
+    functions = characteristics(model.functions, tuple(model.columns))
+    measured = np.array(own.value)[mine]
+    shapes = shapes_of(
+        measured,
+        design(functions, here.points),
+        design(functions, at.points),
+        _hypotheses(model.origin.options, pair, len(functions)),
+        signed=min(pair.coefficients, default=0.0) < 0.0,
+        expected=values,
+    )
+    spread = np.array([np.nan if own.spread[k] is None else own.spread[k] for k in mine.tolist()], dtype=np.float64)
+    runs = expected_runs(
+        measured,
+        np.array(own.repetitions, dtype=np.float64)[mine],
+        spread / measured,
+        here.points,
+        at.points,
+        shapes,
+    )
+    return runs.ratio_quantiles(shares)
+
+
+def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tuple[tuple[int, ...], ...]:
+    """What could have been chosen: the functions that were named, or all sums that leave two degrees of freedom."""
+    if tuple(options["functions"]) not in (("all",), ("each",)):
+        return (tuple(range(n_functions)),)
+    sizes = [size for size in number_of_terms(options["terms"]) if size <= pair.n_observations - LEAST_FREEDOM]
+    return subsets(n_functions, sizes or [len(pair.functions)])
+
+
+def _some(at: Places, rows: npt.NDArray[np.int64]) -> Places:
+    return Places({name: column[rows] for name, column in at.points.items()}, at.code[rows], at.system[rows])

@@ -1,0 +1,87 @@
+"""The shapes that a pair's time may have over the parameters: sums of functions, in all their proportions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.shapes import GatheredShapes, Shapes
+
+__all__ = ["shapes_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_STEP = 0.7  # between proportions of two functions, in the logarithm; what lies between, the tilt reaches
+_TILT = 0.6 * _STEP  # standard deviation of the proportion about a step
+_HIDDEN = 4.0  # how far the smaller function stays below the larger one everywhere: at most 2 % of it
+_SIZES = (0.3, 0.5, 0.2)  # how likely one, two, three or more functions are
+
+
+def shapes_of(
+    values: Floats,
+    here: Floats,
+    there: Floats,
+    hypotheses: Sequence[tuple[int, ...]],
+    *,
+    signed: bool,
+    expected: Floats,
+) -> Shapes:
+    """Every shape of some sums of functions.
+
+    Of two functions all proportions are taken, from one where the first hides the second everywhere to the opposite; of
+    more functions, and of negative coefficients, those about the coefficients of least relative squares.
+
+    Parameters
+    ----------
+    values : (n,) float
+        Measured, > 0.
+    here, there : (n, F), (k, F) float
+        Functions at the measured and at the asked points.
+    hypotheses : sequence of tuple of int
+        Functions of each sum.
+    signed : bool
+        Whether coefficients may be negative.
+    expected : (k,) float
+        What the model predicts: the last resort where no shape is positive.
+    """
+    found = GatheredShapes()
+    sizes = np.array([min(len(members), len(_SIZES)) for members in hypotheses])
+    counts = np.bincount(sizes, minlength=len(_SIZES) + 1)[1:]
+    likely = np.where(counts > 0, _SIZES, 0.0)
+    likely = likely / likely.sum()
+    for members, size in zip(hypotheses, sizes.tolist(), strict=True):
+        prior = float(np.log(likely[size - 1] / counts[size - 1]))
+        columns = list(members)
+        if len(columns) == 1:
+            found.single(here[:, columns[0]], there[:, columns[0]], prior)
+        elif len(columns) == 2:
+            _proportions(found, here[:, columns], there[:, columns], prior)
+        if len(columns) > 2 or signed:
+            found.about_fit(values, here[:, columns], there[:, columns], prior, signed=signed)
+    shapes = found.shapes()
+    if shapes is None:
+        found.last_resort(values, values, expected)
+        shapes = found.shapes()
+    assert shapes is not None
+    return shapes
+
+
+def _proportions(found: GatheredShapes, here: Floats, there: Floats, prior: float) -> None:
+    """Two functions in all proportions, none of them negative."""
+    if (here < 0.0).any() or (there < 0.0).any():
+        return
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(here[:, 0] / here[:, 1])
+    ratios = ratios[np.isfinite(ratios)]
+    if not len(ratios):
+        return
+    low, high = -ratios.max() - _HIDDEN, -ratios.min() + _HIDDEN
+    half = np.exp(0.5 * np.linspace(low, high, 1 + int(np.ceil((high - low) / _STEP))))[:, None]
+    first = half * here[:, 0], half * there[:, 0]
+    second = here[:, 1] / half, there[:, 1] / half
+    whole = first[0] + second[0], first[1] + second[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tilt, tilt_there = (part / both - 0.5 for part, both in zip(first, whole, strict=True))
+    found.add(*whole, tilt[:, None], tilt_there[:, None], _TILT, prior - float(np.log(len(half))))

@@ -1,0 +1,251 @@
+"""Bounds of single runs of the joint model: what a pair of a code and a system misses, and what its points say of it.
+
+Work over speed is the same for all pairs, and no pair keeps to it exactly. So the logarithm of a value is that of the
+model, plus an effect of the pair, plus a misfit that grows with the distance over the parameters, of the pair and of
+all pairs together, plus noise, as `perf_least_squares.misfit` has them. About the estimate the model is linear in its
+parameters; their errors are those of generalised least squares. What the measurements of a pair say about its own
+effect moves its bounds; for a pair that was never measured the whole effect stays open. How large effects, drift and
+noise are is not known: each value is weighed by its restricted likelihood over all pairs.
+
+Source: G. K. Robinson, "That BLUP is a good thing: the estimation of random effects", Statistical Science 6, 1991; D.
+A. Harville, "Maximum likelihood approaches to variance component estimation", JASA 72, 1977, for the restricted
+likelihood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_least_squares.jacobian_factor import JacobianFactor
+from perf_least_squares.misfit import (
+    DEVIATES,
+    deviating_variance,
+    drift_covariance,
+    misfits,
+)
+from perf_least_squares.normal_mixture import NormalMixture
+
+__all__ = ["PairPoints", "expected_runs"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_EFFECTS = (0.0, 0.03, 0.1, 0.3, 1.0)  # standard deviation of a pair's effect, in the logarithm; equally likely
+_COMMON_DRIFTS = (0.0, 0.06, 0.25, 1.0)  # of the drift that all pairs share; equally likely
+_STRANGE = 12.0  # how many times the variance of others the misfit of a pair has that deviates
+_NEGLIGIBLE = 12.0  # in the logarithm of the likelihood
+
+
+@dataclass(frozen=True)
+class PairPoints:
+    """Points of pairs, as the linearised logarithm of the model sees them.
+
+    Attributes
+    ----------
+    cell : (n,) int
+        Pair of each.
+    place : (n, d) float
+        Logarithms of the parameters.
+    gradient : (n, P) float
+        Derivatives of the logarithm of the model by its free parameters.
+    common : int
+        How many of these, the last, are of a drift that all pairs share.
+    """
+
+    cell: Ints
+    place: Floats
+    gradient: Floats
+    common: int = 0
+
+
+def expected_runs(off: Floats, measured: PairPoints, asked: PairPoints, level: Floats, run: float) -> NormalMixture:
+    """Logarithm of single runs over the model, at the asked points.
+
+    Parameters
+    ----------
+    off : (n,) float
+        ln of the measured values over the model.
+    measured, asked : PairPoints
+        n and k points.
+    level : (n,) float
+        Relative variance of a measured value by the noise of its runs.
+    run : float
+        That of a single run.
+
+    Returns
+    -------
+    NormalMixture
+    """
+    measured, asked = _with_common_drift(*_independent(measured, asked))
+    groups = [_Group.of(measured, asked, cells) for cells in _cells_by_size(measured.cell)]
+    far = np.array([drift_covariance(place[None], place[None])[0, 0] for place in asked.place])
+    parts = []
+    for effect in _EFFECTS:
+        for noise, drift, log_prior in misfits():
+            given = _given(off, asked.gradient, groups, far, level + noise**2, effect**2, drift**2)
+            for common in _COMMON_DRIFTS:
+                likelihood, mean, variance = given.with_common(common, measured.common)
+                parts.append((likelihood + log_prior, mean, variance, noise))
+    best = max(part[0] for part in parts)
+    kept = [part for part in parts if part[0] > best - _NEGLIGIBLE]
+    evidence, noises = (np.array([part[place] for part in kept]) for place in (0, 3))
+    means, variances = (np.stack([part[place] for part in kept]) for place in (1, 2))
+    usual = noises**2 + run
+    return NormalMixture.of(
+        np.concatenate([evidence + np.log(1.0 - DEVIATES), evidence + np.log(DEVIATES)]),
+        np.concatenate([means, means]),
+        np.concatenate(
+            [variances + usual[:, None], _STRANGE * variances + (usual + deviating_variance(noises))[:, None]]
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Pairs with the same number of measured points, and the points that are asked of them.
+
+    Attributes
+    ----------
+    rows : (B, s) int
+        Measured points of each pair.
+    gradient : (B, s, P) float
+    own : (B, s, s) float
+        Covariance of their misfit for a drift of 1.
+    asked, pair : (a,) int
+        Asked points, and which of the pairs each is of.
+    cross : (a, s) float
+        Covariance of their misfit with that of the pair's measured points.
+    """
+
+    rows: Ints
+    gradient: Floats
+    own: Floats
+    asked: Ints
+    pair: Ints
+    cross: Floats
+
+    @classmethod
+    def of(cls, measured: PairPoints, asked: PairPoints, cells: Ints) -> _Group:
+        rows = np.stack([np.flatnonzero(measured.cell == cell) for cell in cells])
+        there = np.flatnonzero(np.isin(asked.cell, cells))
+        pair = np.searchsorted(cells, asked.cell[there])
+        places = measured.place[rows]
+        cross = [drift_covariance(asked.place[[k]], places[b])[0] for k, b in zip(there, pair, strict=True)]
+        return cls(
+            rows=rows,
+            gradient=measured.gradient[rows],
+            own=np.stack([drift_covariance(place, place) for place in places]),
+            asked=there,
+            pair=pair,
+            cross=np.array(cross).reshape(len(there), rows.shape[1]),
+        )
+
+
+def _cells_by_size(cell: Ints) -> list[Ints]:
+    """Pairs, increasing, by how many points they have."""
+    cells, counts = np.unique(cell, return_counts=True)
+    return [cells[counts == size] for size in np.unique(counts)]
+
+
+def _independent(*parts: PairPoints) -> Iterator[PairPoints]:
+    """Points with the derivatives by independent directions of the parameters, those that the first's determine."""
+    factor = JacobianFactor.of(parts[0].gradient)
+    directions = factor.right / factor.scale[:, None] / factor.singular
+    for points in parts:
+        yield replace(points, gradient=points.gradient @ directions)
+
+
+def _with_common_drift(measured: PairPoints, asked: PairPoints) -> tuple[PairPoints, PairPoints]:
+    """Points with the derivatives by a drift that all pairs share, in directions that are independent and alike.
+
+    The functions of the model are the same for all pairs; where they are not quite right, all pairs drift away.
+    """
+    places, index = np.unique(np.concatenate([measured.place, asked.place]), axis=0, return_inverse=True)
+    values, vectors = np.linalg.eigh(drift_covariance(places, places))
+    root = (vectors * np.sqrt(np.maximum(values, 0.0)))[index.ravel()]
+    n = len(measured.cell)
+    both = ((measured, root[:n]), (asked, root[n:]))
+    first, second = (
+        replace(points, gradient=np.hstack([points.gradient, part]), common=root.shape[1]) for points, part in both
+    )
+    return first, second
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What generalised least squares is made of, for some variances.
+
+    Attributes
+    ----------
+    normal : (P, P) float
+    right : (P,) float
+    constant : float
+    left : (k, P) float
+    mean, variance : (k,) float
+        Of the pair's own part at the asked points.
+    """
+
+    normal: Floats
+    right: Floats
+    constant: float
+    left: Floats
+    mean: Floats
+    variance: Floats
+
+    def with_common(self, drift: float, count: int) -> tuple[float, Floats, Floats]:
+        """Logarithm of the restricted likelihood, mean and variance (k,), for a common drift in the last parameters."""
+        parameters = len(self.right) - count
+        scale = np.concatenate([np.ones(parameters), np.full(count, drift)])
+        normal = scale[:, None] * self.normal * scale
+        normal += np.diag(np.concatenate([np.zeros(parameters), np.ones(count)]))
+        right, left = scale * self.right, self.left * scale
+        shift = np.linalg.solve(normal, np.column_stack([right, left.T]))
+        likelihood = self.constant - 0.5 * (float(np.linalg.slogdet(normal)[1]) - float(right @ shift[:, 0]))
+        mean = self.mean + left @ shift[:, 0]
+        return likelihood, mean, np.maximum(self.variance, 1e-12) + np.einsum("kp,pk->k", left, shift[:, 1:])
+
+
+def _given(
+    off: Floats,
+    asked: Floats,
+    groups: Sequence[_Group],
+    far: Floats,
+    level: Floats,
+    effect: float,
+    drift: float,
+) -> _Given:
+    """Generalised least squares for variances of level (n,), effect and drift of a pair.
+
+    Parameters
+    ----------
+    off : (n,) float
+    asked : (k, P) float
+        Derivatives at the asked points.
+    groups : sequence of _Group
+    far : (k,) float
+        Variance of the misfit at the asked points, for a drift of 1.
+    level : (n,) float
+    effect, drift : float
+    """
+    count = asked.shape[1]
+    normal, right, constant = np.zeros((count, count)), np.zeros(count), 0.0
+    left, mean, variance = asked.copy(), np.zeros(len(far)), effect + drift * far
+    for group in groups:
+        values = off[group.rows]
+        covariance = effect + drift * group.own + level[group.rows][:, :, None] * np.eye(group.rows.shape[1])
+        inverse = np.linalg.inv(covariance)
+        solved = (inverse @ values[:, :, None])[:, :, 0]
+        flat = group.gradient.reshape(-1, count)
+        normal += flat.T @ (inverse @ group.gradient).reshape(-1, count)
+        right += flat.T @ solved.ravel()
+        constant -= 0.5 * float(np.linalg.slogdet(covariance)[1].sum() + (values * solved).sum())
+        cross = effect + drift * group.cross
+        weights = np.einsum("as,ast->at", cross, inverse[group.pair])
+        mean[group.asked] = (weights * values[group.pair]).sum(axis=1)
+        left[group.asked] -= np.einsum("as,asp->ap", weights, group.gradient[group.pair])
+        variance[group.asked] -= (weights * cross).sum(axis=1)
+    return _Given(normal, right, constant, left, mean, variance)

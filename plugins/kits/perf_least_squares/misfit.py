@@ -1,0 +1,140 @@
+"""What measurements scatter by about any law: run noise, deviating levels, and a misfit that grows with the distance.
+
+A law is never quite right: the slope of what it misses, over the logarithms of the parameters, wanders. So the
+logarithm of a value is that of the law, plus a misfit whose slope is a stationary Ornstein-Uhlenbeck process, plus the
+noise of a level, which repeated runs share (placement, decomposition), plus the noise of a run. All of it is
+proportional to the prediction. Nobody knows beforehand how strong drift and noise are; `misfits` is a grid of both,
+whose members are weighed by how likely they make the data.
+
+The values of the grids, the share of deviating levels and their spread are those that hold on a thousand scaling series
+of real programs; docs/benchmarks-bounds.md says what they give on others.
+
+Source: C. E. Rasmussen, C. K. I. Williams, "Gaussian Processes for Machine Learning", 2006, sections 2.7 (a linear part
+with an unknown law, and a process about it) and 5.4.1 (weighing by the marginal likelihood).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["DEVIATES", "Misfit", "deviating_variance", "drift_covariance", "misfits", "positions", "run_variance"]
+
+Floats = npt.NDArray[np.float64]
+
+_NOISES = (0.01, 0.03, 0.08, 0.2, 0.5)  # of a level, relative; equally likely
+_DRIFTS = {0.0: 0.3, 0.06: 0.3, 0.25: 0.25, 1.0: 0.15}  # of the slope for each root of ln x, and how likely
+_LENGTH = 64.0  # in ln x, after which the slope has forgotten itself: longer than any range, so it wanders freely
+DEVIATES = 0.15  # probability that a level lies off by more than its noise: another algorithm, a slow node
+_RUN, _RUN_FREEDOM = 0.01, 1.0  # relative noise of a run where no run was repeated, and what that counts for
+
+
+class Misfit(NamedTuple):
+    """One assumption of how measurements scatter about the law.
+
+    Attributes
+    ----------
+    noise : float
+        Standard deviation of a level, relative.
+    drift : float
+        Standard deviation that the slope gathers for each root of a unit of ln x.
+    log_prior : float
+    """
+
+    noise: float
+    drift: float
+    log_prior: float
+
+
+@functools.cache
+def misfits() -> tuple[Misfit, ...]:
+    """Every noise with every drift, and how likely they are before anything was measured."""
+    return tuple(
+        Misfit(noise, drift, float(np.log(share / len(_NOISES))))
+        for drift, share in _DRIFTS.items()
+        for noise in _NOISES
+    )
+
+
+def deviating_variance(noise: npt.ArrayLike) -> Floats:
+    """By how much the variance of a deviating level is larger than that of others with this noise."""
+    return np.asarray(0.2**2 + 9.0 * np.asarray(noise, dtype=np.float64) ** 2)
+
+
+def run_variance(repetitions: Floats, relative_spread: Floats) -> float:
+    """Relative variance of single runs, pooled over levels.
+
+    Parameters
+    ----------
+    repetitions : (n,) float
+        Runs of each level.
+    relative_spread : (n,) float
+        Standard deviation over the value; NaN for a single run.
+
+    Examples
+    --------
+    >>> round(run_variance(np.array([1.0, 1.0]), np.array([np.nan, np.nan])) ** 0.5, 12)
+    0.01
+    """
+    squares = float(np.nansum((repetitions - 1.0) * relative_spread**2))
+    freedom = float((repetitions - 1.0)[np.isfinite(relative_spread)].sum())
+    return (squares + _RUN_FREEDOM * _RUN**2) / (freedom + _RUN_FREEDOM)
+
+
+def positions(measured: Mapping[str, Floats], asked: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+    """Logarithms of the parameters at measured and at asked points, about the mean of the measured ones.
+
+    Parameters
+    ----------
+    measured, asked : mapping of str to (n,) and (k,) float
+        Parameters with the same names; one that is not positive everywhere has no logarithm and is passed over.
+
+    Returns
+    -------
+    (n, d), (k, d) float
+    """
+    pairs = [(values, asked[name]) for name, values in measured.items()]
+    logs = [(np.log(here), np.log(there)) for here, there in pairs if min(here.min(), there.min(initial=1.0)) > 0.0]
+    if not logs:
+        none, where = np.empty((len(pairs[0][0]), 0)), np.empty((len(pairs[0][1]), 0))
+        return none, where
+    here, there = (np.stack(column, axis=1) for column in zip(*logs, strict=True))
+    center = here.mean(axis=0)
+    return here - center, there - center
+
+
+def drift_covariance(first: Floats, second: Floats) -> Floats:
+    """Covariance of the misfit at two sets of positions, for a drift of 1; the drifts of parameters add up.
+
+    The misfit is 0 at position 0, where the law's unknown size takes it up.
+
+    Parameters
+    ----------
+    first : (n, d) float
+    second : (k, d) float
+
+    Returns
+    -------
+    (n, k) float
+
+    Examples
+    --------
+    Twice as far, four times the variance, as long as the slope is what it was:
+
+    >>> near, far = (float(drift_covariance(np.array([[d]]), np.array([[d]]))[0, 0]) for d in (0.1, 0.2))
+    >>> round(far / near, 2)
+    4.0
+    """
+    own, other = _variogram(first)[:, None, :], _variogram(second)[None, :, :]
+    between = _variogram(first[:, None, :] - second[None, :, :])
+    return np.asarray(0.25 * _LENGTH * (own + other - between).sum(axis=2))
+
+
+def _variogram(distance: Floats) -> Floats:
+    """Variance of the difference of two values of the integral of an Ornstein-Uhlenbeck process of variance 1."""
+    size = np.abs(distance)
+    return np.asarray(2.0 * _LENGTH * (size + _LENGTH * np.expm1(-size / _LENGTH)))

@@ -1,0 +1,144 @@
+"""Shapes of a law: its values at measured and asked points up to a factor, and how its proportions may change them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["GatheredShapes", "Shapes"]
+
+Floats = npt.NDArray[np.float64]
+
+_FREE_TILT = 1.0  # of coefficients that were fitted, in the logarithm
+_FREE_RANGE = 10.0  # in the logarithm, over which such a coefficient may lie before anything was measured
+_LEAST = 0.05  # of the measured value, below which the last resort is not taken: it has a logarithm everywhere
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """S shapes h at n measured and k asked points, known up to a factor each.
+
+    Attributes
+    ----------
+    log, log_asked : (S, n), (S, k) float
+        ln h.
+    tilts, tilts_asked : (S, r, n), (S, r, k) float
+        Derivatives of ln h by the proportions of its functions; 0 where a shape has fewer.
+    variance : (S,) float
+        Of each proportion about the shape's.
+    log_prior : (S,) float
+    families : (F,) int
+        First shape of each family: shapes of the same functions, which follow one another.
+    """
+
+    log: Floats
+    log_asked: Floats
+    tilts: Floats
+    tilts_asked: Floats
+    variance: Floats
+    log_prior: Floats
+    families: npt.NDArray[np.int64]
+
+
+class GatheredShapes:
+    """Shapes as they are found.
+
+    Examples
+    --------
+    >>> found = GatheredShapes()
+    >>> p, far = np.array([1.0, 2.0, 4.0]), np.array([8.0])
+    >>> found.about_fit(3.0 / p + 1.0, np.stack([1.0 / p, p**0], axis=1), np.stack([1.0 / far, far**0], axis=1), 0.0)
+    True
+    >>> np.exp(found.shapes().log_asked).round(6).tolist()
+    [[1.375]]
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Floats, Floats, Floats, Floats, float, Floats]] = []
+
+    def add(self, here: Floats, there: Floats, tilt: Floats, tilt_there: Floats, sd: float, log_prior: float) -> None:
+        """A family (s, n) and (s, k), with tilts (s, r, n) and (s, r, k); what is not positive is left out."""
+        good = (here > 0.0).all(axis=1) & (there > 0.0).all(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(here[good]), np.log(there[good])
+        prior = np.full(int(good.sum()), log_prior)
+        self._parts.append((*logs, tilt[good], tilt_there[good], sd**2, prior))
+
+    def single(self, here: Floats, there: Floats, log_prior: float) -> None:
+        """One shape (n,) and (k,), up to its sign, without anything that may change."""
+        sign = 1.0 if here.sum() >= 0.0 else -1.0
+        none = np.zeros((1, 0, len(here))), np.zeros((1, 0, len(there)))
+        self.add(sign * here[None], sign * there[None], *none, 0.0, log_prior)
+
+    def about_fit(self, values: Floats, here: Floats, there: Floats, log_prior: float, *, signed: bool = True) -> bool:
+        """The sum of functions of least relative squares, and what is near it.
+
+        Parameters
+        ----------
+        values : (n,) float
+            Measured, > 0.
+        here, there : (n, m), (k, m) float
+            Functions at the measured and at the asked points.
+        log_prior : float
+        signed : bool
+            Whether coefficients may be negative; if not, some may be held at 0 and have no part.
+
+        Returns
+        -------
+        bool
+            Whether it is positive everywhere, and so a shape.
+        """
+        design = here / values[:, None]
+        length = np.linalg.norm(design, axis=0)
+        length[length == 0.0] = 1.0
+        if signed:
+            coefficients = np.linalg.lstsq(design / length, np.ones(len(values)), rcond=None)[0] / length
+        else:
+            from scipy.optimize import nnls
+
+            coefficients = nnls(design / length, np.ones(len(values)))[0] / length
+        taken = np.flatnonzero(coefficients != 0.0)
+        parts, parts_there = coefficients[taken] * here[:, taken], coefficients[taken] * there[:, taken]
+        whole, whole_there = parts.sum(axis=1), parts_there.sum(axis=1)
+        if not len(taken) or (whole <= 0.0).any() or (whole_there <= 0.0).any():
+            return False
+        tilts = (parts / whole[:, None]).T[None, 1:]
+        tilts_there = (parts_there / whole_there[:, None]).T[None, 1:]
+        # As if the proportions were spread evenly over their range, of which the tilt is a part.
+        share = (len(taken) - 1) * float(np.log(_FREE_TILT * np.sqrt(2.0 * np.pi) / _FREE_RANGE))
+        self.add(whole[None], whole_there[None], tilts, tilts_there, _FREE_TILT, log_prior + share)
+        return True
+
+    def last_resort(self, values: Floats, here: Floats, there: Floats) -> None:
+        """A model (n,) and (k,) that may not be positive everywhere, raised to where it has a logarithm."""
+        self.single(np.maximum(here, _LEAST * values), np.maximum(there, _LEAST * values.min()), 0.0)
+
+    def shapes(self) -> Shapes | None:
+        """All that were added; None without any."""
+        if not sum(len(part[0]) for part in self._parts):
+            return None
+        most = max(part[2].shape[1] for part in self._parts)
+        logs, logs_asked, tilts, tilts_asked, variances, priors = zip(*self._parts, strict=True)
+        counts = [len(log) for log in logs]
+        return Shapes(
+            np.concatenate(logs),
+            np.concatenate(logs_asked),
+            _stacked(tilts, most),
+            _stacked(tilts_asked, most),
+            np.repeat(variances, counts),
+            np.concatenate(priors),
+            np.cumsum([0, *counts])[:-1][np.array(counts) > 0],
+        )
+
+
+def _stacked(tilts: Sequence[Floats], most: int) -> Floats:
+    """Tilts (s, r, n) of all parts under one another, with zeros where there are fewer than the most."""
+    found = np.zeros((sum(map(len, tilts)), most, tilts[0].shape[2]))
+    row = 0
+    for part in tilts:
+        found[row : row + len(part), : part.shape[1]] = part
+        row += len(part)
+    return found

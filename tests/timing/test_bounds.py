@@ -1,0 +1,128 @@
+"""Bounds of `individual` and `strohmaier` where the truth is outside of what they fit; weights that the data decide."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+
+P = np.array([4.0, 8.0, 16.0, 32.0, 64.0])
+
+
+def series(seed, count=60, noise=0.03):
+    """Sums of powers that no combination of the functions is: (p, times of each series at p)."""
+    rng = np.random.default_rng(seed)
+    fall, grow = rng.uniform(0.6, 0.95, (count, 1)), rng.uniform(0.2, 0.7, (count, 1))
+    share = rng.uniform(0.02, 0.6, (count, 1))
+    p = np.append(P, 128.0)
+    times = (p / 4.0) ** -fall + share * (p / 4.0) ** grow
+    return p, times * np.exp(noise * rng.standard_normal(times.shape))
+
+
+def table_of(p, times, system="one"):
+    n, k = times.shape
+    return pd.DataFrame(
+        {
+            "code": np.repeat([f"c{i:02d}" for i in range(n)], k),
+            "system": system,
+            "p": np.tile(p, n),
+            "time_s": times.ravel(),
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_individual_bounds_hold_laws_that_no_combination_is(seed):
+    """Bounds of the chosen formula alone, by Student's t, held 20 and 37 % of these; the largest p is left out."""
+    p, times = series(seed)
+    model = perfcore.fit(table_of(p[:-1], times[:, :-1]), fitter="individual")
+    value, lower, upper = model.predict({"p": 128.0, "code": model.codes}, interval=0.95).T
+    assert ((lower <= times[:, -1]) & (times[:, -1] <= upper)).mean() >= 0.9
+    assert np.median((upper - lower) / 2 / value) < 0.8
+
+
+def test_individual_bounds_of_one_pair_do_not_depend_on_order_or_units():
+    """Functions that are powers are the same in any unit of x; the size of a problem is not multiplied by the time."""
+    p, times = series(3, count=1)
+    table = pd.DataFrame({"cells": p, "time_s": times[0]})
+    options = {"fitter": "individual", "functions": "1/p,p", "parameter": "cells"}
+    expected = perfcore.fit(table, **options).predict([200.0], interval=0.9)
+    shuffled = perfcore.fit(table.sample(frac=1, random_state=1), **options).predict([200.0], interval=0.9)
+    np.testing.assert_allclose(shuffled, expected, rtol=1e-8)
+    kilo = perfcore.fit(table.assign(cells=p / 1e3), **options).predict([0.2], interval=0.9)
+    np.testing.assert_allclose(kilo, expected, rtol=1e-6)
+    milli = table.assign(time_ms=1e3 * table.time_s).drop(columns="time_s")
+    np.testing.assert_allclose(perfcore.fit(milli, **options).predict([200.0], interval=0.9), 1e3 * expected, rtol=1e-8)
+
+
+def test_two_degrees_of_freedom_are_left_where_functions_are_chosen():
+    p, times = series(4, count=1)
+    for n, most in ((3, 1), (4, 2), (5, 3)):
+        table = pd.DataFrame({"p": p[:n], "time_s": times[0, :n]})
+        model = perfcore.fit(table, fitter="individual")
+        assert len(model.pairs[0].functions) <= most
+        assert np.isfinite(model.predict([2 * p[n - 1]], interval=0.95)).all()
+        assert len(perfcore.rank(table, fitter="individual").candidates[0].functions) <= most
+
+
+@pytest.mark.parametrize("parameter", ["size", "p=size", "p=message_MB"])
+def test_a_size_is_never_multiplied_by_the_time(parameter):
+    column = parameter.rpartition("=")[2]
+    table = pd.DataFrame({column: P, "time_s": 3.0 * P})
+    assert perfcore.fit(table, fitter="individual", parameter=parameter).preparation.steps == ()
+    assert "fitted as measured" in perfcore.rank(table, fitter="individual", parameter=parameter).lines
+
+
+def joint_table(seed, pair=0.25, drift=0.1, noise=0.03):
+    """Work over speed, with an effect of each pair and a slope of its own; the largest p stands apart."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for code in range(5):
+        for system in range(4):
+            off, slope = pair * rng.standard_normal(), drift * rng.standard_normal()
+            p = np.append(P, 128.0)
+            time = 3.0**code / (1.0 + system) * (16.0 / p + 0.2) * np.exp(off + slope * np.log(p / 16.0))
+            rows += [
+                (f"c{code}", f"s{system}", *row)
+                for row in zip(p, time * np.exp(noise * rng.standard_normal(6)), strict=True)
+            ]
+    table = pd.DataFrame(rows, columns=["code", "system", "p", "time_s"])
+    return table[table.p < 128.0], table[table.p == 128.0]
+
+
+def test_joint_bounds_hold_what_a_pair_misses():
+    """The largest p is left out: asymptotic bounds of the model alone, with equal weights, held 86 % within +-87 %."""
+    held, width = [], []
+    for seed in range(6):
+        table, last = joint_table(seed)
+        model = perfcore.fit(table, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
+        value, lower, upper = model.predict(last.drop(columns="time_s"), interval=0.95).T
+        held.append((lower <= last.time_s) & (last.time_s <= upper))
+        width.append((upper - lower) / 2 / value)
+    assert np.mean(held) >= 0.9
+    assert np.median(width) < 0.7
+
+
+def test_joint_bounds_are_wider_where_a_pair_was_not_measured():
+    table, _ = joint_table(7)
+    at = {"p": 16.0, "code": "c1", "system": "s2"}
+    apart = table[(table.code != "c1") | (table.system != "s2")]
+    widths = []
+    for part in (table, apart):
+        model = perfcore.fit(part, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
+        _, lower, upper = model.predict(at, interval=0.95)[0]
+        widths.append(np.log(upper / lower))
+    assert widths[1] > 1.5 * widths[0]
+
+
+def test_weights_are_relative_where_values_span_decades_and_the_model_says_so():
+    table, _ = joint_table(8)
+    wide = perfcore.fit(table, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
+    assert wide.relative
+    assert any(
+        "weights: relative, since nine tenths of the values differ by a factor of" in line for line in wide.summary()
+    )
+    narrow = table.assign(time_s=table.time_s / 3.0 ** table.code.str[1:].astype(int))
+    near = perfcore.fit(narrow, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
+    assert not near.relative
+    assert not any("weights:" in line for line in near.summary())
