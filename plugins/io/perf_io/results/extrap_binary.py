@@ -1,9 +1,9 @@
 """Experiments that Extra-P 3 saved: a sequence of named binary objects.
 
 Source: the files themselves and the order in which Extra-P 4 reads them: a mark of the order of bytes (the 16-bit
-number 1), the words ``EXTRAP_EXPERIMENT`` and the version, then objects, each behind its name. Texts have their length (32
-bits) before them, integers 64 bits, numbers are doubles. Standard deviations are those of a sample (over N - 1): three
-runs of 1,000,000 to 1,000,002 in Extra-P's own example file have 1.
+number 1), the words ``EXTRAP_EXPERIMENT`` and the version, then objects, each behind its name. Texts have their length
+(32 bits) before them, integers 64 bits, numbers are doubles. Standard deviations are those of a sample (over N - 1):
+in Extra-P's own example file three runs of 1,000,000 to 1,000,002 have 1.
 
 Deviation: comments, generators and models, whose layouts depend on one another, are not taken apart but passed over by
 looking for the name of the next point, whose size is known.
