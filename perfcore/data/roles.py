@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 # The first that a table has is taken, so the narrower word comes first: with processes and nodes in one table, the
-# processes are what was varied and the nodes are where they ran. Case, blanks, low lines, hyphens and points don't count.
+# processes are what was varied and the nodes are where they ran. Case, blanks and - _ . : between words don't count.
 _NAMES = {
     role: tuple(names.split())
     for role, names in {
@@ -33,7 +33,7 @@ _NAMES = {
         "category": "category overhead region function routine callpath path kernelname timer section",
     }.items()
 }
-# What people write around a count of processors, as in `No. of nodes`, `#Cores`, `MPI ranks`, `numThreads`, `GPU count`.
+# What people write around a count of processors: `No. of nodes`, `#Cores`, `MPI ranks`, `numThreads`, `GPU count`.
 # A word alone in the singular, such as `rank`, is the number of one; `threads per rank` and `cores/node` are others.
 _COUNT = re.compile(
     r"(?:total)?(?P<number>#|n|(?:no|nr|nb|num|number)(?:of)?|#of)?(?:total)?(?:(?:mpi|omp|openmp|cpu|compute)(?=\w{3}))?"
@@ -219,7 +219,7 @@ def _first(columns: Sequence[str], role: str, among: Collection[str] | None = No
 
 
 def _name(column: str, role: str, around: bool) -> str | None:
-    """What a column is called, without its unit, and, if wanted, without what people write around the names of a role."""
+    """What a column is called, without its unit, and if wanted without what people write around names of a role."""
     bare = split_unit(column)[0].lower() or column.lower()
     if around and role == "value":
         bare = split_unit(_MEAN.sub("", bare))[0]

@@ -43,19 +43,19 @@ def test_usual_names_are_known(columns, processors, value, code, system):
 
 # As people head the columns of their tables.
 COUNTS = (
-    "#Cores, # procs, No. of nodes, Number of cores, num. ranks, Total cores, MPI Processes, mpi_ranks, OpenMP Threads, "
-    "numThreads, NumProcs, nThreads, GPU count, GPUs, # of nodes, total number of cores, ncpus, CPU cores, #PEs, NP, #p, "
-    "world_size, number of MPI processes, ranks #, Cores [#], no_procs, nb_procs"
+    "#Cores, # procs, No. of nodes, Number of cores, num. ranks, Total cores, MPI Processes, mpi_ranks, OpenMP "
+    "Threads, numThreads, NumProcs, nThreads, GPU count, GPUs, # of nodes, total number of cores, ncpus, CPU cores, "
+    "#PEs, NP, #p, world_size, number of MPI processes, ranks #, Cores [#], no_procs, nb_procs"
 )
 NO_COUNTS = (
-    "Threads/rank, threads per rank, ranks_per_node, cpus_per_task, cores-per-node, cores per socket, #iterations, rank, "
-    "node, core, thread, gpu, Node ID, node_id, task id, n, N, nx, pid, mpiP, subtasks, problem size, #dofs, np_ratio, "
-    "nsteps, p-value, CPU time, cpu, core hours, node hours, cores (%), GPU memory, number"
+    "Threads/rank, threads per rank, ranks_per_node, cpus_per_task, cores-per-node, cores per socket, #iterations, "
+    "rank, node, core, thread, gpu, Node ID, node_id, task id, n, N, nx, pid, mpiP, subtasks, problem size, #dofs, "
+    "np_ratio, nsteps, p-value, CPU time, cpu, core hours, node hours, cores (%), GPU memory, number"
 )
 TIMES = (
     "Wall time [min], Wall Time (s), Elapsed (sec), Time (sec.), Runtime in s, Time in seconds, time(ms), time / s, "
-    "Wall-clock time (s), wallclock(s), time_mean_s, time_s_mean, mean time [s], Avg. time (us), mean_s, TIME, "
-    "Time to solution (h), Execution time (s), Average runtime [ms]"
+    "Wall-clock time (s), wallclock(s), time_mean_s, time_s_mean, mean time [s], Avg. time (us), mean_s, TIME, Time "
+    "to solution (h), Execution time (s), Average runtime [ms]"
 )
 NO_TIMES = (
     "time %, time (%), time ratio, time per step, speedup, min time, time_std, std time, timestamp, meaning, uptime"

@@ -66,7 +66,7 @@ def test_mistakes_in_options(options, error, message):
 
 BAD = {
     "zero at every point": (np.zeros(5), "is 0 at every point"),
-    "a zero": (np.array([1.0, 0, 1, 1, 1]), "holds 0; noise is relative to the value"),
+    "a zero": (np.array([1.0, 0, 1, 1, np.nan]), "holds 0, and is above 0 at fewer than the 4 points that are needed"),
     "negative": (np.array([1.0, -2.5, 1, 1, 1]), "holds -2.5; noise is relative to the value"),
     "too few points": (np.array([1.0, 2, 3, np.nan, np.nan]), "measured at 3 points; 4 are needed"),
     "one point": (np.array([1.0, np.nan, np.nan, np.nan, np.nan]), "measured at 1 point; 4 are needed"),
