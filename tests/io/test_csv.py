@@ -132,6 +132,11 @@ def test_measurements_are_told_by_their_columns_or_asked_for(write):
     assert runs.table["who"].tolist() == ["lu", "lu"]
 
 
+def test_processors_and_several_times_are_measurements_of_which_one_is_to_be_named(write):
+    runs = perfcore.read(write("#Cores,compute_s,mpi_s\n1,8,1\n2,4.5,1.5\n"))
+    assert repr(runs) == "Measurements(2 rows, no value over p=#Cores)"
+
+
 BAD = {
     "time,value\n0,1\n1,nan\n2,3\n": r":3: value is 'nan'; a finite number that is not negative",
     "time,value\n0,1\n1,inf\n2,3\n": r":3: value is 'inf'",

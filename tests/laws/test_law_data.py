@@ -89,9 +89,10 @@ def runs_table(**columns):
     return data.assign(**{name: list(values) * len(P) for name, values in columns.items()})
 
 
-@pytest.mark.parametrize(
-    "column", "replication repetition rep Trial attempt seed run_id Run# iteration job_id start_time noisy".split()
-)
+RUN_COLUMNS = ("replication", "repetition", "rep", "Trial", "attempt", "seed", "run_id", "Run#", "iteration", "job_id")
+
+
+@pytest.mark.parametrize("column", [*RUN_COLUMNS, "start_time", "noisy"])
 def test_what_tells_runs_apart_hinders_nothing(column):
     found = law_data(runs_table(**{column: (1, 2, 3)}), LawOptions())
     assert found.runs.counts.tolist() == [[3.0] * 4]

@@ -19,7 +19,15 @@ from perfcore.data.units import seconds_per, split_unit, unit_of
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
-__all__ = ["Spread", "SpreadColumns", "is_of_spread", "pooled_runs", "spread_columns", "spread_of_rows"]
+__all__ = [
+    "Spread",
+    "SpreadColumns",
+    "is_of_spread",
+    "pooled_runs",
+    "spread_columns",
+    "spread_in_words",
+    "spread_of_rows",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -113,14 +121,14 @@ def spread_columns(data: Measurements, *, named: bool = False) -> SpreadColumns 
     if roles.value is None:
         return None
     used = {*roles.parameters.values(), roles.value, *roles.category, *roles.code, *roles.system}
-    free = [str(c) for c in data.table.columns if c not in used and data.table[c].dtype.kind in "iuf"]
+    free = [str(column) for column in data.table.columns if column not in used]
     known = {column: _kind(column) for column in free}
     spreads = {column: (kind, rest) for column, (kind, rest) in known.items() if kind is not None}
     stem = _stem(roles.value)
     own = [column for column, (_, rest) in spreads.items() if rest == stem]
     if not own and not named:
         own = [column for column, (_, rest) in spreads.items() if not rest]
-    own = [column for column in own if _factor(column, roles.unit) is not None]
+    own = [c for c in own if _factor(c, roles.unit) is not None and np.isfinite(_numbers(data, c)).any()]
     if not own:
         return None
     order = list(_WORDS)
@@ -147,7 +155,7 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
     columns = spread_columns(data)
     if columns is None:
         return None
-    spread = data.table[columns.spread].to_numpy(dtype=np.float64)[kept]
+    spread = _numbers(data, columns.spread)[kept]
     several = len(np.unique(cell)) < len(cell)
     if several and (pd.Series(spread).groupby(cell).nunique() <= 1).all():
         return None
@@ -155,7 +163,7 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
         columns = columns._replace(number=None)
     counts = np.full(len(spread), _FEWEST)
     if columns.number is not None:
-        counts = data.table[columns.number].to_numpy(dtype=np.float64)[kept]
+        counts = _numbers(data, columns.number)[kept]
     unknown = ~(np.isfinite(spread) & (spread >= 0.0) & (counts > 1.0))
     counts[unknown] = 1.0
     deviation = np.where(unknown, 0.0, spread) * (_factor(columns.spread, data.roles.unit) or 1.0)
@@ -164,6 +172,16 @@ def spread_of_rows(data: Measurements, kept: Booleans, cell: Ints) -> Spread | N
     if columns.kind != "deviation":
         deviation *= np.sqrt(counts)
     return Spread(deviation**2, counts, columns.text)
+
+
+def spread_in_words(data: Measurements) -> str | None:
+    """What is taken from where, of all rows; None where no column says how far runs lie apart."""
+    roles = data.roles
+    keys = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
+    rows = data.table[keys].astype(str).agg("\0".join, axis=1) if keys else data.table.index.astype(str)
+    cell = np.unique(rows.to_numpy(dtype=str), return_inverse=True)[1].ravel()
+    spread = spread_of_rows(data, np.ones(len(cell), dtype=np.bool_), cell)
+    return None if spread is None else spread.text
 
 
 def pooled_runs(cell: Ints, value: Floats, spread: Spread, n_cells: int) -> tuple[Floats, Floats, Floats]:
@@ -227,8 +245,19 @@ def _factor(column: str, unit: str | None) -> float | None:
 
 def _whole(data: Measurements, column: str) -> bool:
     """Whether a column holds whole numbers of at least 1, where it holds any."""
-    values = data.table[column].dropna().to_numpy(dtype=np.float64)
+    values = _numbers(data, column)
+    values = values[np.isfinite(values)]
     return len(values) > 0 and bool((values >= 1.0).all() and (values == np.rint(values)).all())
+
+
+def _numbers(data: Measurements, column: str) -> Floats:
+    """A column as numbers, NaN where it holds none; a table of text may hold 0.1 and 0.10, and keeps both as texts."""
+    import pandas as pd
+
+    values = data.table[column]
+    if values.dtype.kind in "mMc":
+        return np.full(len(values), np.nan)
+    return np.asarray(pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _half_widths(counts: Floats) -> Floats:

@@ -179,3 +179,20 @@ def test_the_example_files_of_extra_p(real_data):
     assert third.table["std"].iloc[0] == pytest.approx(np.std([3.9, 4.0, 4.0, 4.1, 4.1], ddof=1), rel=1e-9)
     assert third.table["repetitions"].iloc[0] == 5
     assert len(perfcore.read(folder / "two_parameter_5.txt").table) == 25  # a tab behind DATA
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("name", "paths", "said"),
+    [
+        ("exp_only_mean_median.extra-p", 4, "noise from std, their number is not said: two, the fewest"),
+        ("two_parameter3.txt.extra-p", 4, "noise from std, repetitions runs each"),
+        ("experiment_3", 4, "noise from std, repetitions runs each"),
+        ("two_parameter_5.txt", 1, None),
+    ],
+)
+def test_the_example_files_of_extra_p_are_fitted(real_data, name, paths, said):
+    model = perfcore.fit(str(real_data / "benchresults" / "extrap" / name), fitter="scaling")
+    assert len(model.paths) == paths
+    assert not model.unfitted
+    assert said is None or said in model.notes
