@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
-LEAST_POINTS = 4
+LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
 _METRIC = "metric"  # the column that Extra-P's experiments name a metric in
 _MOST_PARAMETERS = 4
 _LARGEST = 1e100  # squares of larger values overflow
@@ -119,7 +119,7 @@ def law_data(data: Any, options: LawOptions) -> LawData:
     shape = (len(names), len(distinct))
     measured = value[kept]
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
-    seen = _above_clock(names, path, point, measured, shape, notes)
+    seen = _above_clock(names, path, point, measured, shape, _least_points(len(points)), notes)
     path, point, measured = path[seen], point[seen], measured[seen]
     if spread is None:
         runs = runs_of(path, point, measured, shape)
@@ -176,7 +176,13 @@ def _values(data: Measurements, name: str) -> Floats:
 
 
 def _above_clock(
-    names: Sequence[str], path: Ints, point: Ints, value: Floats, shape: tuple[int, int], notes: list[str]
+    names: Sequence[str],
+    path: Ints,
+    point: Ints,
+    value: Floats,
+    shape: tuple[int, int],
+    least: int,
+    notes: list[str],
 ) -> Booleans:
     """Which rows hold no 0 that is left out: of paths that were measured above 0 at enough other points.
 
@@ -190,7 +196,7 @@ def _above_clock(
     zeros, runs = (np.bincount(cell, weights, minlength=shape[0] * shape[1]) for weights in (zero, np.ones(len(value))))
     unseen = 2.0 * zeros >= runs
     left = ((runs > 0.0) & ~unseen).reshape(shape).sum(axis=1)
-    skipped = (zero | unseen[cell]) & (left >= LEAST_POINTS)[path]
+    skipped = (zero | unseen[cell]) & (left >= least)[path]
     if skipped.any():
         count = int((zero & skipped).sum())
         of = listing([names[k] for k in np.unique(path[skipped]).tolist()], 4)
@@ -240,7 +246,9 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Seq
         if (value[path == k] == 0.0).all():
             reasons[k] = "is 0 at every point"
         elif least == 0.0:
-            reasons[k] = f"holds 0, and is above 0 at fewer than the {LEAST_POINTS} points that are needed"
+            reasons[k] = (
+                f"holds 0, and is above 0 at fewer than the {_least_points(len(symbols))} points that are needed"
+            )
         else:
             reasons[k] = (
                 f"holds {least:g}; noise is relative to the value, which must be positive (--where leaves rows out)"
@@ -248,10 +256,14 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Seq
     return reasons
 
 
+def _least_points(n_parameters: int) -> int:
+    return LEAST_POINTS + (n_parameters > 1)
+
+
 def _pattern_reason(points: Floats, symbols: Sequence[str]) -> str:
     """Why these points do not do; empty where they do."""
-    if len(points) < LEAST_POINTS:
-        return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {LEAST_POINTS} are needed"
+    if len(points) < (least := _least_points(len(symbols))):
+        return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {least} are needed"
     levels = [len(np.unique(column)) for column in points.T]
     for symbol, count in zip(symbols, levels, strict=True):
         if count < 2:
