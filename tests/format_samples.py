@@ -5,9 +5,11 @@ import io
 import struct
 import tarfile
 import tempfile
+import zipfile
 import zlib
 from pathlib import Path
 
+import numpy as np
 from trace_samples import TRACE_SAMPLES
 
 from perf_experiments import Store
@@ -475,6 +477,75 @@ def experiments() -> bytes:
         return (Path(folder) / "runs.db").read_bytes()
 
 
+def extrap_values(arrays: list[bytes]) -> dict[str, bytes]:
+    """Arrays in NumPy's format as the chunk 0 of an experiment of Extra-P."""
+    content, positions = b"Extra-P VALUES\0\0", []
+    for array in arrays:
+        positions.append(len(content))
+        content += array
+    index = b"Extra-P INDEX\0\0\0" + struct.pack(f"<Q{len(positions)}Q", len(positions), *positions)
+    return {"values/0.vals": content, "values/0.indx": index}
+
+
+def npy(array: object) -> bytes:
+    """An array in NumPy's format."""
+    stream = io.BytesIO()
+    np.save(stream, np.asarray(array))
+    return stream.getvalue()
+
+
+def extrap_archive(document: str, members: dict[str, bytes] | None = None, compression: int = 8) -> bytes:
+    """An experiment that Extra-P 4 saved."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", compression) as archive:
+        for name, content in {**(members or {}), "experiment.json": document.encode()}.items():
+            archive.writestr(zipfile.ZipInfo(name), content, compression)
+    return packed.getvalue()
+
+
+EXTRAP_MEANS = """\
+{"Extra-P": "4.2.0", "scaling": null, "parameters": ["x", "y"], "measurements": {"main->a": {"time": [
+{"coordinate": [1.0, 10.0], "median": 1.5, "mean": 1.75, "minimum": 1.5, "maximum": 2.0, "std": 0.25,
+ "repetitions": 2, "values": null},
+{"coordinate": [2.0, 10.0], "median": 3.0, "mean": 3.0, "std": "nan"}]}}, "modelers": []}
+"""
+EXTRAP_RUNS = """\
+{"Extra-P": "4.3.0", "parameters": ["x"], "measurements": {"main": {"time": [
+{"coordinate": [1.0], "mean": 1.75, "values": [0, 0]}, {"coordinate": [2.0], "mean": 3.5, "values": [0, 1]}]}}}
+"""
+
+
+def extrap_binary(order: str = "<") -> bytes:
+    """An experiment that Extra-P 3 saved: two points of main->solve, and a comment between."""
+
+    def text(word: str) -> bytes:
+        return struct.pack(order + "I", len(word)) + word.encode()
+
+    def objects(name: str, *fields: bytes | int | float) -> bytes:
+        packed = (
+            one if isinstance(one, bytes) else struct.pack(order + "qd"[isinstance(one, float)], one) for one in fields
+        )
+        return text(name) + b"".join(packed)
+
+    def point(at: int, count: int, mean: float, deviation: float) -> bytes:
+        return objects("ExperimentPoint", at, count, mean, 0.0, 0.0, deviation, mean, 0.0, 0.0, mean, mean, 0, 1)
+
+    parts = [
+        struct.pack(order + "h", 1) + text("EXTRAP_EXPERIMENT") + text("1.0"),
+        objects("Parameter", 0, text("p")),
+        objects("Metric", 0, text("time"), text("s")),
+        objects("Region", 0, text("main"), text("main.c"), 1),
+        objects("Region", 1, text("solve"), text("main.c"), 9),
+        objects("Callpath", 0, 0, -1),
+        objects("Callpath", 1, 1, 0),
+        *(objects("Coordinate", number, 1, text("p"), level) for number, level in enumerate((2.0, 4.0))),
+        objects("ModelComment", 0, text("no model")),
+        point(0, 3, 8.0, 0.5),
+        point(1, 3, 4.0, 0.25),
+    ]
+    return b"".join(parts)
+
+
 SAMPLES = {
     "csv": [
         ("curve.csv", CURVE),
@@ -507,6 +578,11 @@ SAMPLES = {
     "ior": [("ior.json", IOR), ("ior.out", IOR_TEXT), ("ior.csv", IOR_CSV)],
     "fio": [("fio.json", FIO)],
     "extrap-json": [("now.json", EXTRAP_JSON), ("older.json", EXTRAP_JSON_OLDER)],
+    "extrap-archive": [
+        ("means.extra-p", extrap_archive(EXTRAP_MEANS)),
+        ("runs.extra-p", extrap_archive(EXTRAP_RUNS, extrap_values([npy([1.5, 2.0]), npy([[3.0, 4.0]])]))),
+    ],
+    "extrap-binary": [("little", extrap_binary()), ("big", extrap_binary(">"))],
     "talpas": [("talpas.txt", TALPAS)],
     "caliper": [("run.cali", CALIPER)],
     "cube": [("profile.cubex", cube())],

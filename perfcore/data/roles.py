@@ -20,20 +20,27 @@ __all__ = [
 ]
 
 # The first that a table has is taken, so the narrower word comes first: with processes and nodes in one table, the
-# processes are what was varied and the nodes are where they ran.
+# processes are what was varied and the nodes are where they ran. Case, blanks and - _ . : between words don't count.
 _NAMES = {
     role: tuple(names.split())
     for role, names in {
-        "processors": "p np nproc nprocs n_procs num_procs procs processes processors total_processes ranks n_ranks "
-        "nranks mpi_ranks ntasks tasks cores ncores n_cores threads nthreads n_threads workers gpus ngpus n_gpus "
-        "accelerators devices nodes nnodes n_nodes",
-        "value": "time runtime run_time walltime wall_time wall elapsed elapsed_time duration exec_time "
-        "execution_time seconds real_time",
+        "processors": "p np worldsize commsize proc process processor rank task core cpu pe thread worker gpu "
+        "accelerator device node",
+        "value": "time runtime walltime wall elapsed elapsedtime duration exectime executiontime seconds realtime "
+        "wallclock wallclocktime totaltime timetosolution mean average avg median",
         "code": "code benchmark bench application app program kernel workload",
         "system": "system machine platform cluster computer host hostname site",
-        "category": "category overhead region function routine call_path callpath path kernel_name timer section",
+        "category": "category overhead region function routine callpath path kernelname timer section",
     }.items()
 }
+# What people write around a count of processors: `No. of nodes`, `#Cores`, `MPI ranks`, `numThreads`, `GPU count`.
+# A word alone in the singular, such as `rank`, is the number of one; `threads per rank` and `cores/node` are others.
+_COUNT = re.compile(
+    r"(?:total)?(?P<number>#|n|(?:no|nr|nb|num|number)(?:of)?|#of)?(?:total)?(?:(?:mpi|omp|openmp|cpu|compute)(?=\w{3}))?"
+    rf"(?P<word>{'|'.join(_NAMES['processors'])})(?P<several>(?:e?s)?(?:total|count|#)?)"
+)
+_WHOLE = _NAMES["processors"][:4]  # no words in the singular
+_MEAN = re.compile(r"(?:mean|average|avg\.?|median)(?:\s+of)?[\s_-]+(?=\w)|(?<=\w)[\s_-]+(?:mean|average|avg|median)")
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words to which formulas give a meaning, so that no parameter can be called so.
 FORMULA_WORDS = frozenset(
@@ -85,12 +92,12 @@ def guess_roles(columns: Sequence[str], numeric: Collection[str]) -> Measurement
     kinds = {column: None if (unit := unit_in_name(column)) is None else unit.kind for column in columns}
     counting = [column for column in columns if kinds[column] in (None, "count")]
     timing = [column for column in columns if kinds[column] in (None, "time")]  # a rate is none
-    processors = _first(counting, _NAMES["processors"], among=numeric)
-    value = _first([c for c in timing if c != processors], _NAMES["value"], among=numeric)
+    processors = _first(counting, "processors", among=numeric)
+    value = _first([c for c in timing if c != processors], "value", among=numeric)
     named = [column for column in columns if column != value]
-    code, system = (_first(named, _NAMES[role]) for role in ("code", "system"))
+    code, system = (_first(named, role) for role in ("code", "system"))
     # Names only: a column of numbers that is called `function` or `region` counts something.
-    category = _first([column for column in named if column not in numeric], _NAMES["category"])
+    category = _first([column for column in named if column not in numeric], "category")
     if value is None and processors is not None:
         left = [c for c in columns if c in numeric and c not in (processors, code, system)]
         # What was measured beside the rates that follow from it, or the only thing that was.
@@ -112,10 +119,10 @@ def is_processors(column: str) -> bool:
 
     Examples
     --------
-    >>> is_processors("procs"), is_processors("n"), is_processors("MPI ranks")
-    (True, False, True)
+    >>> is_processors("procs"), is_processors("n"), is_processors("No. of MPI ranks"), is_processors("#iterations")
+    (True, False, True, False)
     """
-    return _first([column], _NAMES["processors"]) is not None
+    return _first([column], "processors") is not None
 
 
 def named_parameters(given: str | Iterable[str] | Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
@@ -200,13 +207,27 @@ def missing_roles(roles: MeasurementRoles, columns: Sequence[str]) -> str | None
     return f"it does not say {', nor '.join(wanted)}; the columns are {listing(columns)}" if wanted else None
 
 
-def _first(columns: Sequence[str], names: Sequence[str], among: Collection[str] | None = None) -> str | None:
-    """The column that bears the earliest of the names."""
-    plain: dict[str, str] = {}
-    for column in reversed([c for c in columns if among is None or c in among]):
-        bare, _ = split_unit(column)
-        plain[(bare or column).strip().lower().replace(" ", "_").replace("-", "_")] = column
-    return next((plain[name] for name in names if name in plain), None)
+def _first(columns: Sequence[str], role: str, among: Collection[str] | None = None) -> str | None:
+    """The column that bears the earliest name of a role."""
+    spelt: dict[str, str] = {}
+    candidates = [column for column in reversed(columns) if among is None or column in among]
+    for around in (True, False):  # a name that is spelt as here goes before one with more words
+        for column in candidates:
+            if name := _name(column, role, around):
+                spelt[name] = column
+    return next((spelt[name] for name in _NAMES[role] if name in spelt), None)
+
+
+def _name(column: str, role: str, around: bool) -> str | None:
+    """What a column is called, without its unit, and if wanted without what people write around names of a role."""
+    bare = split_unit(column)[0].lower() or column.lower()
+    if around and role == "value":
+        bare = split_unit(_MEAN.sub("", bare))[0]
+    plain = re.sub(r"[\s_.:-]+", "", bare)
+    if role != "processors":
+        return plain
+    match = _COUNT.fullmatch(plain)
+    return match["word"] if match and (match["number"] or match["several"] or match["word"] in _WHOLE) else None
 
 
 def _symbol(column: str, may_be_p: bool, columns: Sequence[str]) -> str:

@@ -80,6 +80,7 @@ _OPERATIONS = re.compile(r"(?P<prefix>[kmgtpe]?)flops?", re.IGNORECASE)
 _PER_SECOND = re.compile(r"(?P<prefix>[kmgtpe]i?)(?P<base>bit|b)ps", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?P<name>.*?)[\s_]*[(\[]\s*(?P<label>[^()\[\]]+?)\s*[)\]]", re.DOTALL)
 _EACH = r"(?P<each>(?:/[^\s/]+)*)"  # as in MB/s/rank
+_COMMA = re.compile(r"(?P<name>.+?)(?:\s*,|\s+in)\s+(?P<label>[^\s,]+)")  # `Time, s` and `Runtime in seconds`
 _OVER = re.compile(rf"(?P<amount>[^\s/]+)\s*(?:/|\bper\b)\s*(?P<over>[^\s/]+){_EACH}", re.IGNORECASE)
 _LAST_OVER = re.compile(rf"(?:(?P<name>.*?)[\s_]+)??(?P<amount>[^\s_/]+)\s*/\s*(?P<over>[^\s_/]+){_EACH}", re.DOTALL)
 _LAST_PER = re.compile(
@@ -111,7 +112,7 @@ class KnownUnit(NamedTuple):
 def split_unit(name: str) -> tuple[str, KnownUnit | None]:
     """A column's name without the unit that it ends with, and that unit.
 
-    Understood are ``time_ms``, ``Wall time [min]``, ``elapsed (us)``, ``rate_per_s``, ``bandwidth_MB_s``, ``ops/s``.
+    Understood are ``time_ms``, ``Wall time [min]``, ``elapsed (us)``, ``Time, s``, ``rate_per_s``, ``bandwidth_MB_s``.
     A time after a low line is one word of a few letters; a rate is what is per time, or over it.
 
     Parameters
@@ -139,6 +140,8 @@ def split_unit(name: str) -> tuple[str, KnownUnit | None]:
     if match := _BRACKETS.fullmatch(name):
         unit = _of_label(match["label"])
         return (match["name"], unit) if unit is not None else (name, None)
+    if (match := _COMMA.fullmatch(name)) and (unit := _of_label(match["label"])) is not None:
+        return match["name"], unit
     return _rate_ending(name) or _plain_ending(name) or (name, None)
 
 
@@ -220,7 +223,7 @@ def seconds_per(unit: str) -> float | None:
 
 def _of_label(text: str) -> KnownUnit | None:
     """The unit that a text is, as a whole: ``ms``, ``MB``, ``GB/s``, ``images per second``."""
-    text = text.strip()
+    text = text.strip().removesuffix(".")  # as in (sec.)
     if text.lower() in _COUNTS:
         return KnownUnit("count", "1", 1.0)
     if match := _OVER.fullmatch(text):

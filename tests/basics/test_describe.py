@@ -70,6 +70,27 @@ def test_measurements():
     ]
 
 
+def test_a_spread_beside_means_is_told():
+    table = pd.DataFrame({"p": [1, 2, 4, 8], "mean_s": [8.0, 4.2, 2.2, 1.3], "sd_s": ["0.1", "0.10", "0.2", "0.1"]})
+    said = "noise from sd_s, their number is not said: two, the fewest"
+    assert describe(Measurements(table), "x.csv")["spread"] == said
+    assert describe(Measurements(table.assign(N=5)), "x.csv")["spread"] == "noise from sd_s, N runs each"
+    assert "spread" not in describe(Measurements(table.drop(columns="sd_s")), "x.csv")
+
+
+def test_zeros_are_left_out_and_told():
+    facts = describe(Measurements(pd.DataFrame({"p": [1, 2, 4, 8], "time_s": [8.0, 4.2, 0.0, 1.3]})), "x.csv")
+    assert facts["observations"] == 3
+    assert facts["rows to know about"] == ["1 row with time_s 0, below what the clock sees: left out"]
+
+
+def test_several_times_are_named_in_the_suggestion():
+    table = pd.DataFrame({"p": [1, 2], "compute_s": [8.0, 4.2], "mpi_s": ["1", "1.0"], "runs": [3, 3]})
+    facts = describe(Measurements(table), "x.csv")
+    assert facts["value"] == "none"
+    assert facts["next"] == ["perf fit x.csv --value compute_s,mpi_s"]
+
+
 def test_too_few_points_for_any_fit_are_not_suggested_to_be_fitted():
     assert describe(Measurements(pd.DataFrame({"p": [1, 2], "seconds": [8.0, 4.1]})), "runs.csv")["next"] == []
 

@@ -12,6 +12,7 @@ from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.roles import (
     MeasurementRoles,
     guess_roles,
+    is_processors,
     missing_roles,
     named_columns,
     named_parameters,
@@ -38,6 +39,60 @@ def test_usual_names_are_known(columns, processors, value, code, system):
     roles = guess_roles(columns, {c for c in columns if c.lower() not in ("code", "machine", "host")})
     assert roles.parameters == ({} if processors is None else {"p": processors})
     assert (roles.value, roles.code, roles.system) == (value, code, system)
+
+
+# As people head the columns of their tables.
+COUNTS = (
+    "#Cores, # procs, No. of nodes, Number of cores, num. ranks, Total cores, MPI Processes, mpi_ranks, OpenMP "
+    "Threads, numThreads, NumProcs, nThreads, GPU count, GPUs, # of nodes, total number of cores, ncpus, CPU cores, "
+    "#PEs, NP, #p, world_size, number of MPI processes, ranks #, Cores [#], no_procs, nb_procs"
+)
+NO_COUNTS = (
+    "Threads/rank, threads per rank, ranks_per_node, cpus_per_task, cores-per-node, cores per socket, #iterations, "
+    "rank, node, core, thread, gpu, Node ID, node_id, task id, n, N, nx, pid, mpiP, subtasks, problem size, #dofs, "
+    "np_ratio, nsteps, p-value, CPU time, cpu, core hours, node hours, cores (%), GPU memory, number"
+)
+TIMES = (
+    "Wall time [min], Wall Time (s), Elapsed (sec), Time (sec.), Runtime in s, Time in seconds, time(ms), time / s, "
+    "Wall-clock time (s), wallclock(s), time_mean_s, time_s_mean, mean time [s], Avg. time (us), mean_s, TIME, Time "
+    "to solution (h), Execution time (s), Average runtime [ms]"
+)
+NO_TIMES = (
+    "time %, time (%), time ratio, time per step, speedup, min time, time_std, std time, timestamp, meaning, uptime"
+)
+
+
+@pytest.mark.parametrize("column", COUNTS.split(", "))
+def test_counts_of_processors_as_people_write_them(column):
+    assert is_processors(column)
+    assert guess_roles([column, "time_s"], {column, "time_s"}).parameters == {"p": column}
+
+
+@pytest.mark.parametrize("column", NO_COUNTS.split(", "))
+def test_what_counts_no_processors(column):
+    assert not is_processors(column)
+
+
+@pytest.mark.parametrize("column", [*TIMES.split(", "), "Time, s", "Elapsed Time, sec"])
+def test_times_as_people_write_them(column):
+    assert guess_roles(["p", "x", column], {"p", "x", column}).value == column
+
+
+@pytest.mark.parametrize("column", NO_TIMES.split(", "))
+def test_what_is_no_time(column):
+    assert guess_roles(["p", "x", column], {"p", "x", column}).value is None
+
+
+def test_threads_of_a_rank_do_not_hide_the_ranks():
+    columns = ["Cluster", "Threads/rank", "#Ranks", "Wall time [min]"]
+    roles = guess_roles(columns, set(columns[1:]))
+    assert (roles.parameters, roles.value, roles.unit) == ({"p": "#Ranks"}, "Wall time [min]", "min")
+    assert roles.system == ("Cluster",)
+
+
+def test_a_mean_goes_behind_the_runs_themselves():
+    columns = ["p", "mean_time_s", "time_s"]
+    assert guess_roles(columns, set(columns)).value == "time_s"
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["procs", "nodes", "time_s"])))

@@ -132,6 +132,28 @@ def test_measurements_are_told_by_their_columns_or_asked_for(write):
     assert runs.table["who"].tolist() == ["lu", "lu"]
 
 
+def test_processors_and_several_times_are_measurements_of_which_one_is_to_be_named(write):
+    runs = perfcore.read(write("Cores,compute_s,mpi_s\n1,8,1\n2,4.5,1.5\n"))
+    assert repr(runs) == "Measurements(2 rows, no value over p=Cores)"
+
+
+@pytest.mark.parametrize("begins", ["#", "# ", "# made by hand\n#"])
+def test_a_first_name_may_begin_as_a_comment_does(write, begins):
+    runs = perfcore.read(write(f"{begins}Cores,Cluster,Wall time [min]\n1,a,8\n2,a,x\n4,b,3\n8,b,2\n"))
+    assert runs.roles.parameters == {"p": "Cores"}
+    assert runs.roles.system == ("Cluster",)
+    assert runs.table["Cluster"].tolist() == ["a", "a", "b", "b"]
+    line = begins.count("\n") + 3
+    with pytest.raises(InputError, match=rf"data\.csv:{line}: Wall time \[min\] is 'x'"):
+        runs.observations()
+
+
+@pytest.mark.parametrize("comment", ["# three runs", "# 1,2", "#"])
+def test_other_comments_are_no_names(write, comment):
+    with pytest.raises(InputError, match="holds no column names"):
+        perfcore.read(write(f"{comment}\n1,8\n2,4\n"))
+
+
 BAD = {
     "time,value\n0,1\n1,nan\n2,3\n": r":3: value is 'nan'; a finite number that is not negative",
     "time,value\n0,1\n1,inf\n2,3\n": r":3: value is 'inf'",

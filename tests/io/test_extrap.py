@@ -57,6 +57,17 @@ def test_a_value_that_is_no_finite_number_is_refused(tmp_path, values):
         perfcore.read(tmp_path / "runs.extrap")
 
 
+def test_tabs_separate_as_blanks_do(tmp_path):
+    file = tmp_path / "runs.txt"
+    file.write_text("PARAMETER\tp\nPOINTS\t(1)\t(2)\nREGION\tmain loop\nMETRIC\ttime\nDATA\t1\t2\nDATA\t3\n")
+    data = perfcore.read(file)
+    assert data.table[["p", "callpath", "time"]].to_numpy().tolist() == [
+        [1, "main loop", 1],
+        [1, "main loop", 2],
+        [2, "main loop", 3],
+    ]
+
+
 def test_several_metrics(tmp_path):
     file = tmp_path / "runs.txt"
     file.write_text("PARAMETER p\nPOINTS 1 2\nREGION main\nMETRIC t\nDATA 1\nDATA 2\nMETRIC f\nDATA 3\nDATA 4\n")

@@ -66,10 +66,13 @@ def test_mistakes_in_options(options, error, message):
 
 BAD = {
     "zero at every point": (np.zeros(5), "is 0 at every point"),
-    "a zero": (np.array([1.0, 0, 1, 1, 1]), "holds 0; noise is relative to the value"),
+    "a zero": (
+        np.array([1.0, 0, 1, np.nan, np.nan]),
+        "holds 0, and is above 0 at fewer than the 3 points that are needed",
+    ),
     "negative": (np.array([1.0, -2.5, 1, 1, 1]), "holds -2.5; noise is relative to the value"),
-    "too few points": (np.array([1.0, 2, 3, np.nan, np.nan]), "measured at 3 points; 4 are needed"),
-    "one point": (np.array([1.0, np.nan, np.nan, np.nan, np.nan]), "measured at 1 point; 4 are needed"),
+    "too few points": (np.array([1.0, 2, np.nan, np.nan, np.nan]), "measured at 2 points; 3 are needed"),
+    "one point": (np.array([1.0, np.nan, np.nan, np.nan, np.nan]), "measured at 1 point; 3 are needed"),
 }
 
 
@@ -91,6 +94,18 @@ def test_nothing_that_can_be_fitted_is_an_error(kind):
             perfcore.fit(frame(paths), fitter="scaling")
         assert reason in str(raised.value)
     assert "none of 2 paths can be fitted; bad: " in str(raised.value)
+
+
+def test_three_points_have_a_law_with_wide_bounds():
+    """A power law goes through them within a few per cent, so that far away much remains open."""
+    data = pd.DataFrame({"p": [1, 2, 4], "time_s": [100.0, 50.5, 26.0]})
+    model = perfcore.fit(data, fitter="scaling")
+    _, lower, upper = model.predict([16], interval=0.95)[0]
+    assert lower < 100 / 16 + 2 < upper
+    assert upper / lower > 2
+    two = pd.DataFrame({"p": [1, 2, 4], "n": [1, 4, 2], "time_s": [100.0, 50.5, 26.0]})
+    with pytest.raises(DataError, match="measured at 3 points; 4 are needed"):
+        perfcore.fit(two, fitter="scaling", parameter="p,n")
 
 
 def test_values_that_are_missing_are_left_out():

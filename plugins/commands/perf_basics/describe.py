@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import glob
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from perf_categories.spread_columns import is_of_spread, spread_in_words
 from perfcore.base import progress
 from perfcore.base.errors import OptionError, PerfError, listing
 from perfcore.data.curve import UtilizationCurve
@@ -15,7 +17,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
-from perfcore.data.units import readable
+from perfcore.data.units import is_time, readable, unit_of
 from perfcore.hooks.registry import registry
 from perfcore.hooks.specs import GROUP
 from perfcore.models.fitting import default_fitter
@@ -114,11 +116,13 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
         "code by": list(roles.code),
         "system by": list(roles.system),
     }
+    if (spread := spread_in_words(data)) is not None:
+        facts["spread"] = spread
     if roles.category:
         return facts | {"category by": list(roles.category)} | _seen_by_fitter(data, name)
     seen, problem, flags = _observed(data)
     if seen is None:
-        return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": []}
+        return facts | {"observations": f"none: {problem}", **_to_be_told(data), "next": _parts(data, name)}
     points = [
         f"{symbol}: {len(set(values))} values, {values.min():g} to {values.max():g}"
         for symbol, values in seen.points.items()
@@ -142,13 +146,30 @@ def _measurements(data: Measurements, name: str) -> dict[str, Any]:
 
 def _to_be_told(data: Measurements) -> dict[str, Any]:
     """Options by which the user says what cannot be guessed, with the columns that could be meant."""
-    numbers = [str(column) for column in data.table.select_dtypes("number").columns]
+    numbers = _free_numbers(data)
     told = []
     if data.roles.value is None:
-        told.append(f"--value COLUMN, what was measured: {listing(numbers, 6)}")
+        told.append(f"--value COLUMN,..., what was measured: {listing(numbers, 6)}")
     if not data.roles.parameters:
         told.append(f"--parameter COLUMN,..., what was varied: {listing(numbers, 6)}")
     return {"to be told": told} if told else {}
+
+
+def _free_numbers(data: Measurements) -> list[str]:
+    """Columns of numbers, also of those that are kept as texts, that are no parameter."""
+    import pandas as pd
+
+    known = set(data.roles.parameters.values())
+    free = [column for column in data.table.columns if column not in known]
+    return [str(c) for c in free if pd.to_numeric(data.table[c], errors="coerce").notna().mean() > 0.5]
+
+
+def _parts(data: Measurements, name: str) -> list[str]:
+    """The fit of several times, where there is none that stands for all of them."""
+    times = [column for column in _free_numbers(data) if is_time(unit_of(column)) and not is_of_spread(column)]
+    if data.roles.value is not None or not data.roles.parameters or len(times) < 2:
+        return []
+    return [f"perf fit {name} --value {shlex.quote(','.join(times))}"]
 
 
 def _further_fits(data: Measurements, name: str, flags: str) -> tuple[list[str], list[str]]:
@@ -204,15 +225,35 @@ def _more_files(data: Measurements, name: str) -> str | None:
 
 
 def _observed(data: Measurements) -> tuple[Observations | None, str, str]:
-    """The observations, or what is wrong; and the option that helps where rows are copies of others."""
+    """The observations, or what is wrong; and the option that helps where rows are copies of others.
+
+    Rows of 0 are left out where others are positive, and said among the rows to know about.
+    """
+    problem = ""
+    for rows, note in ((data, ""), _without_zeros(data)):
+        for duplicates, flags in (("refuse", ""), ("drop", " --duplicates drop")):
+            try:
+                seen = rows.observations(duplicates=duplicates)
+            except PerfError as error:
+                problem = problem or str(error)
+            else:
+                return replace(seen, notes=(*([note] if note else []), *seen.notes)), "", flags
+    return None, problem, ""
+
+
+def _without_zeros(data: Measurements) -> tuple[Measurements, str]:
+    """The rows that are not 0, and a note about the others."""
+    value = data.roles.value
+    if value is None or data.table[value].dtype.kind not in "iuf":
+        return data, ""
+    zeros = int((data.table[value] == 0).sum())
+    if not 0 < zeros < len(data.table):
+        return data, ""
+    note = f"{zeros} row{'s' if zeros > 1 else ''} with {value} 0, below what the clock sees: left out"
     try:
-        return data.observations(), "", ""
-    except PerfError as error:
-        problem = str(error)
-    try:
-        return data.observations(duplicates="drop"), "", " --duplicates drop"
-    except PerfError:
-        return None, problem, ""
+        return data.where([f"{value}!=0"]), note
+    except PerfError:  # a name that stands in no condition
+        return data, ""
 
 
 def _plot(name: str) -> str:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.spread_columns import Spread, pooled_runs, spread_of_rows
 from perf_categories.unnamed_factors import refuse_unnamed_factors
+from perf_laws.columns import with_values
 from perf_laws.options import LawOptions
 from perf_laws.runs import Runs, runs_of
 from perf_laws.scalings import told_scaling
@@ -24,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
-LEAST_POINTS = 4
+LEAST_POINTS = 3  # of one parameter: a slope between two, and one that says how well it holds; of several one more
 _METRIC = "metric"  # the column that Extra-P's experiments name a metric in
 _MOST_PARAMETERS = 4
 _LARGEST = 1e100  # squares of larger values overflow
@@ -92,9 +94,7 @@ def law_data(data: Any, options: LawOptions) -> LawData:
         data = Measurements(data, source="table")
     if not isinstance(data, Measurements):
         raise DataError(f"scaling fits measurements, or a pandas table of them, not {type(data).__name__}")
-    # What names a path is then the whole of its name.
-    others = {"system": (), "category": ()} if options.path is not None else {}
-    data = data.with_roles(options.parameter, options.value, code=options.path, unit=options.unit, **others)
+    data = with_values(data.with_roles(options.parameter), options.value, options.path).with_roles(unit=options.unit)
     if options.where:
         data = data.where(options.where)
     data.require_roles()
@@ -120,8 +120,17 @@ def law_data(data: Any, options: LawOptions) -> LawData:
     distinct, point = np.unique(levels, axis=0, return_inverse=True)
     point = point.ravel().astype(np.int64)
     refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
-    runs = runs_of(path, point, value[kept], (len(names), len(distinct)))
-    reasons = _reasons(runs, path, value[kept], distinct, list(points))
+    shape = (len(names), len(distinct))
+    measured = value[kept]
+    spread = spread_of_rows(data, kept, path * len(distinct) + point)
+    seen = _above_clock(names, path, point, measured, shape, _least_points(len(points)), notes)
+    path, point, measured = path[seen], point[seen], measured[seen]
+    if spread is None:
+        runs = runs_of(path, point, measured, shape)
+    else:
+        runs = _runs_of_means(path * len(distinct) + point, measured, spread, seen, shape)
+        notes.append(spread.text)
+    reasons = _reasons(runs, path, measured, distinct, list(points))
     fit = np.array([not reason for reason in reasons])
     unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
     if not fit.any():
@@ -171,6 +180,42 @@ def _values(data: Measurements, name: str) -> Floats:
     return np.where(np.isinf(numbers), np.nan, numbers)
 
 
+def _above_clock(
+    names: Sequence[str],
+    path: Ints,
+    point: Ints,
+    value: Floats,
+    shape: tuple[int, int],
+    least: int,
+    notes: list[str],
+) -> Booleans:
+    """Which rows hold no 0 that is left out: of paths that were measured above 0 at enough other points.
+
+    What took less than the clock can tell is printed as 0. A point of which half of the runs or more are 0 is left out
+    whole, since those that are left are the longest of them.
+    """
+    zero = value == 0.0
+    if not zero.any():
+        return np.ones(len(value), dtype=np.bool_)
+    cell = path * shape[1] + point
+    zeros, runs = (np.bincount(cell, weights, minlength=shape[0] * shape[1]) for weights in (zero, np.ones(len(value))))
+    unseen = 2.0 * zeros >= runs
+    left = ((runs > 0.0) & ~unseen).reshape(shape).sum(axis=1)
+    skipped = (zero | unseen[cell]) & (left >= least)[path]
+    if skipped.any():
+        count = int((zero & skipped).sum())
+        of = listing([names[k] for k in np.unique(path[skipped]).tolist()], 4)
+        notes.append(f"{count} zero{'s' if count > 1 else ''} left out: below what the clock sees ({of})")
+    return np.asarray(~skipped)
+
+
+def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, shape: tuple[int, int]) -> Runs:
+    """Runs of which the rows are means."""
+    told = spread._replace(variances=spread.variances[kept], counts=spread.counts[kept])
+    means, counts, variances = (part.reshape(shape) for part in pooled_runs(cell, value, told, shape[0] * shape[1]))
+    return Runs(means, counts, variances, np.zeros(shape[0], dtype=np.int64))
+
+
 def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
     """What was measured of each path; empty where no column of its name tells."""
     if _METRIC not in (*data.roles.code, *data.roles.system, *data.roles.category):
@@ -202,21 +247,28 @@ def _reasons(runs: Runs, path: Ints, value: Floats, points: Floats, symbols: Seq
         reasons[k] = f"holds {met:g}; values from {1.0 / _LARGEST:g} to {_LARGEST:g} can be fitted: choose another unit"
     wrong = np.flatnonzero(value <= 0.0)
     for k in np.unique(path[wrong]).tolist():
-        met = np.unique(value[wrong[path[wrong] == k]])
-        shown = "0" if met[0] == 0.0 else f"{met[0]:g}"
-        whole = bool((value[path == k] == 0.0).all())
-        reasons[k] = (
-            "is 0 at every point"
-            if whole
-            else f"holds {shown}; noise is relative to the value, which must be positive (--where leaves rows out)"
-        )
+        least = value[wrong[path[wrong] == k]].min()
+        if (value[path == k] == 0.0).all():
+            reasons[k] = "is 0 at every point"
+        elif least == 0.0:
+            reasons[k] = (
+                f"holds 0, and is above 0 at fewer than the {_least_points(len(symbols))} points that are needed"
+            )
+        else:
+            reasons[k] = (
+                f"holds {least:g}; noise is relative to the value, which must be positive (--where leaves rows out)"
+            )
     return reasons
+
+
+def _least_points(n_parameters: int) -> int:
+    return LEAST_POINTS + (n_parameters > 1)
 
 
 def _pattern_reason(points: Floats, symbols: Sequence[str]) -> str:
     """Why these points do not do; empty where they do."""
-    if len(points) < LEAST_POINTS:
-        return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {LEAST_POINTS} are needed"
+    if len(points) < (least := _least_points(len(symbols))):
+        return f"measured at {len(points)} point{'s' if len(points) != 1 else ''}; {least} are needed"
     levels = [len(np.unique(column)) for column in points.T]
     for symbol, count in zip(symbols, levels, strict=True):
         if count < 2:

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from perf_laws.columns import with_values
 from perf_laws.path_laws import PATH, PathLaws
 from perfcore.base.errors import DataError, listing
+from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, paths_of
 from perfcore.models.observed import Observed, measurements_for
 
@@ -35,9 +37,11 @@ def observed_by_path(model: PathLaws, data: Any, where: str | None = None) -> Ob
     import pandas as pd
 
     options = model.origin.options
-    roles = {role: options.get(role) for role in ("value", "unit")}
-    if options.get("path") is not None:  # the whole of what names a path
-        roles |= {"code": options["path"], "system": (), "category": ()}
+    if isinstance(data, pd.DataFrame):
+        data = Measurements(data, source="table")
+    if isinstance(data, Measurements):
+        data = with_values(data, options.get("value"), options.get("path"))
+    roles = {"unit": options.get("unit")}
     runs = measurements_for(model, data, options.get("where") if where is None else where, roles)
     runs.require_roles()
     assert runs.roles.value is not None

@@ -70,7 +70,9 @@ class LawOptions:
     parameter: tuple[str, ...] | None = option(
         None, "columns that were varied, COLUMN or SYMBOL=COLUMN; the first is p in formulas", metavar="COLUMN,..."
     )
-    value: str | None = option(None, "column that was measured", metavar="COLUMN")
+    value: tuple[str, ...] | None = option(
+        None, "column that was measured; of several each is a path", metavar="COLUMN,..."
+    )
     path: tuple[str, ...] | None = option(
         None, "columns that together name what has a law of its own: call path, metric, code", metavar="COLUMN,..."
     )

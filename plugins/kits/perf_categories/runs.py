@@ -27,7 +27,11 @@ _ROUNDING = 2e-3
 _TOTALS = ("total", "whole run", "overall", "run time", "wall time", "elapsed", "elapsed time")
 
 # A column of this name tells the runs of one point apart.
-RUN_COLUMNS = ("run", "run id", "run number", "repetition", "rep", "trial", "job", "job id", "jobid", "replicate")
+RUN_COLUMNS = (
+    *("run", "run id", "run no", "run number", "run index", "runid", "repetition", "repetition index", "rep", "rep id"),
+    *("repeat", "replication", "replicate", "trial", "attempt", "try", "iteration", "iter"),
+    *("job", "job id", "jobid", "slurm job id", "pid", "process id"),
+)
 
 
 class Runs(NamedTuple):

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perf_categories.plain_name import plain_name
 from perf_categories.runs import RUN_COLUMNS
+from perf_categories.spread_columns import is_of_spread
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.units import is_rate, is_time, unit_of
 
@@ -24,8 +25,13 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
-# A column of this name tells runs apart, or the chance in them, and is the same for no two on purpose.
-_OF_RUNS = (*RUN_COLUMNS, "seed", "random seed", "sample", "attempt", "index", "row")
+# A column of this name tells runs apart, says when and where they were, or the chance in them: not what was varied.
+_OF_RUNS = {
+    *RUN_COLUMNS,
+    *("seed", "random seed", "rng seed", "sample", "index", "row", "timestamp", "time stamp", "date", "day", "month"),
+    *("year", "hour", "weekday", "start", "start time", "started", "begin", "end", "end time", "finished", "epoch"),
+    *("submit time", "exit code", "exit status", "return code", "returncode", "status", "noisy", "node id"),
+}
 
 
 def differing_columns(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, npt.NDArray[Any]]:
@@ -47,12 +53,18 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     found = {}
     for column in data.table.columns:
         values = data.table[column]
-        if column in used or values.dtype.kind not in "iuf" or plain_name(str(column)) in _OF_RUNS:
+        if column in used or values.dtype.kind not in "iuf" or _tells_runs_apart(str(column)):
             continue
         chosen = values[kept].to_numpy()
         if (pd.Series(chosen).groupby([point, category]).nunique() > 1).any():
             found[str(column)] = chosen
     return found
+
+
+def _tells_runs_apart(column: str) -> bool:
+    """Whether a name is that of a column in which runs differ that were meant to be the same."""
+    plain = plain_name(column).strip("# ")
+    return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
 
 
 def refuse_unnamed_factors(

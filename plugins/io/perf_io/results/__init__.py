@@ -76,6 +76,17 @@ def register_results(register: Register) -> None:
         help="JSON documents of Extra-P",
         suffixes=(".json",),
     )
+    register(
+        "extrap-archive",
+        "perf_io.results.extrap_archive:ExtrapArchiveReader",
+        help="saved experiments of Extra-P 4",
+        suffixes=(".extra-p",),
+    )
+    register(
+        "extrap-binary",
+        "perf_io.results.extrap_binary:ExtrapBinaryReader",
+        help="saved experiments of Extra-P 3",
+    )
     register("talpas", "perf_io.results.talpas:TalpasReader", help="Talpas, for Extra-P", suffixes=(".txt",))
     register(
         "caliper",

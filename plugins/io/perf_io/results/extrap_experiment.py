@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,9 +13,12 @@ __all__ = [
     "DEFAULT_CALLPATH",
     "DEFAULT_METRIC",
     "Observation",
+    "Summary",
     "as_measurements",
     "as_observations",
     "columns_as_measurements",
+    "sample_deviation",
+    "summaries_as_measurements",
 ]
 
 # What Extra-P itself shows where a file names none.
@@ -31,6 +35,67 @@ class Observation(NamedTuple):
     value: float
 
 
+class Summary(NamedTuple):
+    """What an experiment holds of the runs of one call path at one point, besides or instead of the runs.
+
+    Attributes
+    ----------
+    runs : sequence of float
+        Single runs; empty where there is only their mean.
+    mean, median, minimum, maximum : float or None
+    std : float or None
+        Standard deviation of a sample of runs.
+    repetitions : int or None
+    """
+
+    point: Mapping[str, float]
+    callpath: str
+    metric: str
+    runs: Sequence[float]
+    mean: float
+    median: float | None
+    minimum: float | None
+    maximum: float | None
+    std: float | None
+    repetitions: int | None
+
+
+def sample_deviation(deviation: float | None, repetitions: int | None) -> float | None:
+    """The standard deviation of a sample, of that of the runs themselves (over N, as Extra-P 4 stores it).
+
+    Examples
+    --------
+    >>> sample_deviation(1.0, 2)  # of -1 and 1
+    1.4142135623730951
+    """
+    if deviation is None or repetitions is None or repetitions < 2:
+        return deviation
+    return deviation * math.sqrt(repetitions / (repetitions - 1))
+
+
+def summaries_as_measurements(summaries: Sequence[Summary], source: str, unit: str | None = None) -> Measurements:
+    """Runs as rows; where there are none, a row with the mean, the spread, and how many runs they are of.
+
+    Raises
+    ------
+    InputError
+        As by `columns_as_measurements`.
+    """
+    rows = [(one, run, False) for one in summaries for run in one.runs]
+    rows += [(one, one.mean, True) for one in summaries if not one.runs]
+    figures = ("median", "minimum", "maximum", "std", "repetitions")
+    return columns_as_measurements(
+        [one.point for one, _, _ in rows],
+        [one.callpath for one, _, _ in rows],
+        [one.metric for one, _, _ in rows],
+        [value for _, value, _ in rows],
+        source,
+        None,
+        further={name: [getattr(one, name) if alone else None for one, _, alone in rows] for name in figures},
+        unit=unit,
+    )
+
+
 def as_measurements(observations: Sequence[Observation], source: str, lines: Sequence[int] | None) -> Measurements:
     """A table of observations; see `columns_as_measurements`."""
     points, callpaths, metrics, values = zip(*observations, strict=True) if observations else ((), (), (), ())
@@ -44,8 +109,22 @@ def columns_as_measurements(
     values: Sequence[float],
     source: str,
     lines: Sequence[int] | None,
+    *,
+    further: Mapping[str, Sequence[float | None]] | None = None,
+    unit: str | None = None,
 ) -> Measurements:
     """A table with columns for parameters, ``callpath``, ``repetition``, and the metric or ``metric`` and ``value``.
+
+    Parameters
+    ----------
+    points, callpaths, metrics, values : sequence
+        Of each row.
+    source : str
+    lines : sequence of int, optional
+    further : mapping of str to sequence, optional
+        More columns, such as the spread of the runs that a value is the mean of; those without a number are left out.
+    unit : str, optional
+        Of the value.
 
     Raises
     ------
@@ -60,7 +139,8 @@ def columns_as_measurements(
     known = list(dict.fromkeys(metrics))
     several = len(known) > 1
     value = "value" if several else known[0]
-    own = ["callpath", "repetition", *(["metric"] if several else []), value]
+    more = {name: column for name, column in (further or {}).items() if any(one is not None for one in column)}
+    own = ["callpath", "repetition", *(["metric"] if several else []), *more, value]
     for name in own:
         if name in parameters or own.count(name) > 1:
             raise InputError(source, f"{name!r} is the name of a parameter and of another column; rename the parameter")
@@ -70,9 +150,13 @@ def columns_as_measurements(
         columns["metric"] = metrics
     table = pd.DataFrame(columns)
     table["repetition"] = table.groupby(list(columns), sort=False, dropna=False).cumcount() + 1
+    if more and table["repetition"].max() == 1:  # there are means of runs, and no runs
+        del table["repetition"]
     table[value] = values
+    for name, column in more.items():
+        table[name] = pd.array(column, dtype="Float64").to_numpy(dtype=float, na_value=float("nan"))
     code = ["callpath", "metric"] if several else ["callpath"]
-    return Measurements(table, parameters, value, code=code, system=(), source=source, lines=lines)
+    return Measurements(table, parameters, value, code=code, system=(), unit=unit, source=source, lines=lines)
 
 
 def as_observations(data: Measurements) -> list[Observation]:

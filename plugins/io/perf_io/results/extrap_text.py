@@ -88,8 +88,7 @@ class _Parsed:
         """Take one line."""
         if not text or text.startswith("#"):
             return
-        word, _, rest = text.partition(" ")
-        rest = rest.strip()
+        word, rest = (*text.split(maxsplit=1), "")[:2]  # a blank or a tab
         match word:
             case "PARAMETER":
                 self.parameters += rest.split()

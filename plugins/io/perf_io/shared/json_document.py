@@ -9,13 +9,13 @@ import msgspec
 from perfcore.base.errors import InputError
 from perfcore.reading.source import Source
 
-__all__ = ["decode_document"]
+__all__ = ["LARGEST_DOCUMENT", "decode_content", "decode_document"]
 
 T = TypeVar("T")
 
 # A thousand benchmarks of a thousand repetitions take 30 MB, a day of 128 processors 3 MB. What is larger by far is no
 # such document, or a small file that decompresses to fill the memory.
-_LARGEST_DOCUMENT = 256 << 20
+LARGEST_DOCUMENT = 256 << 20
 _STEP = 1 << 20
 
 
@@ -38,20 +38,31 @@ def decode_document(source: Source, shape: type[T], what: str) -> T:
     """
     with source.open() as stream:  # counted first, so that what is too large is never held
         size = 0
-        while size <= _LARGEST_DOCUMENT and (piece := stream.read(_STEP)):
+        while size <= LARGEST_DOCUMENT and (piece := stream.read(_STEP)):
             size += len(piece)
-    if size > _LARGEST_DOCUMENT:
-        raise InputError(source.name, f"is larger than {_LARGEST_DOCUMENT >> 20} MiB, which {what} never is")
+    if size > LARGEST_DOCUMENT:
+        raise InputError(source.name, f"is larger than {LARGEST_DOCUMENT >> 20} MiB, which {what} never is")
     with source.open() as stream:
         content = stream.read()
+    return decode_content(content, shape, what, source.name)
+
+
+def decode_content(content: bytes, shape: type[T], what: str, name: str) -> T:
+    """Decode a document that is in memory; ``name`` is that of its file, for messages.
+
+    Raises
+    ------
+    InputError
+        As by `decode_document`.
+    """
     try:
         return msgspec.json.decode(content, type=shape)
     except msgspec.ValidationError as error:
-        raise InputError(source.name, f"is not {what}: {error}") from None
+        raise InputError(name, f"is not {what}: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(source.name, f"is not {what}: {error}", line=_line(content, str(error))) from None
+        raise InputError(name, f"is not {what}: {error}", line=_line(content, str(error))) from None
     except RecursionError:
-        raise InputError(source.name, f"is not {what}: it is nested too deeply", line=1) from None
+        raise InputError(name, f"is not {what}: it is nested too deeply", line=1) from None
 
 
 def _line(content: bytes, message: str) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from perf_io.tables.options import TableOptions
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import guess_roles
-from perfcore.data.units import NANOSECONDS, KnownUnit, split_unit
+from perfcore.data.units import NANOSECONDS, KnownUnit, split_unit, unit_in_name
 
 __all__ = ["Column", "Roles", "assign_roles", "one_line"]
 
@@ -120,7 +120,10 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
         return False
     roles = guess_roles([c.name for c in columns], {c.name for c in columns if c.kind == "number"})
     if not roles.parameters or (roles.value is None and not (roles.code or roles.system)):
-        return bool(options.parameters)
+        # Several times, and none that counts on: the parts of a run, of which the user names those that are meant.
+        times = [c for c in columns if c.kind == "number" and (unit := unit_in_name(c.name)) and unit.kind == "time"]
+        several = bool(roles.parameters) and len(times) > 1 and not bare & set(_SYNONYMS["time"])
+        return several or bool(options.parameters)
     # A time and a number of processors could be a curve; the name of a code or of a system decides.
     ambiguous = _split_unit(next(iter(roles.parameters.values())))[0] in _SYNONYMS["value"]
     return not ambiguous or bool(roles.code or roles.system or options.parameters)

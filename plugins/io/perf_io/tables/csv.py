@@ -158,6 +158,11 @@ def _layout(source: Source) -> _Layout:
         names = tuple(name.strip() for name in next(reader))
     except csv.Error as error:
         raise InputError(source.name, f"the column names cannot be read: {error}", line=first + 1) from None
+    skip = first + reader.line_num
+    # The first name may begin as a comment does: `#Cores,time_s`, or `# p  time` above columns for gnuplot.
+    above = _names_behind_mark(lines[first - 1], delimiter) if first and any(map(_is_number, names)) else ()
+    if 1 < len(above) == len(names) and not any(map(_is_number, above)):
+        names, skip, first = above, first, first - 1
     if all(_is_number(name) for name in names):
         raise InputError(
             source.name,
@@ -171,7 +176,17 @@ def _layout(source: Source) -> _Layout:
             "than case",
             line=first + 1,
         )
-    return _Layout(names, delimiter, first + 1, first + reader.line_num)
+    return _Layout(names, delimiter, first + 1, skip)
+
+
+def _names_behind_mark(line: str, delimiter: str) -> tuple[str, ...]:
+    """The fields of a line that begins with the mark of a comment, without it; none of another line."""
+    if not line.startswith("#"):
+        return ()
+    try:
+        return tuple(name.strip() for name in next(csv.reader([line.lstrip("# ")], delimiter=delimiter), []))
+    except csv.Error:
+        return ()
 
 
 def _decoded(source: Source) -> str:
