@@ -1,4 +1,4 @@
-"""Files are written whole or not at all; what TOML holds is read; and how files of models are told."""
+"""Files are written whole or not at all; and how files of models are told."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from perfcore.base.errors import InputError
 
-__all__ = ["MODEL_SCHEMA", "atomic_path", "check_folder", "read_toml", "refuse_existing", "write_bytes"]
+__all__ = ["MODEL_SCHEMA", "atomic_path", "check_folder", "refuse_existing", "write_bytes"]
 
 MODEL_SCHEMA = "perfcore-model/1"  # how a model file says what it is, by which it is told from a file of data
 
@@ -89,39 +88,6 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """Write ``content`` atomically."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)
-
-
-def read_toml(path: str | os.PathLike[str], hint: str = "") -> dict[str, Any]:
-    """What a TOML file holds.
-
-    Parameters
-    ----------
-    path : str or path
-    hint : str
-        What to do where there is no such file.
-
-    Raises
-    ------
-    InputError
-        There is no such file, it cannot be read, or it is not TOML; with the line.
-
-    Examples
-    --------
-    >>> read_toml("models.toml", "`perf design` makes one")
-    Traceback (most recent call last):
-        ...
-    perfcore.base.errors.InputError: models.toml: there is no such file; `perf design` makes one
-    """
-    import tomllib  # most commands read none
-
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(path, "; ".join(filter(None, ["there is no such file", hint]))) from None
-    except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(path, f"not TOML: {error}") from None
 
 
 def refuse_existing(path: str | os.PathLike[str], overwrite: bool = False) -> None:

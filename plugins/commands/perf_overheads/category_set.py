@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from perf_formulas.formula import Formula, FormulaError
+from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, UnknownNameError, key_first
-from perfcore.base.files import read_toml
 
 __all__ = ["STANDARD", "Category", "CategorySet", "read_categories"]
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from perf_formulas.toml_file import read_toml
 from perf_structural.fitted import check_places
 from perf_structural.mistakes import StructuralModelError
 from perfcore.base.errors import DataError, key_first
-from perfcore.base.files import read_toml
 from perfcore.models.model import Model, load
 
 __all__ = ["Component", "ModelFile", "by_name", "read_candidates", "read_component", "read_model_file"]

@@ -13,8 +13,8 @@ import numpy as np
 from perf_experiments.design import layouts
 from perf_experiments.design.constraints import meeting
 from perf_experiments.design.factors import Level, Point, check_factors, level_text, point_text
+from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, OptionError, PerfError, key_first
-from perfcore.base.files import read_toml
 from perfcore.results import Result
 
 __all__ = ["KINDS", "Design", "design_of_points", "make_design", "read_design"]

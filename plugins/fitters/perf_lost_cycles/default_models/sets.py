@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from perf_categories.plain_name import plain_name
+from perf_formulas.toml_file import read_toml
 from perf_lost_cycles.default_models.linear_terms import linear_terms
 from perfcore.base.errors import InputError, PerfError, UnknownNameError
-from perfcore.base.files import read_toml, write_bytes
+from perfcore.base.files import write_bytes
 from perfcore.hooks.registry import Entry, registry
 
 __all__ = ["ANY", "DefaultModel", "find_models", "models_for", "read_models", "write_models"]
