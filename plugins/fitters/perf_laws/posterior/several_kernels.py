@@ -132,7 +132,8 @@ def _cost(rest, weights, theta, middle, precision, size):  # type: ignore[no-unt
 @kernel
 def weigh_forms(  # type: ignore[no-untyped-def]
     points, base_logs, logs, noise, floors, uses, free, fixed, logarithms, sizes, slopes, scales, middle, precision,
-    log_form, settings, log_setting, drifting, deviating, reference, normals, theta_out, form_out, setting, level, weight,
+    log_form, settings, log_setting, drifting, deviating, reference, normals, theta_out, form_out, setting, level,
+    weight,
 ):  # fmt: skip
     """Components of each path: draws of a law, a noise, and which level deviates.
 
