@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -197,7 +197,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         print(f"| {' | '.join(row)} |", flush=True)
 
 
-def report(tasks: Sequence[Task], methods: dict[str, Callable[[Sequence[Task]], list[Answer]]]) -> None:
+def report(tasks: Sequence[Task], methods: Mapping[str, Callable[[Sequence[Task]], list[Answer]]]) -> None:
     """Errors and coverage by distance, and of perfcore by source and distance."""
     started = time.process_time()
     answers = {name: method(tasks) for name, method in methods.items()}

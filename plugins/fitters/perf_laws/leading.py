@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -111,8 +112,12 @@ def form_of(law: Law) -> Form:
     """
     terms = [term.factors for term in law if term.factors]
     if len({factor.symbol for factors in terms for factor in factors}) > 1 or _off_grid(terms):
-        terms = [tuple(Factor(f.symbol, 1.0 if f.exponent > 0.0 else -1.0, 0) for f in factors) for factors in terms]
+        terms = [tuple(_by_sign(factor) for factor in factors) for factors in terms]
     return tuple(sorted(terms, key=lambda factors: [(f.symbol, f.exponent, f.logarithm) for f in factors]))
+
+
+def _by_sign(factor: Factor) -> Factor:
+    return Factor(factor.symbol, 1.0 if factor.exponent > 0.0 else -1.0, factor.logarithm)
 
 
 def _off_grid(terms: Sequence[Sequence[Factor]]) -> bool:
@@ -207,7 +212,7 @@ def _sorted_terms(law: Law) -> list[tuple[Factor, ...]]:
     """Terms beside the constant in the order of those of the form."""
     terms = [term.factors for term in law if term.factors]
     if (form_of(law) and _off_grid(terms)) or len({f.symbol for factors in terms for f in factors}) > 1:
-        return sorted(terms, key=lambda factors: [(f.symbol, 1.0 if f.exponent > 0.0 else -1.0, 0) for f in factors])
+        return sorted(terms, key=lambda factors: [tuple(msgspec.structs.astuple(_by_sign(f))) for f in factors])
     return sorted(terms, key=lambda factors: [(f.symbol, f.exponent, f.logarithm) for f in factors])
 
 

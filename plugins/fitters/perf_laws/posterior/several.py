@@ -25,15 +25,19 @@ __all__ = ["weigh_several"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_PARTS = 192  # draws of a law of each path
+_PARTS, _PARTS_OF_MANY = 192, 96  # draws of a law of each path
+_MANY = 500  # paths, of which fewer draws do, as nobody looks at each
 _PATHS_AT_ONCE = 64
 _SEED = 7041
 
 _EXPONENT, _EXPONENT_DEVIATION = 0.5, 1.25
 _SHARE, _SHARE_DEVIATION = 0.0, 2.5  # logarithm of a term over the one before it, at the largest levels
+_STARTS = (1.0, 2.0)  # times the slope: exponents beside a floor are steeper
 _REFERENCE = 0.02**2  # scatter with which the best exponents are looked for
 
 _NOTHING, _SEVERAL = 0.1, 0.5  # probability that no parameter matters, and that all do; the rest for the others
+_MOST_APART = 2  # factors that have logarithms each for itself
+_LOGARITHM = 0.8  # weight of a logarithm beside a power with a free exponent
 _MIXED = 0.25  # weight of a product and one of its factors beside a sum or a product
 _MOST_GIVEN = 3000  # laws of exponents that a user names
 
@@ -86,7 +90,7 @@ def weigh_several(
     given = (
         None if exponents is None and logarithms is None else _given(exponents, logarithms, bool((points >= 1.0).all()))
     )
-    free, fixed, logs, chosen = _laws(forms, given, q)
+    free, fixed, logs, chosen = _laws(forms, given, q, bool((points > 1.0).all()))
     terms = max(1, *(len(form.terms) for form in chosen))
     uses = np.zeros((len(chosen), terms, q), dtype=np.int64)
     for number, form in enumerate(chosen):
@@ -101,22 +105,23 @@ def weigh_several(
         middle[number, n_shares[number] :] = _EXPONENT
         precision[number, : n_shares[number]] = _SHARE_DEVIATION**-2
         precision[number, n_shares[number] :] = _EXPONENT_DEVIATION**-2
-    starts = _starts(chosen, n_shares, width, levels, means)
     weights = np.array([form.weight for form in chosen])
     class_share = PRIOR.sum(axis=1)[NOISES.drift] / np.bincount(NOISES.drift)[NOISES.drift]
-    normals = np.random.default_rng(_SEED).standard_normal((_PARTS, width))
-    theta = np.zeros((len(means), _PARTS, width))
-    form_of, setting, level = (np.full((len(means), _PARTS), -1, dtype=np.int64) for _ in range(3))
-    weight = np.zeros((len(means), _PARTS))
+    parts = _PARTS if len(means) < _MANY else _PARTS_OF_MANY
+    normals = np.random.default_rng(_SEED).standard_normal((parts, width))
+    theta = np.zeros((len(means), parts, width))
+    form_of, setting, level = (np.full((len(means), parts), -1, dtype=np.int64) for _ in range(3))
+    weight = np.zeros((len(means), parts))
     with np.errstate(invalid="ignore"):
         values = np.log(means)
+    slopes, scales = _slopes(levels, values), np.array(_STARTS)
     noise = spread[:, None] / np.where(counts > 0.0, counts, np.nan)
     floors = np.array([form.floor or not form.terms for form in chosen])
 
     def part(own: slice) -> None:
         weigh_forms(
-            levels, np.nan_to_num(base), values[own], noise[own], floors, uses, free, fixed, logs, sizes, starts,
-            middle, precision, np.log(weights / weights.sum()), settings(), np.log(class_share),
+            levels, np.nan_to_num(base), values[own], noise[own], floors, uses, free, fixed, logs, sizes,
+            slopes[own], scales, middle, precision, np.log(weights / weights.sum()), settings(), np.log(class_share),
             DEVIATES, deviating_variance(NOISES.tau), _REFERENCE, normals, theta[own], form_of[own], setting[own],
             level[own], weight[own],
         )  # fmt: skip
@@ -169,39 +174,51 @@ def _given(
 
 
 def _laws(
-    forms: Sequence[_Form], given: Sequence[tuple[float, int]] | None, q: int
+    forms: Sequence[_Form], given: Sequence[tuple[float, int]] | None, q: int, positive: bool
 ) -> tuple[npt.NDArray[np.bool_], Floats, Ints, list[_Form]]:
-    """Forms, each with free exponents, or with every choice of those given; whether free, exponents, logarithms."""
+    """Forms, each with free exponents, or with every choice of those given; whether free, exponents, logarithms.
+
+    Beside free exponents logarithms come where all levels are above 1 (`positive`).
+    """
     terms = max(1, *(len(form.terms) for form in forms))
     fixed, logs, chosen = [], [], []
     for form in forms:
         places = [(t, p) for t, term in enumerate(form.terms) for p in term]
         choices: list[tuple[tuple[float, int], ...]] = [()]
-        if given is not None:
+        if given is None and places and positive:
+            choices = [tuple((0.0, j) for j in powers) for powers in _log_choices(len(places))]
+        elif given is not None:
             count = len(given) ** len(places)
             if count > _MOST_GIVEN:
                 continue
             choices = list(itertools.product(given, repeat=len(places)))
-        for choice in choices:
+        sizes = np.array([_LOGARITHM ** sum(j for _, j in choice) if given is None else 1.0 for choice in choices])
+        shares = sizes / sizes.sum()
+        for number, choice in enumerate(choices):
             exponents, powers = np.zeros((terms, q)), np.zeros((terms, q), dtype=np.int64)
             for (t, p), (i, j) in zip(places, choice, strict=bool(choice)):
                 exponents[t, p], powers[t, p] = i, j
             fixed.append(exponents)
             logs.append(powers)
-            chosen.append(form._replace(weight=form.weight / len(choices)))
+            chosen.append(form._replace(weight=form.weight * shares[number]))
     return np.full(len(chosen), given is None), np.array(fixed), np.array(logs), chosen
 
 
-def _starts(forms: Sequence[_Form], n_shares: Ints, width: int, levels: Floats, means: Floats) -> Floats:
-    """Beginnings of the search for exponents (F, A, P): falling and rising alike, and moderate and steep."""
-    choices = ((1.0, 1.0), (0.4, 0.4), (-0.7, -0.7), (-0.7, 0.7), (0.7, -0.7))
-    found = np.zeros((len(forms), len(choices), width))
-    for number, form in enumerate(forms):
-        parameters = [p for term in form.terms for p in term]
-        for place, signs in enumerate(choices):
-            own = [signs[p % 2] for p in parameters]
-            size = min(len(own), width - int(n_shares[number]))
-            found[number, place, n_shares[number] : n_shares[number] + size] = own[:size]
+def _log_choices(count: int) -> list[tuple[int, ...]]:
+    """Logarithms beside so many powers: of none or one of two, or of all."""
+    if count <= _MOST_APART:
+        return list(itertools.product((0, 1), repeat=count))
+    return [(0,) * count, (1,) * count]
+
+
+def _slopes(levels: Floats, values: Floats) -> Floats:
+    """Slope of each path (K, q) over every parameter, of a product of powers by least squares."""
+    found = np.zeros((len(values), levels.shape[1]))
+    patterns, pattern = np.unique(np.isfinite(values), axis=0, return_inverse=True)
+    for number, met in enumerate(patterns):
+        paths = np.flatnonzero(pattern.ravel() == number)
+        design = np.column_stack([np.ones(int(met.sum())), levels[met]])
+        found[paths] = (np.linalg.pinv(design) @ values[np.ix_(paths, np.flatnonzero(met))].T)[1:].T
     return found
 
 

@@ -19,8 +19,9 @@ from perfcore.base.kernels import kernel
 __all__ = ["weigh_forms"]
 
 _LOG_2PI = math.log(2.0 * math.pi)
-_ITERATIONS = 60
-_FAR = 60.0  # of the negative logarithm of the posterior beyond the best: no drift makes up for that
+_ITERATIONS = 40
+_LEAST, _MOST = 0.3, 4.0  # exponents with which the search begins
+_FARTHER, _FAR = 1.5, 15.0  # a cost of so many times the least and this more: no scatter or drift makes up for that
 
 
 @kernel
@@ -130,8 +131,9 @@ def _cost(rest, weights, theta, middle, precision, size):  # type: ignore[no-unt
 
 @kernel
 def weigh_forms(  # type: ignore[no-untyped-def]
-    points, base_logs, logs, noise, floors, uses, free, fixed, logarithms, sizes, starts, middle, precision, log_form,
-    settings, log_setting, drifting, deviating, reference, normals, theta_out, form_out, setting, level, weight,
+    points, base_logs, logs, noise, floors, uses, free, fixed, logarithms, sizes, slopes, scales, middle, precision,
+    log_form, settings, log_setting, drifting, deviating, reference, normals, theta_out, form_out, setting, level,
+    weight,
 ):  # fmt: skip
     """Components of each path: draws of a law, a noise, and which level deviates.
 
@@ -145,8 +147,8 @@ def weigh_forms(  # type: ignore[no-untyped-def]
         Logarithm of each mean, NaN where there is none, and its variance by the noise of runs.
     floors, uses, free, fixed, logarithms, sizes : (F,), (F, M, q), (F,), (F, M, q), (F, M, q), (F,)
         Forms of laws, see `_log_form`; how many numbers theta has.
-    starts : (F, A, P) float
-        Where the search for theta begins.
+    slopes, scales : (K, q) and (A,) float
+        Slopes of each path over the parameters; of these so many times are where the search for exponents begins.
     middle, precision : (F, P) float
         Of the prior of theta.
     log_form : (F,) float
@@ -164,7 +166,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
     """
     n_paths = len(logs)
     n_forms, n_settings, n_draws = len(sizes), len(settings), len(normals)
-    most = starts.shape[2]
+    most = middle.shape[1]
     for path in range(n_paths):
         met = np.flatnonzero(~np.isnan(logs[path]))
         k = len(met)
@@ -180,8 +182,15 @@ def weigh_forms(  # type: ignore[no-untyped-def]
         normal, right, step = np.empty((most, most)), np.empty(most), np.empty(most)
         for f in range(n_forms):
             size = sizes[f]
-            for start in range(starts.shape[1]):
-                theta = starts[f, start].copy()
+            for start in range(len(scales) if free[f] else 1):
+                theta = np.zeros(most)
+                place = size
+                for t in range(uses.shape[1] - 1, -1, -1):
+                    for p in range(uses.shape[2] - 1, -1, -1):
+                        if free[f] and uses[f, t, p]:
+                            place -= 1
+                            slope = scales[start] * slopes[path, p]
+                            theta[place] = math.copysign(min(max(abs(slope), _LEAST), _MOST), slope)
                 _log_form(
                     of_logs, theta, floors[f], uses[f], free[f], fixed[f], logarithms[f], own_points, value, gradient
                 )
@@ -231,7 +240,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                             trial_rest[i] = at[i] - value[i]
                         found = _cost(trial_rest, weights, trial, middle[f], precision[f], size)
                         if found < cost:
-                            improved = cost - found > 1e-7 * (1.0 + cost)
+                            improved = cost - found > 1e-6 * (1.0 + cost)
                             cost, theta = found, trial
                             gradient[:] = trial_gradient
                             rest[:] = trial_rest
@@ -293,7 +302,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                 for f in range(n_forms):
                     if turn == 1 and (place >= len(chosen) or chosen[place, 0] != h or chosen[place, 1] != f):
                         continue
-                    if costs[f] > least + _FAR:
+                    if costs[f] > _FARTHER * least + _FAR:
                         continue
                     size = sizes[f]
                     prior = 0.0
