@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_laws.path_data import Law
+from perf_laws.path_laws import PathLaws
 from perf_laws.posterior.posterior import SIDES, Draws
 from perf_laws.posterior.prior import DRIFTS_FREELY
 from perfcore.base.errors import UnknownNameError
-
-if TYPE_CHECKING:
-    from perf_laws.path_laws import PathLaws
 
 __all__ = [
     "CLASSES",

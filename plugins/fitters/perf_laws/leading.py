@@ -6,18 +6,16 @@ import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from perf_laws.path_data import Factor, Law
+from perf_laws.path_laws import PathLaws
 from perf_laws.posterior.prior import DRIFTS_FREELY, deviating_variance
 from perf_laws.terms import product_text, product_values
-
-if TYPE_CHECKING:
-    from perf_laws.path_laws import PathLaws
 
 __all__ = ["Exponent", "Form", "LeadingLaw", "fit_designs", "form_of", "forms_of", "leading_laws"]
 

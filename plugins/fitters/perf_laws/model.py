@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from perf_laws.advice.advice import advice, next_point
 from perf_laws.advice.next_rows import law_design_rows, law_rivals
 from perf_laws.check import LastLevelCheck, check_last_level
 from perf_laws.comparison import law_growth_draws, law_part_draws
-from perf_laws.details import law_details
 from perf_laws.observed import observed_by_path
-from perf_laws.path_laws import PATH, PathLaws
+from perf_laws.path_laws import PATH
+from perf_laws.speedup import speedup
+from perf_laws.summarized import SummarizedLaws
 from perf_points.points import check_coverage, named_points
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
@@ -27,10 +29,10 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
+class LawModel(SummarizedLaws, frozen=True, forbid_unknown_fields=True, dict=True):
     """Scaling laws of paths: what they predict, how sure, and what to measure next.
 
-    Its fields and what is drawn from them are those of `PathLaws`.
+    Its fields and what is drawn from them are those of `SummarizedLaws`.
     """
 
     kind: ClassVar[str] = "scaling laws"
@@ -141,7 +143,22 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
 
     def details(self) -> dict[str, Any]:
         """The tables' content by path, advice, and speedup."""
-        return law_details(self)
+        whole = speedup(self)
+        return {
+            "paths": [
+                {
+                    **row._asdict(),
+                    "growths": {s: growth._asdict() for s, growth in zip(self.symbols, row.growths, strict=True)},
+                }
+                for row in self.rows
+            ],
+            "share_of": self.whole.shares_text,
+            "advice": [one._asdict() for one in advice(self)],
+            "next_point": next_point(self),
+            "speedup": None if whole is None else {**whole._asdict(), "levels": [at._asdict() for at in whole.levels]},
+            "check": None if self.check is None else self.check._asdict(),
+            "unfitted": self.unfitted,
+        }
 
     def _places(self, points: Points) -> tuple[dict[str, Floats], Ints]:
         at, index = named_points(points, self.columns, {PATH: self.paths})

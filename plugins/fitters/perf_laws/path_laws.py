@@ -11,11 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.leading import LeadingLaw, leading_laws
 from perf_laws.path_data import Law, PathData
 from perf_laws.posterior.posterior import DRAWS, Draws, Posterior
 from perf_laws.posterior.stored import posterior_of
-from perf_laws.rows import LawRow, law_rows
 from perf_laws.whole import Whole, whole_of
 from perf_points.points import check_coverage
 from perfcore.models.model import Model
@@ -154,25 +152,13 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """
         other = msgspec.structs.replace(self, target=dict(target))
         # What does not depend on the target takes longer than a view of one path.
-        vars(other).update(
-            {name: getattr(self, name) for name in ("measured", "means", "posterior", "leading", "whole")}
-        )
+        vars(other).update({name: getattr(self, name) for name in ("measured", "means", "posterior", "whole")})
         return other
 
     @functools.cached_property
     def posterior(self) -> Posterior:
         """What the data leave open, as arrays."""
         return posterior_of(self.symbols, self.measured, self.means, self.laws, self.settings, self.data)
-
-    @functools.cached_property
-    def leading(self) -> tuple[LeadingLaw, ...]:
-        """The likeliest law of each path with coefficients, where the data determine one."""
-        return leading_laws(self)
-
-    @functools.cached_property
-    def rows(self) -> tuple[LawRow, ...]:
-        """What is said of each path at the target, the largest share first."""
-        return law_rows(self)
 
     def draws(self, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Draws:
         """Draws from what the data leave open, of all paths or of some, at points (T, q)."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from perf_laws.growth import SURE, Growth, growths_of_draws, slope_points
-
-if TYPE_CHECKING:
-    from perf_laws.path_laws import PathLaws
+from perf_laws.leading import LeadingLaw
+from perf_laws.path_laws import PathLaws
 
 __all__ = ["LawRow", "law_rows"]
 
@@ -57,7 +57,7 @@ class LawRow(NamedTuple):
     reach: dict[str, float]
 
 
-def law_rows(model: PathLaws) -> tuple[LawRow, ...]:
+def law_rows(model: PathLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, ...]:
     """All paths, the largest share at the target first."""
     points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
     growths: list[tuple[Growth, ...]] = []
@@ -86,8 +86,8 @@ def law_rows(model: PathLaws) -> tuple[LawRow, ...]:
             predicted=float(sides[k, 0]),
             low=float(sides[k, 1]),
             high=float(sides[k, 2]),
-            law=model.leading[k].text,
-            probability=model.leading[k].probability,
+            law=leading[k].text,
+            probability=leading[k].probability,
             growths=growths[k],
             determined=min(growth.probability for growth in growths[k]) >= SURE,
             deviates=float(deviates[k]),
