@@ -101,3 +101,5 @@ def _predict_fitted(
     else:
         for _, header, rows in predictions.tables():
             print_table(header, rows)
+        if predictions.meaning:
+            typer.echo(predictions.meaning)

@@ -51,6 +51,7 @@ def command(
     """
     with reporting():
         from perf_compare.api import compare, is_model_file, names_of
+        from perf_compare.comparison.comparison import Comparison
         from perf_compare.gate.conditions import parse_gate
         from perf_pictures.picture import check_ending, plot
         from perfcore.hooks.registry import registry
@@ -72,8 +73,10 @@ def command(
             plot(comparison, None, picture)
     if as_json:
         print_json("comparison", comparison.to_dict())
+    elif not isinstance(comparison, Comparison):
+        print_findings(comparison, picture=picture)
     else:
         print_findings(replace(comparison, verdicts=()), picture=picture)
         for number, verdict in enumerate(comparison.verdicts):  # at the end, where whoever reads a log looks
             typer.echo(f"{'' if number else chr(10)}gate {verdict.text}")
-    return _STATUS[comparison.outcome]
+    return _STATUS[comparison.outcome] if isinstance(comparison, Comparison) else 0
