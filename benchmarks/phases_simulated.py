@@ -106,7 +106,9 @@ def synchronising(
 
 
 def _samples(values: Floats, processors: int | None = None) -> UtilizationCurve:
-    return UtilizationCurve(np.arange(len(values) + 1) / len(values), np.maximum(values, 0.0), "s", n_locations=processors)
+    return UtilizationCurve(
+        np.arange(len(values) + 1) / len(values), np.maximum(values, 0.0), "s", n_locations=processors
+    )
 
 
 def autoregressive(rng: np.random.Generator, correlation: float, n: int = _CELLS) -> Floats:
@@ -192,7 +194,9 @@ NOISE: dict[str, Callable[[np.random.Generator], Run]] = {
     "AR(0.9)": lambda rng: _level(_samples(20 + autoregressive(rng, 0.9))),
     "on/off": lambda rng: _level(alternating(rng, _WHOLE, [rng.uniform(0.2, 0.8)], 8, 10 ** rng.uniform(-3, -1.7))),
     "on/off, regular": lambda rng: _level(alternating(rng, _WHOLE, [rng.uniform(0.2, 0.8)], 16, 0.01, 9.0)),
-    "barriers": lambda rng: _level(synchronising(rng, _WHOLE, [rng.uniform(0.2, 0.8)], 16, 10 ** rng.uniform(-2.3, -1.5))),
+    "barriers": lambda rng: _level(
+        synchronising(rng, _WHOLE, [rng.uniform(0.2, 0.8)], 16, 10 ** rng.uniform(-2.3, -1.5))
+    ),
     "rare dips": lambda rng: _level(_samples(_dips(rng))),
 }
 

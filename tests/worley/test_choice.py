@@ -43,7 +43,9 @@ def test_the_bounded_search_is_optimal(degree, seed):
     rng, n_cells = np.random.default_rng(seed), 14
     values = np.clip(rng.choice([0.0, 2.0, 4.0], n_cells) + rng.normal(0, 0.4, n_cells), 0, 4)
     low, high = -TOLERANCE * 4, (1 + TOLERANCE) * 4
-    costs = {(a, b): cost_by_hand(values[a:b], degree, low, high) for a, b in itertools.combinations(range(n_cells + 1), 2)}
+    costs = {
+        (a, b): cost_by_hand(values[a:b], degree, low, high) for a, b in itertools.combinations(range(n_cells + 1), 2)
+    }
     found = bounded_models(Cells(values, 1.0, low, high, 4.0), degree, 4)
     shortest = max(2, degree + 1)
     for n in range(1, len(found.squares) + 1):
@@ -142,7 +144,9 @@ def test_backwards_is_the_same_run():
     assert sorted(1600 - at for at in one.breaks) == sorted(other.breaks)
 
 
-@pytest.mark.parametrize("options", [{}, {"phases": 7, "degree": 2}, {"phases": 5, "degree": 3}, {"segmenter": "minimax"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"phases": 7, "degree": 2}, {"phases": 5, "degree": 3}, {"segmenter": "minimax"}]
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_no_phase_leaves_the_processors(options, seed):
     """At most by 2 % of them, whatever places the breaks."""

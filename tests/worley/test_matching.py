@@ -13,8 +13,12 @@ from perfcore.base.errors import OptionError
 
 def run(levels, lengths, seed=0, unit="us", processors=16):
     rng = np.random.default_rng(seed)
-    heights = np.concatenate([np.full(n, level) + rng.normal(0, 0.5, n) for level, n in zip(levels, lengths, strict=True)])
-    return UtilizationCurve(np.arange(len(heights) + 1.0), np.clip(heights, 0, processors), unit, n_locations=processors)
+    heights = np.concatenate(
+        [np.full(n, level) + rng.normal(0, 0.5, n) for level, n in zip(levels, lengths, strict=True)]
+    )
+    return UtilizationCurve(
+        np.arange(len(heights) + 1.0), np.clip(heights, 0, processors), unit, n_locations=processors
+    )
 
 
 def shapes_of(shapes):
@@ -64,7 +68,9 @@ def test_no_matching_is_cheaper(seed):
 
 
 def test_a_phase_that_became_longer():
-    old, new = (perfcore.fit(run([3, 12, 6], lengths, seed)) for seed, lengths in enumerate([(400,) * 3, (400, 800, 400)]))
+    old, new = (
+        perfcore.fit(run([3, 12, 6], lengths, seed)) for seed, lengths in enumerate([(400,) * 3, (400, 800, 400)])
+    )
     comparison = perfcore.compare(old, new)
     assert comparison.alike
     ratios = [second.duration / first.duration for first, second in comparison.pairs]

@@ -34,7 +34,7 @@ def test_errors_of_independent_noise_are_the_usual_ones():
 
 @pytest.mark.parametrize("correlation", [0.0, 0.8])
 def test_coverage_with_dependent_noise(correlation):
-    """95 % intervals of levels and of the break, over 120 runs; independent-noise errors would hold half of the levels."""
+    """95 % intervals of levels and of the break, over 120 runs; independent errors would hold half of them."""
     levels, breaks = [], []
     for seed in range(120):
         model = perfcore.fit(dependent(seed, correlation), phases=2, degree=0)

@@ -72,12 +72,18 @@ class PhaseMaker:
         facts = dict(found.statistics)
         for again in reversed(range(_MOST_BOUNDED)):
             degrees = found.degrees.copy()
-            for k, degree in enumerate(degrees):
+            for k, highest in enumerate(found.degrees.tolist()):
                 begin, end = float(found.breaks[k]), float(found.breaks[k + 1])
                 summary = self.polynomials.interval(begin, end)
-                while degree > 0 and leaves(powers(summary, self.polynomials.origin, int(degree)), end - begin, low, high):
-                    degree -= 1
-                degrees[k] = degree
+                # A constant always stays within.
+                degrees[k] = next(
+                    (
+                        degree
+                        for degree in range(highest, 0, -1)
+                        if not leaves(powers(summary, self.polynomials.origin, degree), end - begin, low, high)
+                    ),
+                    0,
+                )
             if (degrees == found.degrees).all() or not again:
                 break
             # A break that is put elsewhere takes its degree along, so this need not end.

@@ -62,7 +62,9 @@ class WorleyFitter(Fitter):
         # The rule looks for polynomials; with other functions the curve of errors is all there is.
         rule = "knee" if options.rule == "auto" and options.functions else options.rule
         if rule == "auto":
-            found = by_rule_auto(merged, counts, segmenter, functools.partial(_basis, options, merged, segmenter), options)
+            found = by_rule_auto(
+                merged, counts, segmenter, functools.partial(_basis, options, merged, segmenter), options
+            )
         else:
             basis = _basis(options, merged, segmenter, "mixed" if segmenter.supports_mixed else "2")
             found = by_rule_of_errors(merged, counts, segmenter, basis, rule, refine=options.refine)

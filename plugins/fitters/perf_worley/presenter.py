@@ -87,7 +87,8 @@ def _number_lines(result: PhaseModel) -> list[str]:
         lines = [f"{line}; --phases N sets it"]
         if result.evidence is not None and count == last > 1 and last < result.n_steps:
             lines.append(
-                f"warning: {last} phases are the end of the range; --phases 1..{min(2 * last, result.n_steps)} looks further"
+                f"warning: {last} phases are the end of the range; "
+                f"--phases 1..{min(2 * last, result.n_steps)} looks further"
             )
         return lines
     if asked == str(count) or (asked == "auto" and result.n_steps == 1):
@@ -103,7 +104,8 @@ def _evidence(evidence: Evidence) -> str:
     gain = f"{evidence.gain:.3g}" if evidence.gain < 1e4 else "over 10000"
     stretches = f"{evidence.stretches:.0f} independent stretches"
     if evidence.reason and evidence.gain <= evidence.needed:
-        return f"{evidence.reason} (gain of a second phase {gain}, noise alone gains up to {evidence.needed:.3g}; {stretches})"
+        most = f"{evidence.needed:.3g}"
+        return f"{evidence.reason} (a second phase gains {gain} units of noise, noise alone up to {most}; {stretches})"
     if evidence.reason:
         return f"{evidence.reason} ({stretches})"
-    return f"they gain {gain} units of noise, noise alone up to {evidence.needed:.3g} ({stretches})"
+    return f"they gain up to {gain} units of noise each, noise alone up to {evidence.needed:.3g} ({stretches})"

@@ -22,6 +22,7 @@ from perfcore.contracts import Basis, Segmentation, Segmenter
 __all__ = ["Found", "by_rule_auto", "by_rule_of_errors"]
 
 _DEGREES = (0, 1, 2)
+_LEAST_SQUARES = "sum of squared errors"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def by_rule_of_errors(
         errors = [entry.sum_of_squares for entry in sequence]
         chosen = list(counts).index(RULES[rule](counts, errors, curve.n_steps))
         result = _with_kept(phases[chosen], sequence[chosen].kept)
-    result = _with_errors(maker, curve, result)
+    result = _with_errors(maker, curve, result, objective)
     return Found(maker, result, sequence, None, objective, dict(refined[chosen].statistics))
 
 
@@ -101,7 +102,9 @@ def by_rule_auto(
     n = counts[0] if len(counts) == 1 else choice.n_phases
     basis = basis_of(str(choice.degree))
     maker = PhaseMaker(curve, basis)
-    objective, (placed,) = _refined(maker, [segmenter.segment(curve, n, basis)], segmenter, curve, refine=options.refine)
+    objective, (placed,) = _refined(
+        maker, [segmenter.segment(curve, n, basis)], segmenter, curve, refine=options.refine
+    )
     phases, sequence = maker.phases(placed), []
     if len(counts) > 1:
         sequence = _sequence(curve, models, choice, counts)
@@ -117,7 +120,7 @@ def by_rule_auto(
         cell=models.cells.width,
         reason=choice.reason if len(counts) > 1 else "",
     )
-    phases = _with_errors(maker, curve, phases)
+    phases = _with_errors(maker, curve, phases, objective)
     return Found(maker, phases, sequence, evidence, objective, dict(placed.statistics))
 
 
@@ -152,15 +155,16 @@ def _refined(
     if not refine or maker.basis.functions:
         return segmenter.objective, list(found)
     cells = curve_models(curve).cells
-    return "sum of squared errors", maker.refined(found, cells.low, cells.high)
+    return _LEAST_SQUARES, maker.refined(found, cells.low, cells.high)
 
 
 def _with_kept(phases: Sequence[Phase], kept: Sequence[int]) -> list[Phase]:
     return [replace(phase, kept=number) for phase, number in zip(phases, (None, *kept), strict=True)]
 
 
-def _with_errors(maker: PhaseMaker, curve: UtilizationCurve, phases: list[Phase]) -> list[Phase]:
-    """With standard errors and intervals, as far as there are any."""
+def _with_errors(maker: PhaseMaker, curve: UtilizationCurve, phases: list[Phase], objective: str) -> list[Phase]:
+    """With standard errors, and intervals of breaks that lie where the behaviour changes, as far as there are any."""
+    placed = objective == _LEAST_SQUARES
     if maker.basis.functions:
         return phases
     origin = float(curve.start)
@@ -175,7 +179,9 @@ def _with_errors(maker: PhaseMaker, curve: UtilizationCurve, phases: list[Phase]
             phase,
             standard_errors=each.coefficients,
             level_error=each.level,
-            break_interval=None if each.start is None else (origin + each.start[0], origin + each.start[1]),
+            break_interval=None
+            if each.start is None or not placed
+            else (origin + each.start[0], origin + each.start[1]),
         )
         for phase, each in zip(phases, errors, strict=True)
     ]

@@ -65,8 +65,10 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
         if with_error:
             row.insert(7, "" if phase.level_error is None else f"{_NORMAL * phase.level_error:.2g}")
         if with_interval:
-            within = "" if phase.break_interval is None else " .. ".join(
-                readable(place - origin, model.time_unit) for place in phase.break_interval
+            within = (
+                ""
+                if phase.break_interval is None
+                else " .. ".join(readable(place - origin, model.time_unit) for place in phase.break_interval)
             )
             row.insert(2, within)
         if with_kept:

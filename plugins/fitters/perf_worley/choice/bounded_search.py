@@ -58,7 +58,7 @@ def leaves_bounds(c0, c1, c2, length, low, high):  # type: ignore[no-untyped-def
 
 @kernel
 def stretch_costs(values, degree, low, high, costs, taken):  # type: ignore[no-untyped-def]
-    """Fill ``costs[j, i]`` and ``taken[j, i]``: squares and degree of the best bounded polynomial on cells i to j - 1."""
+    """Fill ``costs[j, i]`` and ``taken[j, i]``: squares and degree of the best bounded polynomial on cells i .. j-1."""
     n = values.shape[0]
     for i in range(n):
         s2 = s3 = s4 = b0 = b1 = b2 = squares = 0.0

@@ -148,7 +148,7 @@ def event_variance(values: Floats) -> float:
     n = len(values)
     if n < 100:
         return 0.0
-    half = (int(round(n / 30)) | 1) // 2
+    half = (round(n / 30) | 1) // 2
     windows = np.lib.stride_tricks.sliding_window_view(np.pad(values, half, mode="edge"), 2 * half + 1)
     apart = values - np.median(windows, axis=1)
     far = np.abs(apart) > max(5.0 * np.median(np.abs(apart)) / 0.6745, 1e-9 * float(np.ptp(values)))

@@ -181,17 +181,13 @@ def _gains(squares: Floats, noise: float, degree: int, stretches: float) -> list
     return [0.0, *(float(squares[0] - s) / (unit * j) for j, s in enumerate(squares[1:], 1))]
 
 
-def _with_degree(
-    cells: Cells, models: Mapping[int, BoundedModels], judged: Mapping[int, Choice], first: int
-) -> Choice:
+def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapping[int, Choice], first: int) -> Choice:
     """The degree whose model costs least, each at its own number; several phases must beat the best single one."""
     n_cells = len(cells.values)
     noise = min(each.noise for each in judged.values())
     tenth = min(float(each.squares[min(9, len(each.squares) - 1)]) for each in models.values())
     stretches = max(_LEAST_STRETCHES, min(n_cells, tenth / max(noise, 1e-300)))
-    price = max(
-        _FIRST_ORDER * noise * math.log(stretches), _MATERIAL * _mean_square(cells.values) * math.log(n_cells)
-    )
+    price = max(_FIRST_ORDER * noise * math.log(stretches), _MATERIAL * _mean_square(cells.values) * math.log(n_cells))
     costs: dict[tuple[int, int], float] = {}
     for degree, each in models.items():
         for n in {1, judged[degree].n_phases} if first == 1 else {judged[degree].n_phases}:
@@ -210,7 +206,9 @@ def _with_degree(
         return judged[min(several, key=several.__getitem__)[0]]
     own = judged[single[0]]
     # Where the same degree found several, a single curve of another does as well.
-    reason = own.reason or ("a single curve says as much" if stretches >= FEW else "too few independent stretches to tell")
+    reason = own.reason or (
+        "a single curve says as much" if stretches >= FEW else "too few independent stretches to tell"
+    )
     return Choice(1, single[0], own.gain, own.needed, own.stretches, own.noise, reason)
 
 

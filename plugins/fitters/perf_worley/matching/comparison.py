@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perf_worley.matching.order_preserving import ALIKE, Pair, Shape, match_phases
+from perf_worley.matching.order_preserving import ALIKE, Shape, match_phases
 from perf_worley.phase_model import PhaseModel
 from perfcore.data.units import NANOSECONDS
 from perfcore.results import Result

@@ -37,7 +37,7 @@ class PhaseComparisonPresenter(Presenter):
             for name, side, partner in zip(result.names, pair, pair[::-1], strict=True)
             if side is not None and partner is None
         ]
-        note = "intervals are of where the phases begin and end; how much durations vary from run to run one run cannot say"
+        note = "intervals are of where phases begin and end; how durations vary from run to run, one run cannot say"
         return [*lines, f"phases are matched in order (cost {result.cost:.2f}, up to {ALIKE} is alike)", *alone, note]
 
     def tables(self, result: PhaseComparison) -> Tables:
