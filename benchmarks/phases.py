@@ -91,6 +91,7 @@ def _percent(values: Sequence[bool]) -> str:
     return f"{100 * np.mean(values):.0f} %" if len(values) else "-"
 
 
+PARTS = ("noise", "numbers", "splices", "intervals", "matching", "speed")
 OURS = ("rule auto", "rule auto, degree given")
 
 
@@ -279,6 +280,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=20, help="runs of each family")
     parser.add_argument("--others", type=int, default=20, help="runs of each family that other methods are shown")
     parser.add_argument("--first", type=int, default=100_000, help="first seed")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="of the page")
     parser.add_argument("--traces", nargs="*", default=[], help="recorded traces for splices")
     given = parser.parse_args()
     np.seterr(all="ignore")
@@ -294,19 +296,25 @@ def main() -> None:
         "counts as one. ruptures sees means of 512 cells, Pelt with the penalty 2 log 512, BottomUp with 3 log 512 times\n"
         "the variance of differences.\n"
     )
-    print("## Noise without phases: says one phase\n")
-    numbers(NOISE, given.seeds, given.others, given.first)
-    print("## Simulated utilization: the number is exact\n")
-    numbers(CHANGING, given.seeds, given.others, given.first)
-    if given.traces:
-        print("## Windows of recorded traces, spliced\n")
-        splices(given.traces, given.others * 5, given.first)
-    print("## Intervals, with the number that the rule finds\n")
-    intervals(2 * given.seeds, given.first + 10_000)
-    print("## Matching phases of two runs of one program\n")
-    matching(2 * given.seeds, given.first)
-    print("## Speed\n")
-    speed()
+    for part in given.parts:
+        if part == "noise":
+            print("## Noise without phases: says one phase\n")
+            numbers(NOISE, given.seeds, given.others, given.first)
+        elif part == "numbers":
+            print("## Simulated utilization: the number is exact\n")
+            numbers(CHANGING, given.seeds, given.others, given.first)
+        elif part == "splices" and given.traces:
+            print("## Windows of recorded traces, spliced\n")
+            splices(given.traces, given.others * 5, given.first)
+        elif part == "intervals":
+            print("## Intervals, with the number that the rule finds\n")
+            intervals(2 * given.seeds, given.first + 10_000)
+        elif part == "matching":
+            print("## Matching phases of two runs of one program\n")
+            matching(2 * given.seeds, given.first)
+        elif part == "speed":
+            print("## Speed\n")
+            speed()
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def alternating(
         while at < 1.0:
             i = min(max(int(np.searchsorted(breaks, at, side="right")) - 1, 0), len(breaks) - 2)
             given = duty[i]
-            share = given((at - breaks[i]) / (breaks[i + 1] - breaks[i])) if callable(given) else given
+            share = given(max(at - breaks[i], 0.0) / (breaks[i + 1] - breaks[i])) if callable(given) else given
             work = rng.gamma(shape, cycle * share / shape)
             if at + work > 0.0:
                 starts.append(max(at, 0.0))
