@@ -72,8 +72,10 @@ METHODS: dict[str, Callable[[Run], list[float]]] = {
     "rule auto": _fit,
     "rule auto, degree given": lambda run: _fit(run, degree=run.degree),
     "knee, minimax, not refined": lambda run: _fit(run, rule="knee", segmenter="minimax", refine=False),
-    "knee, degree given": lambda run: _fit(run, rule="knee", segmenter="minimax", degree=run.degree),
-    "penalty, degree given": lambda run: _fit(run, rule="penalty", segmenter="minimax", degree=run.degree),
+    "knee, minimax refined, degree given": lambda run: _fit(run, rule="knee", segmenter="minimax", degree=run.degree),
+    "penalty, minimax refined, degree given": lambda run: _fit(
+        run, rule="penalty", segmenter="minimax", degree=run.degree
+    ),
     "ruptures Pelt rbf": _pelt,
     "ruptures BottomUp linear": _bottom_up,
 }
@@ -288,13 +290,14 @@ def main() -> None:
         "python benchmarks/phases.py",
         f"--seeds {given.seeds} --others {given.others}",
         *(["--traces ..."] if given.traces else []),
+        *([f"--parts {' '.join(given.parts)}"] if tuple(given.parts) != PARTS else []),
     ]
     print(f"# The number of phases, their places, and how sure\n\nMade by\n\n    {' '.join(shown)}\n")
     print(
-        f"on {given.seeds} runs of each family (benchmarks/phases_simulated.py), {given.others} of them for other methods;\n"
-        "no constant was set on these seeds. F1 is of breaks, right within 2 % of the run, where the start of the run\n"
-        "counts as one. ruptures sees means of 512 cells, Pelt with the penalty 2 log 512, BottomUp with 3 log 512 times\n"
-        "the variance of differences.\n"
+        f"on {given.seeds} runs of each family (benchmarks/phases_simulated.py), {given.others} of them for other\n"
+        "methods; no constant was set on these seeds. F1 is of breaks, right within 2 % of the run, where the start\n"
+        "of the run counts as one. ruptures sees means of 512 cells, Pelt with the penalty 2 log 512, BottomUp with\n"
+        "3 log 512 times the variance of differences.\n"
     )
     for part in given.parts:
         if part == "noise":

@@ -117,7 +117,10 @@ def test_options_of_the_reader(perf):
         (["--rule", "knie"], "did you mean 'knee'?"),
         (["--functions", "exp,lg"], "did you mean 'log'?"),
         (["--scale", "0"], "worley: --scale '0': must be greater than 0"),
-        (["--segmenter", "minimax", "--break-tolerance", "nan"], "minimax: --break-tolerance 'nan': a finite number is expected"),
+        (
+            ["--segmenter", "minimax", "--break-tolerance", "nan"],
+            "minimax: --break-tolerance 'nan': a finite number is expected",
+        ),
         (["--start", "equal"], "No such option '--start'"),
         (["--segmenter", "greedy", "--degree", "mixed"], "give --degree 0, 1, 2 or 3"),
         (["--busy", "run"], "--busy and --idle belong to traces"),

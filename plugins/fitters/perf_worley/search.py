@@ -141,7 +141,7 @@ def _sequence(
     shown = [n for n in counts if n <= len(searched.squares)]
     placed = []
     for n in shown:
-        breaks = searched.breaks[n - 1] * models.cells.width
+        breaks = searched.breaks[n - 1].astype(np.float64) * models.cells.width
         breaks[-1] = curve.duration
         placed.append(Segmentation(breaks, searched.degrees[n - 1]))
     gains = gains_of(choice, searched)
