@@ -157,8 +157,6 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         All numbers of phases that were tried; empty for a single one.
     rule : str or None
         How the number of phases was chosen.
-    evidence : Evidence or None
-        What the rule ``auto`` found; None for other rules.
     objective : str
         What the breakpoints minimise.
     functions : tuple of str
@@ -175,13 +173,14 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         Integrals of curve^2 and of (curve - mean)^2.
     n_locations : int or None
         Number of processors, if known.
+    evidence : Evidence or None
+        What the rule ``auto`` found; None for other rules.
     """
 
     time_unit: str
     phases: tuple[Phase, ...]
     sequence: tuple[SequenceEntry, ...]
     rule: str | None
-    evidence: Evidence | None
     objective: str
     functions: tuple[str, ...]
     scale: float
@@ -191,6 +190,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
     total_squares: float
     centered_squares: float
     n_locations: int | None
+    evidence: Evidence | None = None
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
