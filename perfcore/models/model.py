@@ -129,6 +129,23 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         return observed_by_pair(self, measurements_for(self, data, where))
 
+    @property
+    def bounds_meaning(self) -> str:
+        """One line on what the bounds of `predict` are of; empty for those of a single further measurement."""
+        return ""
+
+    def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
+        """A comparison of the model's own making; None, the default, where values at the same points are compared.
+
+        Parameters
+        ----------
+        other : Model
+            Of any kind; data of both do not depend on each other.
+        names : pair of str
+            What the two are called.
+        """
+        return None
+
     def remarks(self, points: Points) -> list[str]:
         """What to keep in mind about the prediction at each point, such as that it is extrapolated; often empty."""
         return []

@@ -35,7 +35,8 @@ def test_commands(complete):
 
 
 def test_options_of_the_fitter_and_of_the_selected_part(complete):
-    assert {"--phases", "--degree", "--break-tolerance", "--json"} <= bash(complete("perf fit x.csv --"))
+    assert {"--phases", "--degree", "--no-refine", "--json"} <= bash(complete("perf fit x.csv --"))
+    assert "--break-tolerance" in bash(complete("perf fit x.csv --segmenter minimax --"))
     offered = bash(complete("perf fit x.csv --segmenter hill-climb --"))
     assert "--start" in offered
     assert "--break-tolerance" not in offered

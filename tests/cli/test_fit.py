@@ -24,8 +24,9 @@ def test_the_phases_as_a_table(perf):
     header = next(number for number, line in enumerate(lines) if line.startswith("phase"))
     assert [line.split()[:5] for line in lines[header + 1 :]] == [
         ["1", "0", "ns", "40", "us"],
-        ["2", "40", "us", "100", "us"],
+        ["2", "40", "us", "39.8047", "us"],  # one of 512 cells before
     ]
+    assert "39.8047 us .. 40.1953 us" in lines[-1]
 
 
 @pytest.mark.usefixtures("folder")
@@ -51,7 +52,10 @@ def test_json_is_the_model_file_and_its_statistics(perf):
             ("--phases=2", "--degree=1", "--segmenter=hill-climb", "--start=greedy"),
             {"phases": 2, "degree": 1, "segmenter": "hill-climb", "start": "greedy"},
         ),
-        (("--phases", "2", "--break-tolerance", "0.5"), {"phases": 2, "break_tolerance": 0.5}),
+        (
+            ("--phases", "2", "--segmenter", "minimax", "--break-tolerance", "0.5", "--no-refine"),
+            {"phases": 2, "segmenter": "minimax", "break_tolerance": 0.5, "refine": False},
+        ),
     ],
 )
 def test_python_and_the_command_line_are_the_same_call(perf, words, options):
@@ -109,11 +113,14 @@ def test_options_of_the_reader(perf):
         (["--phases", "5..2"], "the range must not decrease"),
         (["--phases", "many"], "a number such as 9, a range such as 1..20, or auto is expected"),
         (["--phases"], "'--phases' requires an argument"),
-        (["--degree", "4"], "worley: --degree '4': unknown value '4': Known: 0, 1, 2, 3, mixed"),
+        (["--degree", "4"], "worley: --degree '4': unknown value '4': Known: 0, 1, 2, 3, auto, mixed"),
         (["--rule", "knie"], "did you mean 'knee'?"),
         (["--functions", "exp,lg"], "did you mean 'log'?"),
         (["--scale", "0"], "worley: --scale '0': must be greater than 0"),
-        (["--break-tolerance", "nan"], "minimax: --break-tolerance 'nan': a finite number is expected"),
+        (
+            ["--segmenter", "minimax", "--break-tolerance", "nan"],
+            "minimax: --break-tolerance 'nan': a finite number is expected",
+        ),
         (["--start", "equal"], "No such option '--start'"),
         (["--segmenter", "greedy", "--degree", "mixed"], "give --degree 0, 1, 2 or 3"),
         (["--busy", "run"], "--busy and --idle belong to traces"),
@@ -186,7 +193,7 @@ def test_help_has_the_options_of_the_fitter_and_of_the_part_that_it_selects(perf
     text = perf("fit", "--fitter", "worley", "--help").out
     assert "Options of worley:" in text
     assert "--phases" in text
-    assert "--break-tolerance" in text
+    assert "--break-tolerance" in perf("fit", "--segmenter", "minimax", "--help").out
     text = perf("fit", "--segmenter", "hill-climb", "--help").out
     assert "Options of hill-climb:" in text
     assert "--start" in text

@@ -28,7 +28,8 @@ def test_json_has_null_outside_of_the_run(perf):
 
 def test_bounds(perf):
     printed = perf("predict", "model.json", "--at", "t=50", "--interval", "0.95")
-    assert [line.split() for line in printed.lines] == [["t", "value", "lower", "upper"], ["50", "5", "5", "5"]]
+    assert [line.split() for line in printed.lines[:2]] == [["t", "value", "lower", "upper"], ["50", "5", "5", "5"]]
+    assert printed.lines[2].startswith("bounds: how far the curve strays from the model")
     points = json.loads(perf("predict", "model.json", "--at", "t=50", "--interval", "0.5", "--json").out)["rows"]
     assert points == [{"t": 50, "value": 5, "lower": 5, "upper": 5}]
 

@@ -44,14 +44,14 @@ def test_options_of_the_selected_part_are_accepted_beside_the_fitters_own(worley
 
 def test_options_of_a_part_that_is_not_selected_are_unknown(worley):
     with pytest.raises(UnknownNameError, match="unknown option of worley 'start'") as caught:
-        resolve(worley, {"start": "equal"})
+        resolve(worley, {"segmenter": "minimax", "start": "equal"})
     assert "break_tolerance" in str(caught.value)  # of minimax, which is selected
     assert "refine" in str(caught.value)
 
 
 def test_an_unknown_option_suggests_the_nearest_of_the_selected_part(worley):
     with pytest.raises(UnknownNameError, match="did you mean 'break_tolerance'"):
-        resolve(worley, {"break_tolerence": 1})
+        resolve(worley, {"segmenter": "minimax", "break_tolerence": 1})
 
 
 def test_values_of_a_part_are_checked_in_its_name(worley):

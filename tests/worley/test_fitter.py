@@ -59,7 +59,7 @@ def test_r_squared_is_labelled_and_right():
 
 
 def test_sequence_lists_every_number_of_phases(ramp):
-    model = perfcore.fit(ramp, phases="1..6", degree=0)
+    model = perfcore.fit(ramp, phases="1..6", degree=0, rule="knee", segmenter="minimax", refine=False)
     assert [entry.n_phases for entry in model.sequence] == [1, 2, 3, 4, 5, 6]
     assert model.rule == "knee"
     epsilons = [entry.epsilon for entry in model.sequence]
@@ -90,8 +90,8 @@ def test_one_step_is_one_phase():
 
 
 def test_refinement_finds_the_break_and_lowers_the_sum(ramp):
-    plain = perfcore.fit(ramp, phases=2, degree=0)
-    refined = perfcore.fit(ramp, phases=2, degree=0, refine=True)
+    plain = perfcore.fit(ramp, phases=2, degree=0, segmenter="minimax", refine=False)
+    refined = perfcore.fit(ramp, phases=2, degree=0, segmenter="minimax")
     exact = perfcore.fit(ramp, phases=2, degree=0, segmenter="least-squares")
     assert refined.sum_of_squares < plain.sum_of_squares
     assert refined.epsilon > plain.epsilon  # what refinement gives up
@@ -100,7 +100,7 @@ def test_refinement_finds_the_break_and_lowers_the_sum(ramp):
     assert plain.statistics["objective"] == "largest local L2 error"
 
 
-@pytest.mark.parametrize("segmenter", ["minimax", "greedy", "hill-climb", "least-squares"])
+@pytest.mark.parametrize("segmenter", ["bounded", "minimax", "greedy", "hill-climb", "least-squares"])
 def test_every_segmenter_fits(ramp, segmenter):
     model = perfcore.fit(ramp, phases=3, degree=1, segmenter=segmenter)
     assert len(model.phases) == 3
@@ -139,12 +139,12 @@ def test_bounds_of_predictions(ramp):
 
 
 def test_model_file_is_plain_json(ramp, tmp_path):
-    model = perfcore.fit(ramp, phases="1..3")
+    model = perfcore.fit(ramp, phases="1..3", segmenter="minimax", refine=False, rule="knee")
     model.save(tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text())
     assert content["schema"] == "perfcore-model/1"
     assert (content["kind"], content["fitter"]) == ("phases", "worley")
-    assert content["options"]["degree"] == "mixed"
+    assert content["options"]["rule"] == "knee"
     assert content["fingerprint"] == ramp.fingerprint
     assert perfcore.load(tmp_path / "model.json") == model
 
@@ -201,13 +201,12 @@ def test_nanoseconds_since_1970_keep_their_differences():
         ({"phases": "many"}, "a number such as 9"),
         ({"degree": 4}, "unknown value '4'"),
         ({"segmenter": "hillclimb"}, "did you mean 'hill-climb'"),
-        ({"segmenter": "greedy"}, "give --degree 0, 1, 2 or 3"),
+        ({"segmenter": "greedy", "degree": "mixed"}, "give --degree 0, 1, 2 or 3"),
         ({"segmenter": "greedy", "functions": "exp"}, "takes polynomials only"),
-        ({"refine": True, "functions": "exp"}, "--refine takes polynomials only"),
-        ({"functions": "exp", "update": "givens"}, "takes polynomials only"),
+        ({"functions": "exp", "segmenter": "minimax", "update": "givens"}, "takes polynomials only"),
         ({"busy": "run"}, "these data have no states"),
         ({"column": "cpu"}, "--column belongs to time series"),
-        ({"epsilon_tolerance": 0}, "must be greater than 0"),
+        ({"segmenter": "minimax", "epsilon_tolerance": 0}, "must be greater than 0"),
     ],
 )
 def test_options_that_are_refused(ramp, options, message):

@@ -83,7 +83,8 @@ def predict(model: Any, at: str | Iterable[str] | Mapping[str, Any], interval: f
     loaded = load(model) if isinstance(model, (str, os.PathLike)) else model
     columns = grid(loaded, at)
     points: Any = next(iter(columns.values())) if len(loaded.variables) == 1 else columns
-    return Predictions(columns, loaded.predict(points, interval=interval), loaded.remarks(points))
+    meaning = "" if interval is None else loaded.bounds_meaning
+    return Predictions(columns, loaded.predict(points, interval=interval), loaded.remarks(points), meaning)
 
 
 def formats() -> Listing:

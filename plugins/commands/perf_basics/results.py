@@ -27,11 +27,14 @@ class Predictions(Result):
         Value; with bounds also lower and upper.
     remarks : sequence of str
         What to keep in mind at each point; empty where there is nothing.
+    meaning : str
+        What the bounds are of, where the model says.
     """
 
     points: Mapping[str, Sequence[Any]]
     values: npt.NDArray[np.float64]
     remarks: Sequence[str] = ()
+    meaning: str = ""
 
     @property
     def names(self) -> list[str]:

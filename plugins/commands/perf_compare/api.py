@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base import progress
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, OptionError
 from perfcore.data.kinds import kind_in_words, kind_of
 from perfcore.data.measurements import Measurements
 from perfcore.hooks.registry import registry
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perf_compare.comparison.comparison import Comparison
     from perf_compare.gate.conditions import Gate
     from perf_compare.verification.verification import Verification
+    from perfcore.results import Result
 
 __all__ = ["compare", "names_of", "verify"]
 
@@ -34,7 +35,7 @@ def compare(
     fail_if: str | Gate | Iterable[str | Gate] = (),
     names: tuple[str, str] | None = None,
     **options: Any,
-) -> Comparison:
+) -> Comparison | Result:
     """Compare two models, or two versions of a program by models of the same kind; with gates judge the difference.
 
     Parameters
@@ -58,6 +59,7 @@ def compare(
     Returns
     -------
     Comparison
+        Or another result for models that compare themselves (`perfcore.Model.compared_with`), such as phases.
 
     Raises
     ------
@@ -88,12 +90,22 @@ def compare(
     if fitter is not None:
         resolve(registry().entry("fitters", fitter), options)
     one, other = _models(_opened(first, fitter), _opened(second, fitter), fitter, options)
-    points, places = points_with_gates(one, at, gates)
     files = [
         side if isinstance(side, (str, os.PathLike)) else model.origin.source
         for side, model in ((first, one), (second, other))
     ]
-    comparison = compare_models(one, other, points, names or names_of(*files))
+    names = names or names_of(*files)
+    if (own := one.compared_with(other, names)) is not None:
+        if gates:
+            raise OptionError(
+                f"--fail-if: one run of each cannot judge models of the kind {one.kind!r}, whose parts vary from run "
+                "to run; leave it out to see how they differ"
+            )
+        if at:
+            raise OptionError(f"--at: models of the kind {one.kind!r} are compared part by part, not at points")
+        return own
+    points, places = points_with_gates(one, at, gates)
+    comparison = compare_models(one, other, points, names)
     verdicts = tuple(judge(gate, comparison, place) for gate, place in zip(gates, places, strict=True))
     return replace(comparison, verdicts=verdicts)
 

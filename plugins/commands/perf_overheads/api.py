@@ -33,7 +33,7 @@ def overheads(
     traces: Path | Trace | Sequence[Path | Trace],
     *,
     phases: str | int | None = None,
-    degree: str | int = "mixed",
+    degree: str | int = "auto",
     by: By | None = None,
     categories: Path | CategorySet | None = None,
     classes: Mapping[str, Sequence[str]] | None = None,
@@ -54,7 +54,7 @@ def overheads(
     phases : int or str, optional
         Also for each of so many phases of a run: a number, a range such as ``"1..20"``, or ``"auto"``.
     degree : str or int
-        Of the polynomials that model a phase: 0 to 3, or ``"mixed"``.
+        Of the polynomials that model a phase: 0 to 3, ``"mixed"``, or ``"auto"`` as the fitter chooses.
     by : {"category", "location", "phase"}, optional
         What is shown beside the categories; by default phases where there are any, and of several runs a comparison.
     categories : CategorySet, str or path, optional

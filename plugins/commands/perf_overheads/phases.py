@@ -14,7 +14,7 @@ __all__ = ["model_edges", "phase_edges"]
 
 
 def phase_edges(
-    trace: Trace, phases: str | int, *, degree: str = "mixed", busy: Sequence[str] | None = None
+    trace: Trace, phases: str | int, *, degree: str = "auto", busy: Sequence[str] | None = None
 ) -> list[int]:
     """Where Worley's phases of the utilization curve begin and end.
 

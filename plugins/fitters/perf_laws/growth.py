@@ -205,8 +205,8 @@ def class_of(law: Law, symbol: str) -> int:
     if not orders:
         return CLASSES.index("constant")
     exponent, logarithm = max(orders)
-    if logarithm and exponent >= 0.0:
-        if exponent == 0.0:
+    if logarithm:
+        if abs(exponent) < _SAME:
             return CLASSES.index("logarithmic")
         if abs(exponent - 1.0) < _SAME:
             return CLASSES.index("n log n")

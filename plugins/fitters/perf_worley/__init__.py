@@ -10,6 +10,12 @@ __all__ = ["register_fitters", "register_presenters", "register_segmenters"]
 def register_segmenters(register: Register) -> None:
     """Announce the bundled segmenters."""
     register(
+        "bounded",
+        "perf_worley.segmenters.bounded:Bounded",
+        options="perfcore.hooks.options:NoOptions",
+        help="least sum of squares on 512 cells, within the processors",
+    )
+    register(
         "minimax",
         "perf_worley.segmenters.minimax:Minimax",
         options="perf_worley.segmenters.options:MinimaxOptions",
@@ -54,6 +60,11 @@ def register_presenters(register: Register) -> None:
         "perf_worley.phase_model:PhaseModel",
         "perf_worley.presenter:PhasePresenter",
         help="phases over their curve, sliders that fit anew, and how the fit depends on their number",
+    )
+    register(
+        "perf_worley.matching.comparison:PhaseComparison",
+        "perf_worley.matching.presenter:PhaseComparisonPresenter",
+        help="two runs phase by phase",
     )
     for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
         register(data, "perf_worley.curve_views:CurvePresenter", help="utilization over time, closer and wider")

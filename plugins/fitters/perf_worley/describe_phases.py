@@ -16,7 +16,9 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.contracts import Basis, Segmentation
 
-__all__ = ["PhaseMaker", "powers", "sequence_entries"]
+__all__ = ["PhaseMaker", "leaves", "powers", "sequence_entries"]
+
+_MOST_BOUNDED = 5  # rounds of lowering degrees and moving breaks
 
 
 class PhaseMaker:
@@ -44,13 +46,16 @@ class PhaseMaker:
         width, mean = whole[0], self.polynomials.origin + whole[1]
         self.total_squares = self.centered_squares + width * mean * mean
 
-    def refined(self, found: Sequence[Segmentation]) -> list[Segmentation]:
-        """The same numbers of phases with their breaks moved to the least sum of squares."""
+    def refined(self, found: Sequence[Segmentation], low: float = -np.inf, high: float = np.inf) -> list[Segmentation]:
+        """The same numbers of phases with their breaks moved to the least sum of squares.
+
+        A phase that would leave [low, high] takes a lower degree, and the breaks move once more.
+        """
         result = []
         with progress.bar("refining", len(found)) as advance:
             for each in found:
                 degrees = each.degrees if each.degrees is not None else np.full(len(each.breaks) - 1, self.basis.degree)
-                moved = climb(self.polynomials, each.breaks, degrees)
+                moved = self._within(climb(self.polynomials, each.breaks, degrees), low, high)
                 # The tolerance belongs to the partition that was left behind; the cost of both searches adds up.
                 facts = {key: value for key, value in each.statistics.items() if key != "tolerance"}
                 facts |= {
@@ -60,6 +65,31 @@ class PhaseMaker:
                 result.append(Segmentation(moved.breaks, moved.degrees, facts))
                 advance(1)
         return result
+
+    def _within(self, found: Segmentation, low: float, high: float) -> Segmentation:
+        """With lower degrees where a phase leaves the bounds, and the breaks moved once more; constants never leave."""
+        assert found.degrees is not None
+        facts = dict(found.statistics)
+        for again in reversed(range(_MOST_BOUNDED)):
+            degrees = found.degrees.copy()
+            for k, highest in enumerate(found.degrees.tolist()):
+                begin, end = float(found.breaks[k]), float(found.breaks[k + 1])
+                summary = self.polynomials.interval(begin, end)
+                # A constant always stays within.
+                degrees[k] = next(
+                    (
+                        degree
+                        for degree in range(highest, 0, -1)
+                        if not leaves(powers(summary, self.polynomials.origin, degree), end - begin, low, high)
+                    ),
+                    0,
+                )
+            if (degrees == found.degrees).all() or not again:
+                break
+            # A break that is put elsewhere takes its degree along, so this need not end.
+            found = climb(self.polynomials, found.breaks, degrees)
+            facts = {name: value + found.statistics[name] for name, value in facts.items()}
+        return Segmentation(found.breaks, degrees, facts)
 
     def phases(self, found: Segmentation) -> list[Phase]:
         """Best function and error of each phase of a segmentation."""
@@ -109,11 +139,28 @@ def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
     return tuple(float(value) for value in found[: degree + 1])
 
 
+def leaves(coefficients: Sequence[float], length: float, low: float, high: float) -> bool:
+    """Whether a polynomial of powers of ``t - start`` leaves [low, high] on a phase of that length.
+
+    Examples
+    --------
+    >>> leaves((0.0, 4.0, -4.0), 1.0, 0.0, 1.0), leaves((0.0, 4.0, -4.0), 1.0, 0.0, 0.9)
+    (False, True)
+    """
+    slopes = [k * c * length ** (k - 1) for k, c in enumerate(coefficients)][1:]
+    roots = np.roots(slopes[::-1]) if any(slopes[1:]) else np.empty(0)
+    extremes = roots.real[np.abs(roots.imag) < 1e-9] / length if len(roots) else roots
+    at = np.concatenate([[0.0, length], extremes[(extremes > 0.0) & (extremes < 1.0)] * length])
+    values = np.polyval(coefficients[::-1], at)
+    return bool(values.min() < low or values.max() > high)
+
+
 def sequence_entries(
     counts: Sequence[int],
     found: Sequence[Segmentation],
     phases: Sequence[Sequence[Phase]],
     curve: UtilizationCurve,
+    gains: Sequence[float] | None = None,
 ) -> list[SequenceEntry]:
     """The figures of each model of a sequence, and in how many of the following ones its breaks stay."""
     inner = [[phase.start for phase in each[1:]] for each in phases]
@@ -133,6 +180,7 @@ def sequence_entries(
                 evaluations=int(facts["evaluations"]) if "evaluations" in facts else None,
                 updates=int(facts["updates"]) if "updates" in facts else None,
                 seconds=facts.get("seconds", 0.0),
+                gain=None if gains is None else gains[number],
             )
         )
     return entries

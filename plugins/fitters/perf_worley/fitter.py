@@ -5,12 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from msgspec.structs import replace
-
 import perfcore
 from perf_worley.options import WorleyOptions
 from perf_worley.phase_model import PhaseModel, function_of_time
-from perf_worley.sensitivity import RULES
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
 from perfcore.contracts import Basis, Fitter, Segmenter
@@ -32,8 +29,8 @@ class WorleyFitter(Fitter):
     Examples
     --------
     >>> curve = UtilizationCurve([0, 4, 10], [2, 8])
-    >>> perfcore.fit(curve, fitter="worley", phases=2, degree=0).epsilon
-    0.0
+    >>> perfcore.fit(curve, fitter="worley", phases=2, degree=0).breaks
+    (4.0,)
     """
 
     Options = WorleyOptions
@@ -57,27 +54,21 @@ class WorleyFitter(Fitter):
         """
         segmenter: Segmenter = parts["segmenter"]
         curve = as_curve(data, options)
-        merged = curve.merged()
-        basis = _basis(options, merged, segmenter)
-        counts = _counts(options.phases, merged.n_steps)
         # Imported here, with the compiler: help and completion ask this module for its options only.
-        from perf_worley.describe_phases import PhaseMaker, sequence_entries
+        from perf_worley.search import by_rule_auto, by_rule_of_errors
 
-        segmentations = segmenter.sequence(merged, counts, basis)
-        maker = PhaseMaker(merged, basis)
-        objective = segmenter.objective
-        if options.refine:
-            objective = "sum of squared errors"
-            segmentations = maker.refined(segmentations)
-        phases = [maker.phases(found) for found in segmentations]
-        sequence = sequence_entries(counts, segmentations, phases, merged) if len(counts) > 1 else []
-        chosen, rule, result = 0, None, phases[0]
-        if sequence:
-            rule = options.rule
-            errors = [entry.sum_of_squares for entry in sequence]
-            chosen = counts.index(RULES[rule](counts, errors, merged.n_steps))
-            kept = (None, *sequence[chosen].kept)
-            result = [replace(phase, kept=number) for phase, number in zip(phases[chosen], kept, strict=True)]
+        merged = curve.merged()
+        counts = _counts(options.phases, merged.n_steps)
+        # The rule looks for polynomials; with other functions the curve of errors is all there is.
+        rule = "knee" if options.rule == "auto" and options.functions else options.rule
+        if rule == "auto":
+            found = by_rule_auto(
+                merged, counts, segmenter, functools.partial(_basis, options, merged, segmenter), options
+            )
+        else:
+            basis = _basis(options, merged, segmenter, "mixed" if segmenter.supports_mixed else "2")
+            found = by_rule_of_errors(merged, counts, segmenter, basis, rule, refine=options.refine)
+        maker, result = found.maker, found.phases
         return PhaseModel(
             origin=Origin(
                 fitter="worley",
@@ -88,12 +79,13 @@ class WorleyFitter(Fitter):
             ),
             time_unit=curve.time_unit,
             phases=tuple(result),
-            sequence=tuple(sequence),
-            rule=rule,
-            objective=objective,
-            functions=basis.names,
+            sequence=tuple(found.sequence),
+            rule=rule if len(counts) > 1 else None,
+            evidence=found.evidence,
+            objective=found.objective,
+            functions=maker.basis.names,
             scale=_scale(options, merged),
-            cost=dict(segmentations[chosen].statistics),
+            cost=found.cost,
             n_steps=merged.n_steps,
             sum_of_squares=sum(phase.error**2 for phase in result),
             total_squares=maker.total_squares,
@@ -136,21 +128,22 @@ def _scale(options: WorleyOptions, curve: UtilizationCurve) -> float:
     return options.scale if options.scale is not None else curve.duration / 10.0
 
 
-def _basis(options: WorleyOptions, curve: UtilizationCurve, segmenter: Segmenter) -> Basis:
+def _basis(options: WorleyOptions, curve: UtilizationCurve, segmenter: Segmenter, degree: str) -> Basis:
+    """What a phase may look like; ``degree`` is taken where the user leaves it open."""
     if options.functions:
         if not segmenter.supports_functions:
             raise OptionError(f"segmenter {options.segmenter!r} takes polynomials only; leave out --functions")
-        if options.refine:
-            raise OptionError("--refine takes polynomials only; leave out --functions")
         scale = _scale(options, curve)
         return Basis(
             functions=tuple(functools.partial(function_of_time, name, scale=scale) for name in options.functions),
             names=options.functions,
         )
-    if options.degree == "mixed":
+    if options.degree != "auto":
+        degree = options.degree
+    if degree == "mixed":
         if not segmenter.supports_mixed:
             raise OptionError(
                 f"segmenter {options.segmenter!r} takes one degree for all phases; give --degree 0, 1, 2 or 3"
             )
         return Basis(mixed=True)
-    return Basis(degree=int(options.degree))
+    return Basis(degree=int(degree))

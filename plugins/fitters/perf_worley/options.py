@@ -10,7 +10,9 @@ from perf_worley.sensitivity import RULES
 from perfcore.hooks.options import option
 from perfcore.hooks.registry import registry
 
-__all__ = ["WorleyOptions", "parse_phases"]
+__all__ = ["DEGREES", "WorleyOptions", "parse_phases"]
+
+DEGREES = ("auto", "0", "1", "2", "3", "mixed")
 
 _MOST_PHASES = 100_000
 
@@ -51,18 +53,25 @@ class WorleyOptions:
         parse=parse_phases, metavar="N|A..B|auto",
     )  # fmt: skip
     degree: str = option(
-        "mixed", "degree of the polynomials; mixed takes constant, linear or quadratic for each phase",
-        choices=("0", "1", "2", "3", "mixed"),
+        "auto",
+        "degree of the polynomials; auto: of 0, 1 and 2 the one that the rule finds; mixed: constant, linear or "
+        "quadratic for each phase (Worley)",
+        choices=DEGREES,
     )  # fmt: skip
     segmenter: str = option(
-        "minimax", "what places the breakpoints", selects="segmenters",
+        "bounded", "what places the breakpoints", selects="segmenters",
         choices=lambda: tuple(registry().entries("segmenters")),
     )  # fmt: skip
-    refine: bool = option(False, "move the breakpoints to the least sum of squares, with the same number of phases")
+    refine: bool = option(
+        True, "move the breakpoints of polynomials to the least sum of squares, with the same number of phases"
+    )
     rule: str = option(
-        "knee", "how the number of phases is chosen among several: knee (Satopaa 2011) or penalty (Yao 1988)",
-        choices=tuple(RULES),
+        "auto",
+        "how the number of phases is chosen among several: auto (significant, material, more than noise), knee "
+        "(Satopaa 2011) or penalty (Yao 1988)",
+        choices=("auto", *RULES),
     )  # fmt: skip
+    verbose: bool = option(False, "tables have evaluations and seconds, too")
     functions: tuple[str, ...] = option(
         (), "instead of polynomials: the constant and these functions of time, separated by commas",
         choices=lambda: functions_of(("t",)), metavar="NAME,...",

@@ -18,8 +18,9 @@ from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.registry import registry
 from perfcore.models.model import Model, Parameter
+from perfcore.results import Result
 
-__all__ = ["Phase", "PhaseModel", "SequenceEntry", "function_of_time"]
+__all__ = ["Evidence", "Phase", "PhaseModel", "SequenceEntry", "function_of_time"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,6 +46,12 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Local L2 error: square root of the integral of (curve - model)^2 over the phase.
     kept : int or None
         In how many of the models with more phases the break at ``start`` stays; None where none were made.
+    standard_errors : tuple of float or None
+        Of the coefficients, by the long-run variance of the curve; None where too few cells tell, and for functions.
+    level_error : float or None
+        Standard error of the phase's mean.
+    break_interval : pair of float or None
+        95 % interval of when the program changed, at the break at ``start``; None for the first phase.
     """
 
     start: float
@@ -53,6 +60,39 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     coefficients: tuple[float, ...]
     error: float
     kept: int | None = None
+    standard_errors: tuple[float, ...] | None = None
+    level_error: float | None = None
+    break_interval: tuple[float, float] | None = None
+
+
+class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the rule ``auto`` found; see `perf_worley.choice.number_of_phases.Choice`.
+
+    Attributes
+    ----------
+    degree : int
+        Highest degree of a phase.
+    gain : float
+        What the phases gain over one, in units of the noise.
+    needed : float or None
+        What noise alone may gain; None where the curve is constant.
+    stretches : float
+        How many independent stretches the curve is worth.
+    noise : float
+        Long-run variance of a cell, in processors squared.
+    cell : float
+        Duration of a cell, in the model's time unit.
+    reason : str
+        Why it is one phase; empty where it is several, or the number was given.
+    """
+
+    degree: int
+    gain: float
+    needed: float | None
+    stretches: float
+    noise: float
+    cell: float
+    reason: str
 
 
 class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,6 +118,8 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evaluations, updates : int or None
         Evaluations of f and least-squares updates.
     seconds : float
+    gain : float or None
+        What the phases gain over one, in units of the noise; None for other rules than ``auto``.
     """
 
     n_phases: int
@@ -90,6 +132,7 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evaluations: int | None
     updates: int | None
     seconds: float
+    gain: float | None = None
 
     @property
     def bound(self) -> float:
@@ -130,6 +173,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         Integrals of curve^2 and of (curve - mean)^2.
     n_locations : int or None
         Number of processors, if known.
+    evidence : Evidence or None
+        What the rule ``auto`` found; None for other rules.
     """
 
     time_unit: str
@@ -145,6 +190,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
     total_squares: float
     centered_squares: float
     n_locations: int | None
+    evidence: Evidence | None = None
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
@@ -240,6 +286,22 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         half = NormalDist().inv_cdf(0.5 + 0.5 * interval) * spread
         return np.column_stack([values, values - half, values + half])
 
+    @property
+    def bounds_meaning(self) -> str:
+        """Which of two intervals `predict` gives."""
+        return (
+            "bounds: how far the curve strays from the model at a time; how sure the level of a phase is stands in the "
+            "table of phases (+-)"
+        )
+
+    def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
+        """Two runs phase by phase; utilization at the same time of two runs says nothing."""
+        if not isinstance(other, PhaseModel):
+            return None
+        from perf_worley.matching.comparison import compare_phases
+
+        return compare_phases(self, other, names)
+
     def evaluate(self, phase: Phase, times: Floats) -> Floats:
         """One phase's function at times (n,), also outside of the phase and at its end."""
         if self.functions:
@@ -254,16 +316,17 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Coefficients and breakpoints.
+        """Coefficients, with standard errors by the long-run variance of the curve, and breakpoints.
 
-        Standard errors are not given: the steps of a utilization curve are not independent observations.
+        The uncertainty of a breakpoint is lopsided; `Phase.break_interval` has it.
         """
         unit = self.time_unit
         found = [Parameter(f"break{i}", phase.start, unit=unit) for i, phase in enumerate(self.phases[1:], 1)]
         for i, phase in enumerate(self.phases, 1):
             for k, coefficient in enumerate(phase.coefficients):
                 per = "" if k == 0 or self.functions else f"/{unit}" if k == 1 else f"/{unit}^{k}"
-                found.append(Parameter(f"phase{i}.c{k}", coefficient, unit=f"processors{per}"))
+                error = phase.standard_errors[k] if phase.standard_errors else None
+                found.append(Parameter(f"phase{i}.c{k}", coefficient, error, f"processors{per}"))
         return tuple(found)
 
     @property
@@ -279,6 +342,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
             "r2_centered": 1.0 - self.sum_of_squares / centered if centered > 0.0 else None,
             "objective": self.objective,
             "rule": self.rule,
+            **({} if self.evidence is None else {"gain": self.evidence.gain, "stretches": self.evidence.stretches}),
             **self.cost,
         }
 

@@ -61,6 +61,10 @@ def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
         curve = _curve_of(model, data)
         draw_curve(axes, curve)
         place = time_axis(axes, curve.start, curve.end, curve.time_unit)
+    intervals = [phase.break_interval for phase in model.phases if phase.break_interval is not None]
+    for i, interval in enumerate(intervals):
+        begin, end = (float(place(at)) for at in interval)
+        axes.axvspan(begin, end, color="0.85", linewidth=0, zorder=0, label="95% of a break" if i == 0 else None)
     for i, phase in enumerate(model.phases[1:]):
         axes.axvline(
             float(place(phase.start)),
@@ -87,7 +91,7 @@ def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
     axes.set_ylim(min(bottom, 1.05 * float(drawn.min())), max(top, 1.05 * float(drawn.max())))
     axes.set_title(model.title, fontsize=10, loc="left")
     # Above the axes, where no data can lie behind it.
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8, frameon=False)
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=5, fontsize=8, frameon=False)
 
 
 def _curve_of(model: PhaseModel, data: Any) -> UtilizationCurve:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_worley.phase_model import PhaseModel
+from perf_worley.phase_model import Evidence, PhaseModel
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Presenter, Tables
 
@@ -27,12 +27,12 @@ class PhasePresenter(Presenter):
         return f"{count} phase{'s' if count > 1 else ''} of {Path(result.origin.source).name}"
 
     def summary(self, result: PhaseModel) -> list[str]:
-        """What was fitted, by which objective, how well, and at what cost."""
+        """What was fitted, by which objective, how well, and how many phases the data tell."""
         figures, options = result.statistics, result.origin.options
         lines = [
             f"{self.title(result)} ({result.n_steps:,} steps, {readable(result.end - result.start, result.time_unit)})",
             f"breakpoints: least {result.objective} ({options['segmenter']}"
-            + (", refined)" if options["refine"] else ")"),
+            + (", refined)" if options["refine"] and not result.functions else ")"),
             f"largest local L2 error (epsilon): {result.epsilon:.6g}",
             f"sum of squared errors: {result.sum_of_squares:.6g}",
         ]
@@ -40,15 +40,9 @@ class PhasePresenter(Presenter):
             value = figures[name]
             if value is not None:
                 lines[-1] += f"   R^2 {label}: {value:.5f}"
-        if result.rule is not None:
-            lines.append(
-                f"number of phases: chosen from {result.sequence[0].n_phases}..{result.sequence[-1].n_phases} "
-                f"by the rule {result.rule!r}; --phases N sets it"
-            )
-        elif (asked := options["phases"]) != str(len(result.phases)):
-            reason = "the curve has no more steps" if result.epsilon == 0.0 else "no tolerance gives that many"
-            lines.append(f"number of phases: {asked} was asked for, but {reason}")
-        return lines
+        if options["verbose"]:
+            lines.append("search: " + ", ".join(f"{name} {value:.6g}" for name, value in result.cost.items()))
+        return [*lines, *_number_lines(result)]
 
     def tables(self, result: PhaseModel) -> Tables:
         """The phases, and the sequence that they were chosen from."""
@@ -58,7 +52,9 @@ class PhasePresenter(Presenter):
         caption = f"times count from {origin:.15g} {result.time_unit}" if origin else ""
         tables = [(caption, *phase_table(result))]
         if result.sequence:
-            tables.append(("How the fit changes with the number of phases", *sequence_table(result.sequence)))
+            rows = sequence_table(result.sequence, verbose=bool(result.origin.options["verbose"]))
+            where = "" if result.evidence is None else " (before refinement)"
+            tables.append((f"How the fit changes with the number of phases{where}", *rows))
         return tables
 
     def frame(self, result: PhaseModel) -> pd.DataFrame:
@@ -78,3 +74,38 @@ class PhasePresenter(Presenter):
         from perf_worley.views import PhaseViews
 
         return PhaseViews(result, data)
+
+
+def _number_lines(result: PhaseModel) -> list[str]:
+    """How the number of phases came about, and what it does not say."""
+    count, asked = len(result.phases), result.origin.options["phases"]
+    if result.rule is not None:
+        first, last = result.sequence[0].n_phases, result.sequence[-1].n_phases
+        line = f"number of phases: chosen from {first}..{last} by the rule {result.rule!r}"
+        if result.evidence is not None:
+            line += f": {_evidence(result.evidence)}"
+        lines = [f"{line}; --phases N sets it"]
+        if result.evidence is not None and count == last > 1 and last < result.n_steps:
+            lines.append(
+                f"warning: {last} phases are the end of the range; "
+                f"--phases 1..{min(2 * last, result.n_steps)} looks further"
+            )
+        return lines
+    if asked == str(count) or (asked == "auto" and result.n_steps == 1):
+        return []
+    reason = "the curve has no more steps" if result.epsilon == 0.0 else f"the least tolerance needs only {count}"
+    return [f"number of phases: {asked} was asked for, but {reason}"]
+
+
+def _evidence(evidence: Evidence) -> str:
+    """Why so many."""
+    if evidence.needed is None:
+        return evidence.reason
+    gain = f"{evidence.gain:.3g}" if evidence.gain < 1e4 else "over 10000"
+    stretches = f"{evidence.stretches:.0f} independent stretches"
+    if evidence.reason and evidence.gain <= evidence.needed:
+        most = f"{evidence.needed:.3g}"
+        return f"{evidence.reason} (a second phase gains {gain} units of noise, noise alone up to {most}; {stretches})"
+    if evidence.reason:
+        return f"{evidence.reason} ({stretches})"
+    return f"they gain up to {gain} units of noise each, noise alone up to {evidence.needed:.3g} ({stretches})"

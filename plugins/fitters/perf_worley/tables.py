@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["phase_frame", "phase_table", "sequence_table"]
 
 _FORMS = ("constant", "linear", "quadratic", "cubic")
+_NORMAL = 1.959964  # 95 % of a normal distribution
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)  # for means of functions that are no polynomials
 
 
@@ -34,10 +35,16 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
         "at end",
         "L2 error",
     ]
+    with_interval = any(phase.break_interval is not None for phase in model.phases)
+    if with_interval:
+        header.insert(2, "started within (95%)")
+    with_error = any(phase.level_error is not None for phase in model.phases)
+    if with_error:
+        header.insert(header.index("mean") + 1, "+- (95%)")
     with_kept = any(phase.kept is not None for phase in model.phases)
     if with_kept:
         header.append("break kept")
-        following = next(entry.following for entry in model.sequence if entry.breaks == model.breaks)
+        following = sum(entry.n_phases > len(model.phases) for entry in model.sequence)
     origin = shown_origin(model.start, model.end)
     rows = []
     for number, phase in enumerate(model.phases, 1):
@@ -55,6 +62,15 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             f"{at_end:.4g}",
             f"{phase.error:.6g}",
         ]
+        if with_error:
+            row.insert(7, "" if phase.level_error is None else f"{_NORMAL * phase.level_error:.2g}")
+        if with_interval:
+            within = (
+                ""
+                if phase.break_interval is None
+                else " .. ".join(readable(place - origin, model.time_unit) for place in phase.break_interval)
+            )
+            row.insert(2, within)
         if with_kept:
             row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
         rows.append(row)
@@ -85,10 +101,17 @@ def _heights(model: PhaseModel, phase: Phase) -> tuple[float, float, float]:
     return float(inner @ _WEIGHTS) / 2.0, at_start, at_end
 
 
-def sequence_table(sequence: Sequence[SequenceEntry]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: one model a row, as in Worley's Figures 6, 7 and 18, with what changes and what stays."""
-    header = ["phases", "epsilon", "tolerance", "drop", "sum of squares", "drop"]
-    header += ["breaks kept", "evaluations", "updates", "seconds"]
+def sequence_table(sequence: Sequence[SequenceEntry], *, verbose: bool = False) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: one model a row, as in Worley's Figures 6, 7 and 18, with what changes and what stays.
+
+    Parameters
+    ----------
+    sequence : sequence of SequenceEntry
+    verbose : bool
+        With what each model cost.
+    """
+    header = ["phases", "gain", "epsilon", "tolerance", "drop", "sum of squares", "drop"]
+    header += ["breaks kept", *(["evaluations", "updates", "seconds"] if verbose else [])]
     # For polynomials of one degree the tolerance is the largest error, and one column says it.
     weighted = any(e.tolerance is not None and abs(e.tolerance - e.epsilon) > 1e-9 * e.epsilon for e in sequence)
     rows = []
@@ -98,7 +121,8 @@ def sequence_table(sequence: Sequence[SequenceEntry]) -> tuple[list[str], list[l
         rows.append(
             [
                 str(entry.n_phases),
-                f"{entry.epsilon:.6g}",
+                f"{entry.gain:.3g}" if entry.gain is not None and entry.n_phases > 1 else "",
+                f"{entry.epsilon:.6g}" if verbose or entry.gain is None else "",
                 f"{entry.tolerance:.6g}" if weighted and entry.tolerance is not None else "",
                 "" if entry.tolerance is None else _drop(before.tolerance if before else None, entry.tolerance),
                 f"{entry.sum_of_squares:.6g}",
@@ -107,7 +131,7 @@ def sequence_table(sequence: Sequence[SequenceEntry]) -> tuple[list[str], list[l
                 "" if entry.evaluations is None else str(entry.evaluations),
                 "" if entry.updates is None else str(entry.updates),
                 f"{entry.seconds:.4f}",
-            ]
+            ][: len(header)]
         )
         before = entry
     # Columns that a segmenter has no figures for are left out.

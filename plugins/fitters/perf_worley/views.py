@@ -28,7 +28,7 @@ from perf_views.drawable import drawing_of, parameter_table, statistics_table
 from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
 from perf_worley.fitter import as_curve
-from perf_worley.options import WorleyOptions
+from perf_worley.options import DEGREES, WorleyOptions
 from perf_worley.picture import draw_sequence
 from perfcore.base.errors import OptionError
 from perfcore.hooks.options import build
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = ["PhaseViews"]
 
 _PHASES, _DEGREE = "phases", "degree"
-_DEGREES = ("0", "1", "2", "3", "mixed")
 _MOST_ON_SLIDER = 40
 _MOST_FITS = 32  # that are remembered
 _POINTS = 61  # of a phase's line
@@ -138,7 +137,7 @@ class PhaseViews:
         fields = [Field(_PHASES, "number of phases", count, "range", minimum="1", maximum=most, step="1")]
         if not model.functions:
             degree = str(model.origin.options["degree"])
-            fields.append(Field(_DEGREE, "degree", degree, "choice", _DEGREES))
+            fields.append(Field(_DEGREE, "degree", degree, "choice", DEGREES))
         hidden = [Field(name, value=query[name], kind="hidden") for name in (FROM, TO) if query.get(name)]
         return Form((*fields, *hidden), (), "Fit")
 
@@ -177,6 +176,10 @@ def _overlay(model: PhaseModel) -> Callable[[Axes, Any, Zoom], None]:
     def draw(axes: Axes, place: Any, zoom: Zoom) -> None:
         shown = [phase for phase in model.phases if phase.end > zoom.start and phase.start < zoom.end]
         inner = [phase.start for phase in shown if zoom.start < phase.start]
+        for phase in shown:
+            if phase.break_interval is not None:
+                begin, end = (min(max(at, zoom.start), zoom.end) for at in phase.break_interval)
+                axes.axvspan(float(place(begin)), float(place(end)), color="0.9", linewidth=0, zorder=0)
         if inner:
             axes.vlines(
                 place(inner), 0.0, 1.0, transform=axes.get_xaxis_transform(), color="0.45", linewidth=0.8,

@@ -100,3 +100,5 @@ def _predict_fitted(
     else:
         for _, header, rows in predictions.tables():
             print_table(header, rows)
+        if predictions.meaning:
+            typer.echo(predictions.meaning)

@@ -51,6 +51,7 @@ def command(
     """
     with reporting():
         from perf_compare.api import compare, names_of
+        from perf_compare.comparison.comparison import Comparison
         from perf_compare.gate.conditions import parse_gate
         from perf_pictures.picture import plot
         from perfcore.hooks.registry import registry
@@ -73,9 +74,12 @@ def command(
         if picture is not None:
             plot(comparison, None, picture)
     if as_json:
-        print_json("comparison", comparison.to_dict())
+        content: Any = comparison
+        print_json("comparison", content.to_dict())
+    elif not isinstance(comparison, Comparison):
+        print_findings(comparison, picture=picture)
     else:
         print_findings(replace(comparison, verdicts=()), picture=picture)
         for number, verdict in enumerate(comparison.verdicts):  # at the end, where whoever reads a log looks
             typer.echo(f"{'' if number else chr(10)}gate {verdict.text}")
-    return _STATUS[comparison.outcome]
+    return _STATUS[comparison.outcome] if isinstance(comparison, Comparison) else 0

@@ -34,7 +34,7 @@ def command(
             "--phases", metavar="N|A..B|auto", help="Also for each of N phases, found as `perf fit` finds them."
         ),
     ] = None,
-    degree: Annotated[str, typer.Option("--degree", help="Of the polynomials that model a phase.")] = "mixed",
+    degree: Annotated[str, typer.Option("--degree", help="Of the polynomials that model a phase.")] = "auto",
     by: Annotated[
         Literal["category", "location", "phase"] | None,
         typer.Option("--by", help="Table to print beside the categories; several traces are compared without it."),

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perf_worley.segmenters.algorithm_k import ErrorTree, Mixed, Partition, PhaseRule, Uniform, partition
+from perf_worley.segmenters.algorithm_k import ErrorTree, Partition, PhaseRule, Uniform, partition
 from perf_worley.segmenters.bracketing import close_in
+from perf_worley.segmenters.mixed_tolerance import MixedTolerances
 from perf_worley.segmenters.options import MinimaxOptions
 from perfcore import UtilizationCurve
 from perfcore.base import progress
@@ -30,7 +31,7 @@ class Minimax(SequenceSegmenter):
     refine it (`hill-climb`) when places matter.
 
     With a mixed basis the weighted errors are bounded by the tolerance, and the partition is Worley's heuristic, not
-    an optimum; for some n it has fewer phases, when no tolerance gives n.
+    an optimum; for some n it has fewer phases, when the least tolerance needs no more.
 
     Source: P. H. Worley, "Modeling Histogram Data with Piecewise Polynomials", sections 3 and 5. Deviations: local
     errors come from a tree instead of a linear update, and the default tolerances are relative.
@@ -55,8 +56,9 @@ class Minimax(SequenceSegmenter):
 
         started = time.perf_counter()
         tree = error_tree(curve, basis, linear=self.options.update == "givens")
-        rule: PhaseRule = Mixed() if basis.mixed else Uniform(basis.degree)
         found: list[Segmentation] = []
+        mixed = MixedTolerances(tree, max(counts), self.options.break_tolerance or 0.0) if basis.mixed else None
+        rule = Uniform(2 if basis.mixed else basis.degree)  # quadratics bound the mixed basis from below
         upper = rule.finish(tree, 0.0, 0).error
         with progress.bar("phases", len(counts)) as advance:
             for n in counts:
@@ -73,6 +75,11 @@ class Minimax(SequenceSegmenter):
                         self.options.break_tolerance or 0.0,
                     )
                 upper = result.tolerance
+                if mixed is not None and n < curve.n_steps:
+                    before = (mixed.evaluations, mixed.updates)
+                    result = mixed.least(n, result.tolerance, self.options.epsilon_tolerance)
+                    evaluations += mixed.evaluations - before[0]
+                    updates += mixed.updates - before[1]
                 ended = time.perf_counter()
                 found.append(
                     Segmentation(

@@ -1,0 +1,1 @@
+"""How many phases, and of which degree: the rule ``auto``."""

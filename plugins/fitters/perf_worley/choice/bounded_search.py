@@ -1,0 +1,159 @@
+"""The least sum of squares on cells by phases that stay within the processors, for every number of phases at once.
+
+Source: D. M. Hawkins, "Fitting Multiple Change-Point Models to Data", Computational Statistics & Data Analysis 37
+(2001), on cell means. Deviation: a stretch costs what the polynomial of the highest degree up to d leaves that stays
+within the bounds on it; a constant always does. Lowering the degree of a free fit afterwards costs far more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.choice.cells import Cells
+from perfcore.base.kernels import announce_compilation, kernel
+
+__all__ = ["MOST", "BoundedModels", "bounded_models", "leaves_bounds"]
+
+MOST = 20  # phases; Worley's own range (Figures 6 and 18)
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BoundedModels:
+    """The best models of 1, 2, ... phases of one degree.
+
+    Attributes
+    ----------
+    degree : int
+    squares : (n,) float
+        Sum over cells of (mean - model)^2.
+    breaks : tuple of (n_phases + 1,) int
+        In cells.
+    degrees : tuple of (n_phases,) int
+        Of each phase: `degree`, or lower where that would leave the bounds.
+    """
+
+    degree: int
+    squares: Floats
+    breaks: tuple[npt.NDArray[np.int64], ...]
+    degrees: tuple[npt.NDArray[np.int64], ...]
+
+
+@kernel
+def leaves_bounds(c0, c1, c2, length, low, high):  # type: ignore[no-untyped-def]
+    """Whether ``c0 + c1 x + c2 x^2`` leaves [low, high] for x in [0, length]."""
+    end = c0 + length * (c1 + length * c2)
+    least, most = min(c0, end), max(c0, end)
+    if c2 != 0.0:
+        x = -c1 / (2.0 * c2)
+        if 0.0 < x < length:
+            vertex = c0 + x * (c1 + x * c2)
+            least, most = min(least, vertex), max(most, vertex)
+    return least < low or most > high
+
+
+@kernel
+def stretch_costs(values, degree, low, high, costs, taken):  # type: ignore[no-untyped-def]
+    """Fill ``costs[j, i]`` and ``taken[j, i]``: squares and degree of the best bounded polynomial on cells i .. j-1."""
+    n = values.shape[0]
+    for i in range(n):
+        s2 = s3 = s4 = b0 = b1 = b2 = squares = 0.0
+        s0 = s1 = 0.0
+        for j in range(i, n):
+            x = j - i + 0.5
+            v = values[j]
+            xx = x * x
+            s0 += 1.0
+            s1 += x
+            s2 += xx
+            s3 += xx * x
+            s4 += xx * xx
+            b0 += v
+            b1 += v * x
+            b2 += v * xx
+            squares += v * v
+            length = s0
+            mean = b0 / s0
+            error = squares - b0 * mean
+            best = 0
+            if degree >= 1 and j > i:
+                center = s1 / s0
+                sxx = s2 - s1 * center
+                slope = (b1 - center * b0) / sxx
+                line = error - slope * slope * sxx
+                if degree >= 2 and j > i + 1:
+                    # What is left of x^2 beside 1 and x.
+                    g = (s3 - center * s2) / sxx
+                    h = s2 / s0
+                    sxy = (b2 - h * b0) - g * (b1 - center * b0)
+                    szz = (s4 - h * s2) - g * (s3 - center * s2)
+                    if szz > 1e-14 * s4:
+                        c2 = sxy / szz
+                        c1 = slope - c2 * g
+                        c0 = mean - c2 * h - c1 * center
+                        if not leaves_bounds(c0, c1, c2, length, low, high):
+                            error = line - c2 * sxy
+                            best = 2
+                if best == 0 and not leaves_bounds(mean - slope * center, slope, 0.0, length, low, high):
+                    error = line
+                    best = 1
+            costs[j + 1, i] = max(error, 0.0)
+            taken[j + 1, i] = best
+
+
+@kernel
+def best_partitions(costs, most, shortest, total, back):  # type: ignore[no-untyped-def]
+    """Fill ``total[n, j]`` and ``back[n, j]``: least cost of n phases up to cell j, and where the last one begins."""
+    n_cells = costs.shape[0] - 1
+    for n in range(1, most + 1):
+        for j in range(n * shortest, n_cells + 1):
+            best, at = np.inf, 0
+            for i in range((n - 1) * shortest, j - shortest + 1):
+                value = total[n - 1, i] + costs[j, i]
+                if value < best:
+                    best, at = value, i
+            total[n, j] = best
+            back[n, j] = at
+
+
+def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels:
+    """The best models of 1 to ``most`` phases, fewer where the cells do not suffice.
+
+    Parameters
+    ----------
+    cells : Cells
+    degree : int, 0 to 2
+    most : int
+
+    Examples
+    --------
+    >>> cells = Cells(np.array([1.0, 1, 1, 4, 4, 4]), 1.0, -0.1, np.inf, 4.0)
+    >>> found = bounded_models(cells, 0, 2)
+    >>> found.squares.round(12).tolist(), found.breaks[1].tolist()
+    ([13.5, 0.0], [0, 3, 6])
+    """
+    announce_compilation(stretch_costs, best_partitions)
+    n_cells = len(cells.values)
+    shortest = max(2, degree + 1)
+    most = max(1, min(most, n_cells // shortest))
+    shortest = min(shortest, n_cells)
+    mean = float(cells.values.mean())
+    costs = np.empty((n_cells + 1, n_cells + 1))
+    taken = np.zeros((n_cells + 1, n_cells + 1), np.int8)
+    stretch_costs(cells.values - mean, degree, cells.low - mean, cells.high - mean, costs, taken)
+    total = np.full((most + 1, n_cells + 1), np.inf)
+    total[0, 0] = 0.0
+    back = np.zeros((most + 1, n_cells + 1), np.int64)
+    best_partitions(costs, most, shortest, total, back)
+    breaks, degrees = [], []
+    for n in range(1, most + 1):
+        places = [n_cells]
+        for number in range(n, 0, -1):
+            places.append(int(back[number, places[-1]]))
+        breaks.append(np.array(places[::-1]))
+        degrees.append(taken[places[-2::-1], places[:0:-1]].astype(np.int64))
+    return BoundedModels(degree, total[1:, n_cells].copy(), tuple(breaks), tuple(degrees))

@@ -1,0 +1,94 @@
+"""A curve as means of equal cells: what the number of phases is chosen on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.trees.moment_tree import MomentTree, interval
+from perfcore.base.kernels import kernel
+
+__all__ = ["CELLS", "TOLERANCE", "Cells", "cells_of"]
+
+CELLS = 512  # the constants of the rule are calibrated at this number
+TOLERANCE = 0.02  # of the processors: how far a phase may leave [0, P], so that a ramp from 0 to P is one
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Means over cells of equal duration.
+
+    Attributes
+    ----------
+    values : (n_cells,) float
+        In processors.
+    width : float
+        Duration of a cell, in the curve's time unit.
+    low, high : float
+        What a phase must stay within; ``high`` is infinite where the number of processors is not known.
+    scale : float
+        Number of processors, else the highest height: what a small difference is small beside.
+    """
+
+    values: Floats
+    width: float
+    low: float
+    high: float
+    scale: float
+
+
+@kernel
+def _means(edges, heights, origin, nodes, cuts, means):  # type: ignore[no-untyped-def]
+    step = 0
+    last_step = heights.shape[0] - 1
+    for cell in range(means.shape[0]):
+        end = cuts[cell + 1]
+        first = step
+        while step < last_step and edges[step + 1] < end:
+            step += 1
+        means[cell] = interval(edges, heights, origin, nodes, cuts[cell], first, end, step)[1]
+        if step < last_step and edges[step + 1] <= end:
+            step += 1
+
+
+def cells_of(tree: MomentTree, n_locations: int | None, *, fine: bool = False) -> Cells:
+    """Means of 512 cells; of evenly sampled series with fewer samples the samples themselves.
+
+    Parameters
+    ----------
+    tree : MomentTree
+        Of the curve with equal neighbours joined.
+    n_locations : int or None
+        Number of processors.
+    fine : bool
+        Split the samples of short series, so that a phase may be a single one.
+
+    Examples
+    --------
+    >>> from perfcore import UtilizationCurve
+    >>> cells_of(MomentTree(UtilizationCurve([0, 1, 3, 4], [5, 1, 2])), None).values
+    array([5., 1., 1., 2.])
+    """
+    samples = _samples(tree)
+    n_cells = CELLS if samples is None else samples * (max(1, CELLS // samples) if fine else 1)
+    cuts = np.linspace(0.0, tree.duration, n_cells + 1)
+    means = np.empty(n_cells)
+    _means(*tree.arrays, cuts, means)
+    scale = float(n_locations or tree.heights.max()) or 1.0
+    high = (1.0 + TOLERANCE) * scale if n_locations else np.inf
+    return Cells(means + tree.origin, tree.duration / n_cells, -TOLERANCE * scale, high, scale)
+
+
+def _samples(tree: MomentTree) -> int | None:
+    """How many samples an even series has; None where the steps are uneven, or there are more than cells."""
+    if tree.n_steps > CELLS:
+        return None
+    widths = np.diff(tree.edges)
+    number = tree.duration / float(widths.min())
+    multiples = widths / float(widths.min())
+    even = bool((np.abs(multiples - np.round(multiples)) < 1e-3 * multiples).all())
+    return round(number) if even and round(number) <= CELLS else None

@@ -1,0 +1,219 @@
+"""How many phases a curve has, and of which degree: three questions that every phase must answer.
+
+1. Significant? A phase gains more than the noise would give it; of three estimates of the noise the middle answer.
+2. Material? A phase explains a share of what there is to explain: at 512 cells and degree 0 1.2 % of the squares.
+3. More than noise? All phases together gain more than those of a curve without any.
+
+Criteria of the form ``S(n) / noise + c (d + 2) n log N``, where S(n) is the least sum of squares of n phases on cells
+and N the number of independent stretches, go back to Y.-C. Yao, Statistics & Probability Letters 6 (1988). Deviations:
+the noise is a long-run variance, since cells are dependent; the constants are calibrated on simulated utilization of
+independent, alternating and synchronising processes (docs/benchmarks-segmenters.md judges them on other data).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.choice.bounded_search import BoundedModels
+from perf_worley.choice.cells import Cells
+from perf_worley.choice.long_run_variance import (
+    autoregressive,
+    block_variance,
+    event_variance,
+    first_order,
+    residuals,
+)
+from perfcore.base.kernels import announce_compilation
+
+__all__ = ["FEW", "Choice", "choose", "gains_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_FIRST_ORDER, _AUTOREGRESSIVE, _TOTAL = 1.5, 2.0, 1.0  # price of a parameter, by estimate of the noise
+_MATERIAL = 0.5  # likewise, of the mean square about one level
+_LEVEL = 0.01  # of the processors: differences between levels that are too small to matter
+_EVENTS = 3.0
+_GATE, _GATE_SHORT = 1.5, 50.0  # what must be gained is _GATE + _GATE_SHORT / N units
+_LEAST_STRETCHES = 8.0
+FEW = 16.0  # stretches that are too few to tell
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the rule found.
+
+    Attributes
+    ----------
+    n_phases, degree : int
+    gain : float
+        What the phases gain over one, in units of the noise: ``(S(1) - S(n)) / (noise (d + 2) (n - 1) log N)``, the
+        largest of 2 to `n_phases`; of two phases where one was chosen.
+    needed : float
+        What it must be above.
+    stretches : float
+        N, how many independent stretches the curve is worth.
+    noise : float
+        Long-run variance of a cell.
+    reason : str
+        Why it is one phase; empty where it is several.
+    """
+
+    n_phases: int
+    degree: int
+    gain: float
+    needed: float
+    stretches: float
+    noise: float
+    reason: str
+
+
+def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, last: int | None = None) -> Choice:
+    """Number of phases and degree.
+
+    Parameters
+    ----------
+    cells : Cells
+    models : mapping of int to BoundedModels
+        By degree; of several one is chosen.
+    first, last : int
+        Fewest and most phases to choose. The questions are asked of all models, and the answer is moved into the
+        range; where both are the same, the degree is all that is chosen.
+    """
+    announce_compilation(residuals, first_order, autoregressive)
+    values = cells.values
+    n_cells = len(values)
+    if float(np.ptp(values)) <= 1e-12 * cells.scale or n_cells < 4:
+        reason = "the curve is constant" if n_cells >= 4 else "too few cells to tell"
+        return Choice(min(first, _most(models)), min(models), 0.0, math.inf, float(n_cells), 0.0, reason)
+    last = _most(models) if last is None else last
+    blocks, events = block_variance(values), _EVENTS * event_variance(values)
+    judged = {degree: _judge(cells, each, blocks, events, first, last) for degree, each in models.items()}
+    if len(models) == 1:
+        return next(iter(judged.values()))
+    return _with_degree(cells, models, judged, first)
+
+
+def _most(models: Mapping[int, BoundedModels]) -> int:
+    return max(len(each.squares) for each in models.values())
+
+
+def _mean_square(values: Floats) -> float:
+    return max(float(np.var(values)), 1e-300)
+
+
+def _stretches(squares: Floats, noise: float, n_cells: int) -> float:
+    """How many independent stretches the cells are worth."""
+    return max(_LEAST_STRETCHES, min(n_cells, float(squares[min(9, len(squares) - 1)]) / max(noise, 1e-300)))
+
+
+def _least(squares: Floats, noise: float, price: float, degree: int, stretches: float) -> int:
+    """Number of phases at which the criterion is least."""
+    n = np.arange(1, len(squares) + 1)
+    return 1 + int(np.argmin(squares / noise + price * (degree + 2) * n * math.log(stretches)))
+
+
+def _consistent(squares: Floats, noises: Floats, price: float, degree: int, n_cells: int, floor: float) -> float:
+    """The noise of the model that it makes the choice: from the richest model downwards."""
+    n = len(squares)
+    while True:
+        noise = max(float(noises[n - 1]), floor)
+        chosen = _least(squares, noise, price, degree, _stretches(squares, noise, n_cells))
+        if chosen >= n:
+            return noise
+        n = chosen
+
+
+def _noises(values: Floats, models: BoundedModels) -> tuple[Floats, Floats]:
+    """Long-run variances of the residuals of each model: by first order, and by any order."""
+    n_cells, degree = len(values), models.degree
+    simple, rich = np.empty(len(models.squares)), np.empty(len(models.squares))
+    left = np.empty(n_cells)
+    for i, breaks in enumerate(models.breaks):
+        residuals(values, breaks, np.full(i + 1, degree), left)
+        widths = [m for m in (1, 2, 4) if m == 1 or n_cells >= 40 * m]
+        simple[i] = min(first_order(left, i + 1, degree, m) for m in widths)
+        rich[i] = autoregressive(left, breaks, degree)
+    return simple, rich
+
+
+def _judge(cells: Cells, models: BoundedModels, blocks: float, events: float, first: int, last: int) -> Choice:
+    values, squares, degree = cells.values, models.squares, models.degree
+    n_cells, total = len(values), _mean_square(values)
+    exact = 1e-12 * total  # below it there is only rounding
+    simple, rich = _noises(values, models)
+    one = max(_consistent(squares, simple, _FIRST_ORDER, degree, n_cells, exact), blocks, events)
+    other = max(_consistent(squares, rich, _AUTOREGRESSIVE, degree, n_cells, max(0.5 * blocks, exact)), events)
+    significant = sorted(
+        (
+            _least(squares, one, _FIRST_ORDER, degree, _stretches(squares, one, n_cells)),
+            _least(squares, other, _AUTOREGRESSIVE, degree, _stretches(squares, other, n_cells)),
+            _least(squares, total, _TOTAL, degree, n_cells),
+        )
+    )[1]
+    level = max(total, (_LEVEL * cells.scale) ** 2)
+    material = _least(squares, _MATERIAL * level, 1.0, degree, n_cells)
+    noise = sorted((one, other, total))[1]
+    n, stretches = min(significant, material), _stretches(squares, noise, n_cells)
+    needed = _GATE + _GATE_SHORT / stretches
+    shown = max(n, 2)
+    gain = max(_gains(squares, noise, degree, stretches)[1:shown], default=0.0)
+    reason = ""
+    if significant == 1:
+        reason = "no more than noise"
+    elif material == 1:
+        reason = "no change is large enough to matter"
+    elif gain <= needed:
+        n, reason = 1, "no more than noise"
+    if reason and stretches < FEW:
+        reason = "too few independent stretches to tell"
+    n = min(max(n, first), last, len(squares))
+    return Choice(n, degree, gain, needed, stretches, noise, reason if n == 1 else "")
+
+
+def _gains(squares: Floats, noise: float, degree: int, stretches: float) -> list[float]:
+    """What 1, 2, ... phases gain over one, in units of the noise."""
+    unit = noise * (degree + 2) * math.log(stretches)
+    return [0.0, *(float(squares[0] - s) / (unit * j) for j, s in enumerate(squares[1:], 1))]
+
+
+def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapping[int, Choice], first: int) -> Choice:
+    """The degree whose model costs least, each at its own number; several phases must beat the best single one."""
+    n_cells = len(cells.values)
+    noise = min(each.noise for each in judged.values())
+    tenth = min(float(each.squares[min(9, len(each.squares) - 1)]) for each in models.values())
+    stretches = max(_LEAST_STRETCHES, min(n_cells, tenth / max(noise, 1e-300)))
+    price = max(_FIRST_ORDER * noise * math.log(stretches), _MATERIAL * _mean_square(cells.values) * math.log(n_cells))
+    costs: dict[tuple[int, int], float] = {}
+    for degree, each in models.items():
+        for n in {1, judged[degree].n_phases} if first == 1 else {judged[degree].n_phases}:
+            costs[degree, n] = float(each.squares[n - 1]) + price * (degree + 2) * n
+    singles = {key: cost for key, cost in costs.items() if key[1] == 1}
+    if not singles:
+        return judged[min(costs, key=costs.__getitem__)[0]]
+    single = min(singles, key=singles.__getitem__)
+    margin = _GATE_SHORT / stretches * noise * math.log(stretches)
+    several = {
+        (degree, n): cost
+        for (degree, n), cost in costs.items()
+        if n > 1 and costs[single] - cost >= margin * (degree + 2) * (n - 1) and cost < costs[single]
+    }
+    if several:
+        return judged[min(several, key=several.__getitem__)[0]]
+    own = judged[single[0]]
+    # Where the same degree found several, a single curve of another does as well.
+    reason = own.reason or (
+        "a single curve says as much" if stretches >= FEW else "too few independent stretches to tell"
+    )
+    return Choice(1, single[0], own.gain, own.needed, own.stretches, own.noise, reason)
+
+
+def gains_of(choice: Choice, models: BoundedModels) -> list[float]:
+    """What each number of phases gains over one, in units of the noise (`Choice.gain`)."""
+    if choice.noise <= 0.0:
+        return [0.0] * len(models.squares)
+    return _gains(models.squares, choice.noise, models.degree, choice.stretches)

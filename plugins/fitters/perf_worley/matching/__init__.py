@@ -1,0 +1,1 @@
+"""The same phase in two runs."""

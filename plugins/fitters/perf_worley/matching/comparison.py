@@ -1,0 +1,173 @@
+"""Two runs phase by phase: durations, processor time and levels of the phases that are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perf_worley.matching.order_preserving import ALIKE, Shape, match_phases
+from perf_worley.phase_model import PhaseModel
+from perfcore.data.units import NANOSECONDS
+from perfcore.results import Result
+
+__all__ = ["PhaseComparison", "Side", "compare_phases"]
+
+_NORMAL = 1.959964
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+@dataclass(frozen=True)
+class Side:
+    """Some neighbouring phases of one run together; times in the unit of the comparison.
+
+    Attributes
+    ----------
+    phases : range
+        Counted from 0.
+    duration, processor_time, level : float
+        ``level`` in processors is the mean, ``processor_time`` its integral.
+    duration_within, level_within : pair of float, or None
+        95 % intervals, where the model has any.
+    """
+
+    phases: range
+    duration: float
+    processor_time: float
+    level: float
+    duration_within: tuple[float, float] | None
+    level_within: tuple[float, float] | None
+
+
+@dataclass(frozen=True, repr=False)
+class PhaseComparison(Result):
+    """Two runs, phase by phase.
+
+    Parameters
+    ----------
+    names : pair of str
+    models : pair of PhaseModel
+    time_unit : str
+        Of all times here.
+    pairs : tuple of pairs of Side or None
+        The same phases of the first and the second run, in order; None where a phase has no partner.
+    totals : pair of Side
+        Both runs as wholes.
+    cost : float
+        How unlike they are, see `perf_worley.matching.order_preserving.ALIKE`.
+    """
+
+    names: tuple[str, str]
+    models: tuple[PhaseModel, PhaseModel]
+    time_unit: str
+    pairs: tuple[tuple[Side | None, Side | None], ...]
+    totals: tuple[Side, Side]
+    cost: float
+
+    @property
+    def alike(self) -> bool:
+        """Whether these may be runs of one program; if not, the pairs say nothing."""
+        return self.cost <= ALIKE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-ready."""
+        return {
+            "models": self.names,
+            "time_unit": self.time_unit,
+            "cost": self.cost,
+            "alike": self.alike,
+            "total": [_facts(side) for side in self.totals],
+            "phases": [[_facts(side) for side in pair] for pair in self.pairs] if self.alike else [],
+        }
+
+
+def compare_phases(one: PhaseModel, other: PhaseModel, names: tuple[str, str]) -> PhaseComparison:
+    """Match the phases of two runs and compare them.
+
+    Parameters
+    ----------
+    one, other : PhaseModel
+        Times of the second are converted to the unit of the first.
+    names : pair of str
+    """
+    models = (one, other)
+    factors = (1.0, NANOSECONDS[other.time_unit] / NANOSECONDS[one.time_unit])
+    known = [model.n_locations for model in models]
+    if all(known):
+        scales = [float(number or 1) for number in known]
+    else:  # without the number of processors the levels are compared as they are
+        scales = [max(*(_mean(model, p.start, p.end) for model in models for p in model.phases), 1e-300)] * 2
+    shapes = (_shape_of(one, scales[0]), _shape_of(other, scales[1]))
+    pairs, cost = match_phases((len(one.phases), len(other.phases)), shapes, scales[0] / scales[1])
+    return PhaseComparison(
+        names=names,
+        models=models,
+        time_unit=one.time_unit,
+        pairs=tuple((_side(one, pair.first, factors[0]), _side(other, pair.second, factors[1])) for pair in pairs),
+        totals=(
+            _whole(one, factors[0]),
+            _whole(other, factors[1]),
+        ),
+        cost=cost,
+    )
+
+
+def _mean(model: PhaseModel, begin: float, end: float) -> float:
+    """Mean of the model over a stretch; exact for polynomials."""
+    total = 0.0
+    for phase in model.phases:
+        low, high = max(begin, phase.start), min(end, phase.end)
+        if low < high:
+            inner = low + 0.5 * (high - low) * (_NODES + 1.0)
+            total += float(model.evaluate(phase, inner) @ _WEIGHTS) * 0.5 * (high - low)
+    return total / (end - begin)
+
+
+def _shape_of(model: PhaseModel, scale: float) -> Callable[[int, int], Shape]:
+    def shape(first: int, last: int) -> Shape:
+        begin, end = model.phases[first].start, model.phases[last - 1].end
+        middle = 0.5 * (begin + end)
+        halves = _mean(model, begin, middle) / scale, _mean(model, middle, end) / scale
+        return Shape((end - begin) / (model.end - model.start), 0.5 * (halves[0] + halves[1]), halves[1] - halves[0])
+
+    return shape
+
+
+def _side(model: PhaseModel, phases: range, factor: float) -> Side | None:
+    if not phases:
+        return None
+    chosen = [model.phases[k] for k in phases]
+    begin, end = chosen[0].start, chosen[-1].end
+    level = _mean(model, begin, end)
+    starts = (begin, begin) if phases[0] == 0 else chosen[0].break_interval
+    ends = (end, end) if phases[-1] + 1 == len(model.phases) else model.phases[phases[-1] + 1].break_interval
+    within = None
+    if starts is not None and ends is not None:
+        within = (max(ends[0] - starts[1], 0.0) * factor, (ends[1] - starts[0]) * factor)
+    level_within = None
+    if all(phase.level_error is not None for phase in chosen):
+        errors = [(p.level_error or 0.0) * (p.end - p.start) / (end - begin) for p in chosen]
+        half = _NORMAL * float(np.sqrt(np.sum(np.square(errors))))
+        level_within = (level - half, level + half)
+    return Side(phases, (end - begin) * factor, level * (end - begin) * factor, level, within, level_within)
+
+
+def _whole(model: PhaseModel, factor: float) -> Side:
+    side = _side(model, range(len(model.phases)), factor)
+    assert side is not None
+    return side
+
+
+def _facts(side: Side | None) -> dict[str, Any] | None:
+    if side is None:
+        return None
+    return {
+        "phases": [number + 1 for number in side.phases],
+        "duration": side.duration,
+        "duration_within": side.duration_within,
+        "processor_time": side.processor_time,
+        "level": side.level,
+        "level_within": side.level_within,
+    }

@@ -1,0 +1,112 @@
+"""Which phases of two runs are the same: the cheapest pairing that keeps their order.
+
+A phase is its share of the run, its level as a share of the processors, and how far it rises from its first half to
+its second. Pairs are of one phase with one, two or three neighbours of the other run, or a phase has no partner.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["ALIKE", "Pair", "Shape", "match_phases"]
+
+# Measured on simulated pairs of runs of one program, and on recorded ones.
+_RISE, _SHARE, _JOINED, _ALONE = 0.5, 0.15, 0.03, 0.5
+_MOST_JOINED = 3
+ALIKE = 0.25  # cost above which two runs are not one program's: one program's cost 0.03 to 0.22, others' 0.24 to 0.82
+
+
+class Shape(NamedTuple):
+    """One phase, or some neighbouring ones together.
+
+    Attributes
+    ----------
+    share : float
+        Of the run's duration.
+    level : float
+        Mean, as a share of the processors.
+    rise : float
+        Mean of the second half less that of the first, likewise.
+    """
+
+    share: float
+    level: float
+    rise: float
+
+
+class Pair(NamedTuple):
+    """Phases of the first run and the same of the second, counted from 0; one of both may be empty."""
+
+    first: range
+    second: range
+
+
+def match_phases(
+    counts: tuple[int, int], shapes: tuple[Callable[[int, int], Shape], Callable[[int, int], Shape]], ratio: float = 1.0
+) -> tuple[list[Pair], float]:
+    """Match the phases of two runs.
+
+    Parameters
+    ----------
+    counts : pair of int
+        Phases of each run.
+    shapes : pair of callables
+        Shape of phases i to j - 1 together.
+    ratio : float
+        Processors of the first run over those of the second: where they differ, a level may agree as a share of the
+        processors or as their number.
+
+    Returns
+    -------
+    pairs : list of Pair
+        In order.
+    cost : float
+        0 for equal runs; see `ALIKE`.
+
+    Examples
+    --------
+    >>> runs = [[Shape(0.5, 0.9, 0.0), Shape(0.5, 0.2, 0.0)], [Shape(0.4, 0.9, 0.0), Shape(0.6, 0.2, 0.0)]]
+    >>> one, other = (lambda i, j, run=run: run[i] if j == i + 1 else Shape(1.0, 0.5, -0.6) for run in runs)
+    >>> match_phases((2, 2), (one, other))[0]
+    [Pair(first=range(0, 1), second=range(0, 1)), Pair(first=range(1, 2), second=range(1, 2))]
+    """
+    n, m = counts
+    spans = [(1, 1), *((1, q) for q in range(2, _MOST_JOINED + 1)), *((q, 1) for q in range(2, _MOST_JOINED + 1))]
+    known = [
+        {(i, j): shape(i, j) for j in range(1, count + 1) for i in range(max(0, j - _MOST_JOINED), j)}
+        for count, shape in zip(counts, shapes, strict=True)
+    ]
+    cost = np.full((n + 1, m + 1), np.inf)
+    cost[0, 0] = 0.0
+    before: dict[tuple[int, int], tuple[int, int]] = {}
+    for i in range(n + 1):
+        for j in range(m + 1):
+            options = []
+            if i:
+                options.append((cost[i - 1, j] + _ALONE * known[0][i - 1, i].share, (i - 1, j)))
+            if j:
+                options.append((cost[i, j - 1] + _ALONE * known[1][j - 1, j].share, (i, j - 1)))
+            for k, q in spans:
+                if i >= k and j >= q:
+                    one, other = known[0][i - k, i], known[1][j - q, j]
+                    price = (_distance(one, other, ratio) + _JOINED * (k + q - 2)) * (one.share + other.share)
+                    options.append((cost[i - k, j - q] + price, (i - k, j - q)))
+            if options:
+                cost[i, j], before[i, j] = min(options)
+    pairs, at = [], (n, m)
+    while at != (0, 0):
+        earlier = before[at]
+        pairs.append(Pair(range(earlier[0], at[0]), range(earlier[1], at[1])))
+        at = earlier
+    return pairs[::-1], float(cost[n, m])
+
+
+def _distance(one: Shape, other: Shape, ratio: float) -> float:
+    level = abs(one.level - other.level)
+    if ratio != 1.0:
+        level = min(level, abs(one.level * ratio - other.level) / max(1.0, ratio))
+    return level + _RISE * abs(one.rise - other.rise) + _SHARE * abs(math.log(one.share / other.share))

@@ -1,0 +1,118 @@
+"""How two runs are shown phase by phase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from perf_worley.matching.comparison import PhaseComparison, Side
+from perf_worley.matching.order_preserving import ALIKE
+from perfcore.data.units import readable
+from perfcore.results import Presenter, Tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PhaseComparisonPresenter"]
+
+_COLORS = ("#1f5fa8", "#c1272d", "#2e8540", "#8a4fbf", "#b8860b", "#008b8b", "#a0522d", "#555555")
+
+
+class PhaseComparisonPresenter(Presenter):
+    """Text, table and picture of a `PhaseComparison`."""
+
+    def title(self, result: PhaseComparison) -> str:
+        """One line over a picture."""
+        return f"{result.names[1]} against {result.names[0]}, phase by phase"
+
+    def summary(self, result: PhaseComparison) -> list[str]:
+        """Whether they are alike, the totals, and what one run of each can say."""
+        first, second = result.totals
+        ratio = second.duration / first.duration
+        lines = [self.title(result), f"the whole run: {_ratio_text(ratio)}"]
+        if not result.alike:
+            return [*lines, f"these runs do not look alike (cost {result.cost:.2f}, up to {ALIKE} do): totals only"]
+        alone = [
+            f"only in {name}: phase {_numbers(side)}"
+            for pair in result.pairs
+            for name, side, partner in zip(result.names, pair, pair[::-1], strict=True)
+            if side is not None and partner is None
+        ]
+        note = "intervals are of where phases begin and end; how durations vary from run to run, one run cannot say"
+        return [*lines, f"phases are matched in order (cost {result.cost:.2f}, up to {ALIKE} is alike)", *alone, note]
+
+    def tables(self, result: PhaseComparison) -> Tables:
+        """A row for each pair, and the totals."""
+        one, other = result.names
+        header = [f"phases {one}", f"phases {other}", f"duration {one}", f"duration {other}", "ratio", "within (95%)"]
+        header += ["processor time", "ratio", f"level {one}", f"level {other}"]
+        unit = result.time_unit
+        pairs = [*(result.pairs if result.alike else ()), result.totals]
+        rows = []
+        for number, (first, second) in enumerate(pairs):
+            label = "all" if number == len(pairs) - 1 else None
+            row = [label or _numbers(first), label or _numbers(second)]
+            row += [readable(side.duration, unit) if side else "-" for side in (first, second)]
+            if first is None or second is None:
+                row += [""] * 4
+            else:
+                row += [f"{second.duration / first.duration:.3f}", _within(first, second)]
+                row += [_change(first.processor_time, second.processor_time, unit)]
+                row += [_quotient(first.processor_time, second.processor_time)]
+            row += [_level(side) for side in (first, second)]
+            rows.append(row)
+        return [("", header, rows)]
+
+    def draw(self, result: PhaseComparison, figure: Figure, data: Any = None) -> None:
+        """Draw both models; phases that are the same have the same colour."""
+        import numpy as np
+
+        axes = figure.subplots(2, 1, sharex=False)
+        for which, (name, model, panel) in enumerate(zip(result.names, result.models, axes, strict=True)):
+            for number, pair in enumerate(result.pairs):
+                side, partner = pair[which], pair[1 - which]
+                if side is None:
+                    continue
+                matched = result.alike and partner is not None
+                color = _COLORS[number % len(_COLORS)] if matched else "0.6"
+                for k in side.phases:
+                    phase = model.phases[k]
+                    at = np.linspace(phase.start, phase.end, 61)
+                    panel.plot(at - model.start, model.evaluate(phase, at), color=color, linewidth=1.6)
+            panel.set_ylim(bottom=0.0)
+            panel.set_ylabel("processors")
+            panel.set_title(f"{name} ({model.time_unit})", fontsize=9, loc="left")
+
+
+def _ratio_text(ratio: float) -> str:
+    return f"{ratio:.3f} times the duration"
+
+
+def _numbers(side: Side | None) -> str:
+    if side is None:
+        return "-"
+    first, last = side.phases[0] + 1, side.phases[-1] + 1
+    return str(first) if first == last else f"{first}..{last}"
+
+
+def _within(first: Side, second: Side) -> str:
+    """What the ratio of durations may be, by where the phases may begin and end."""
+    if first.duration_within is None or second.duration_within is None:
+        return ""
+    low, high = first.duration_within, second.duration_within
+    upper = f"{high[1] / low[0]:.3f}" if low[0] > 0.0 else "any"
+    return f"{high[0] / low[1]:.3f} .. {upper}"
+
+
+def _change(first: float, second: float, unit: str) -> str:
+    return f"{readable(first, unit)} -> {readable(second, unit)}"
+
+
+def _quotient(first: float, second: float) -> str:
+    return f"{second / first:.3f}" if first > 0.0 else ""
+
+
+def _level(side: Side | None) -> str:
+    if side is None:
+        return "-"
+    half = "" if side.level_within is None else f" +- {0.5 * (side.level_within[1] - side.level_within[0]):.2g}"
+    return f"{side.level:.4g}{half}"

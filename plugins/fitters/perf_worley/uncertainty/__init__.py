@@ -1,0 +1,1 @@
+"""How sure breaks, levels and coefficients are."""

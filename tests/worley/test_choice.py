@@ -1,0 +1,250 @@
+"""The rule ``auto``: how many phases, of which degree, within the processors."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import perfcore
+from perf_worley.choice.bounded_search import bounded_models, leaves_bounds
+from perf_worley.choice.cells import TOLERANCE, Cells, cells_of
+from perf_worley.choice.long_run_variance import autoregressive, first_order, residuals
+from perf_worley.trees.moment_tree import MomentTree
+from perfcore import UtilizationCurve
+
+
+def samples(values, **facts):
+    return UtilizationCurve(np.arange(len(values) + 1.0), values, **facts)
+
+
+def steps(levels, length, noise, seed, processors=16):
+    rng = np.random.default_rng(seed)
+    heights = np.repeat(np.asarray(levels, float), length) + rng.normal(0, noise, length * len(levels))
+    return samples(np.clip(heights, 0, processors), n_locations=processors)
+
+
+def cost_by_hand(values, degree, low, high):
+    """Least squares by numpy, of the highest degree that stays within the bounds."""
+    x = np.arange(len(values)) + 0.5
+    for d in range(min(degree, len(values) - 1), -1, -1):
+        coefficients = np.polynomial.polynomial.polyfit(x, values, d)
+        inside = np.polynomial.polynomial.polyval(np.linspace(0, len(values), 401), coefficients)
+        if d == 0 or (inside.min() >= low and inside.max() <= high):
+            fitted = np.polynomial.polynomial.polyval(x, coefficients)
+            return float(np.sum((values - fitted) ** 2))
+    raise AssertionError
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_bounded_search_is_optimal(degree, seed):
+    """Against every partition of a short series, each stretch fitted by itself."""
+    rng, n_cells = np.random.default_rng(seed), 14
+    values = np.clip(rng.choice([0.0, 2.0, 4.0], n_cells) + rng.normal(0, 0.4, n_cells), 0, 4)
+    low, high = -TOLERANCE * 4, (1 + TOLERANCE) * 4
+    costs = {
+        (a, b): cost_by_hand(values[a:b], degree, low, high) for a, b in itertools.combinations(range(n_cells + 1), 2)
+    }
+    found = bounded_models(Cells(values, 1.0, low, high, 4.0), degree, 4)
+    shortest = max(2, degree + 1)
+    for n in range(1, len(found.squares) + 1):
+        best = min(
+            sum(costs[a, b] for a, b in itertools.pairwise((0, *inner, n_cells)))
+            for inner in itertools.combinations(range(1, n_cells), n - 1)
+            if all(b - a >= shortest for a, b in itertools.pairwise((0, *inner, n_cells)))
+        )
+        assert found.squares[n - 1] == pytest.approx(best, rel=1e-6, abs=1e-9)
+        breaks = found.breaks[n - 1]
+        assert (breaks[0], breaks[-1], len(breaks)) == (0, n_cells, n + 1)
+
+
+def test_parabolas_leave_bounds_at_their_vertex():
+    assert leaves_bounds(0.0, 4.0, -4.0, 1.0, 0.0, 0.99)
+    assert not leaves_bounds(0.0, 4.0, -4.0, 1.0, 0.0, 1.01)
+
+
+@pytest.mark.parametrize("n_steps", [700, 5000])
+def test_cells_are_means_of_the_curve(n_steps, noisy):
+    curve = noisy(n_steps)
+    assert cells_of(MomentTree(curve), None).values == pytest.approx(curve.averaged(512)[1], rel=1e-9)
+
+
+def test_cells_of_a_short_series_are_its_samples():
+    values = [3.0, 1.0, 1.0, 1.0, 4.0, 4.0, 9.0, 2.0]
+    curve = samples(values)
+    assert cells_of(MomentTree(curve.merged()), None).values == pytest.approx(values)
+
+
+def test_residuals_are_those_of_least_squares():
+    rng = np.random.default_rng(0)
+    values, breaks = rng.normal(size=90), np.array([0, 20, 61, 90])
+    for degree in range(4):
+        left = np.empty(90)
+        residuals(values, breaks, np.full(3, degree), left)
+        for a, b in itertools.pairwise(breaks):
+            x = np.arange(b - a)
+            assert left[a:b] == pytest.approx(values[a:b] - np.polyval(np.polyfit(x, values[a:b], degree), x), abs=1e-9)
+
+
+def test_long_run_variance_of_a_known_process():
+    """Of an autoregression with correlation r and variance 1 it is (1 + r)/(1 - r)."""
+    rng = np.random.default_rng(1)
+    for correlation in (0.0, 0.5, 0.8):
+        values = np.empty(50_000)
+        values[0] = rng.normal()
+        shocks = rng.normal(0, np.sqrt(1 - correlation**2), len(values))
+        for i in range(1, len(values)):
+            values[i] = correlation * values[i - 1] + shocks[i]
+        true = (1 + correlation) / (1 - correlation)
+        assert first_order(values, 1, 0, 1) == pytest.approx(true, rel=0.08)
+        assert autoregressive(values, np.array([0, len(values)]), 0) == pytest.approx(true, rel=0.12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_is_one_phase(seed):
+    model = perfcore.fit(samples(20 + np.random.default_rng(seed).normal(0, 1, 2000)), fitter="worley")
+    assert len(model.phases) == 1
+    assert model.rule == "auto"
+    assert "no more than noise" in model.summary()[-1]
+
+
+def test_clear_levels_are_counted_and_placed():
+    levels = [2, 12, 5, 15, 3, 9]
+    model = perfcore.fit(steps(levels, 300, 1.0, 0), fitter="worley")
+    assert [phase.degree for phase in model.phases] == [0] * 6
+    assert model.breaks == (300.0, 600.0, 900.0, 1200.0, 1500.0)
+    assert [phase.coefficients[0] for phase in model.phases] == pytest.approx(levels, abs=0.3)
+    assert model.evidence.gain > model.evidence.needed
+
+
+def test_the_degree_is_chosen():
+    at = np.linspace(0, 1, 2000)
+    noise = np.random.default_rng(3).normal(0, 0.5, 2000)
+    ramps = samples(np.clip(np.where(at < 0.5, 2 + 20 * at, 14 - 10 * at) + noise, 0, 16), n_locations=16)
+    arc = samples(np.clip(14 - 12 * at**2 + noise, 0, 16), n_locations=16)
+    assert perfcore.fit(ramps, fitter="worley").evidence.degree == 1
+    model = perfcore.fit(arc, fitter="worley")
+    assert (len(model.phases), model.evidence.degree) == (1, 2)
+
+
+def test_units_do_not_matter():
+    """A run in other units of time and utilization has the same phases; powers of two round nothing."""
+    curve = steps([2, 12, 5], 400, 2.0, 1)
+    other = UtilizationCurve(curve.edges * 4, curve.heights * 8, n_locations=8 * 16)
+    one, scaled = perfcore.fit(curve), perfcore.fit(other)
+    assert [4 * at for at in one.breaks] == list(scaled.breaks)
+    assert one.evidence.gain == pytest.approx(scaled.evidence.gain, rel=1e-9)
+
+
+def test_backwards_is_the_same_run():
+    curve = steps([2, 12, 5, 9], 400, 2.0, 2)
+    back = UtilizationCurve(curve.edges, curve.heights[::-1], n_locations=16)
+    one, other = perfcore.fit(curve), perfcore.fit(back)
+    assert sorted(1600 - at for at in one.breaks) == sorted(other.breaks)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"phases": 7, "degree": 2}, {"phases": 5, "degree": 3}, {"segmenter": "minimax"}]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_no_phase_leaves_the_processors(options, seed):
+    """At most by 2 % of them, whatever places the breaks."""
+    rng = np.random.default_rng(seed)
+    heights = np.clip(np.repeat(rng.choice([0.0, 1.0, 7.5, 8.0], 40), 50) + rng.normal(0, 1.0, 2000), 0, 8)
+    model = perfcore.fit(samples(heights, n_locations=8), **options)
+    for phase in model.phases:
+        values = model.evaluate(phase, np.linspace(phase.start, phase.end, 501))
+        assert values.min() >= -TOLERANCE * 8 - 1e-9
+        assert values.max() <= (1 + TOLERANCE) * 8 + 1e-9
+
+
+@pytest.mark.parametrize("height", [0.0, 16.0])
+def test_a_constant_curve(height):
+    for curve in (samples([height], n_locations=16), samples(np.full(900, height), n_locations=16)):
+        model = perfcore.fit(curve)
+        assert [phase.coefficients for phase in model.phases] == [(height,)]
+
+
+def test_a_dead_second_is_seen():
+    heights = np.random.default_rng(5).normal(12, 1.0, 3000)
+    heights[1400:1800] = 0.0
+    model = perfcore.fit(samples(np.clip(heights, 0, 16), n_locations=16))
+    assert model.breaks == (1400.0, 1800.0)
+    assert model.phases[1].coefficients[0] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("heights", [[3], [3, 9], [3, 9, 4], [1, 2, 1, 2, 1]])
+def test_too_few_steps_to_tell(heights):
+    assert len(perfcore.fit(samples(heights)).phases) == 1
+
+
+def test_few_stretches_are_said():
+    walk = np.cumsum(np.random.default_rng(9).normal(0, 1, 512))
+    model = perfcore.fit(samples(walk - walk.min()), degree=0)
+    assert model.evidence.stretches < 60
+
+
+def test_the_end_of_the_range_warns():
+    model = perfcore.fit(steps([2, 12, 5, 15, 3, 9], 300, 1.0, 0), phases="1..4")
+    assert len(model.phases) == 4
+    assert model.summary()[-1] == "warning: 4 phases are the end of the range; --phases 1..8 looks further"
+
+
+def test_a_number_is_kept_and_the_degree_found():
+    model = perfcore.fit(steps([2, 12, 5, 15, 3, 9], 300, 1.0, 0), phases=3)
+    assert len(model.phases) == 3
+    assert model.rule is None
+    assert model.evidence.reason == ""
+
+
+@pytest.mark.parametrize("phases", [40, 150, 400])
+def test_many_phases(phases):
+    curve = steps(list(np.random.default_rng(0).uniform(0, 16, 50)), 40, 0.5, 0)
+    assert len(perfcore.fit(curve, phases=phases, degree=0).phases) == phases
+
+
+def test_evaluations_and_seconds_are_for_the_verbose():
+    curve = steps([2, 12, 5], 300, 1.0, 0)
+    options = {"rule": "knee", "segmenter": "minimax", "refine": False}
+    short, long = (perfcore.fit(curve, **options, verbose=verbose) for verbose in (False, True))
+    assert "evaluations" not in short.tables()[1][1]
+    assert {"evaluations", "seconds"} <= set(long.tables()[1][1])
+    assert any(line.startswith("search: ") for line in long.summary())
+
+
+def test_the_evidence_is_in_the_model_file(tmp_path):
+    model = perfcore.fit(steps([2, 12, 5], 300, 1.0, 0))
+    model.save(tmp_path / "model.json")
+    content = json.loads((tmp_path / "model.json").read_text())["model"]
+    assert content["evidence"]["gain"] == pytest.approx(model.evidence.gain)
+    assert len(content["phases"][1]["break_interval"]) == 2
+    assert content["phases"][1]["standard_errors"]
+    assert perfcore.load(tmp_path / "model.json") == model
+
+
+def test_the_shipped_run_has_four_phases():
+    """Its breaks at degree 2 are those of the exact least sum of squares."""
+    trace = perfcore.read("examples/cholesky/cholesky_trace.csv.gz")
+    assert len(perfcore.fit(trace).phases) == 4
+    model = perfcore.fit(trace, degree=2)
+    exact = perfcore.fit(trace, degree=2, phases=4, segmenter="least-squares")
+    assert [round(at) for at in model.breaks] == [335789, 2475804, 4451799]
+    assert model.breaks == pytest.approx(exact.breaks)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("path", "least", "most"),
+    [
+        ("traces/paje/qr_trace.paje.worker_state.csv.gz", 2, 9),
+        ("traces/paraver/qsort_beo3.prv", 2, 9),
+        ("traces/paraver/imagemagick_omp4", 3, 3),
+        ("traces/chrome/rank0.json.gz", 1, 9),
+    ],
+)
+def test_recorded_runs_have_few_phases(real_data, path, least, most):
+    path = real_data / path
+    if path.is_dir():
+        path = next(path.glob("*.prv*"))
+    assert least <= len(perfcore.fit(path, fitter="worley").phases) <= most
