@@ -18,6 +18,13 @@ def register_commands(register: Register) -> None:
         function="perf_gate.api:gate",
         help="Slower or not: two versions, or a history of commits; passed, failed, undecided.",
     )
+    register(
+        "history",
+        "perf_gate.cli.history:command",
+        group="Measure",
+        function="perf_gate.api:add",
+        help="Keep a history of benchmarks, a file that grows with each commit.",
+    )
 
 
 @hookimpl
@@ -27,4 +34,9 @@ def register_presenters(register: Register) -> None:
         "perf_gate.versions.gate:VersionGate",
         "perf_gate.presenters.versions:VersionGatePresenter",
         help="how many times as slow each benchmark is, with bounds and verdict",
+    )
+    register(
+        "perf_gate.history.gate:HistoryGate",
+        "perf_gate.presenters.history:HistoryGatePresenter",
+        help="where each benchmark changed, by how much and how surely",
     )

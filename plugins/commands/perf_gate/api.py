@@ -11,19 +11,26 @@ from perf_gate.arguments import factor_of, one_of, share_of
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
+    from perf_gate.history.adding import Added
+    from perf_gate.history.gate import HistoryGate
     from perf_gate.reading.long_table import LongTable
     from perf_gate.versions.gate import VersionGate
 
-__all__ = ["gate"]
+__all__ = ["add", "gate"]
 
 _VERSIONS = ("version", "build", "revision", "branch", "variant")  # what columns that tell versions apart are called
+_USUAL = 1.05  # times as slow
+_HISTORIES = ("asv", "benchmark-action")
 
 
 def gate(
     first: Any,
     second: Any = None,
     *,
-    slower_than: str | float = 1.05,
+    slower_than: str | float | None = None,
+    commit: str | None = None,
+    since: str | None = None,
+    machine: str | None = None,
     version: str | None = None,
     base: str | None = None,
     new: str | None = None,
@@ -36,18 +43,25 @@ def gate(
     undecided: str = "undecided",
     names: tuple[str, str] | None = None,
     reader: str | None = None,
-) -> VersionGate:
-    """Judge whether any benchmark of a second version is slower than in the first.
+) -> VersionGate | HistoryGate:
+    """Judge whether any benchmark of a second version is slower than in the first, or became slower in a history.
 
     Parameters
     ----------
     first : str, path, Measurements, pandas.DataFrame
         Runs of the first version, or of both: a file, a folder or pattern of files (each a session; as many of both
-        versions are rounds), or what is in memory.
+        versions are rounds), or what is in memory. Or a history: a table with a column of commits, a folder of results
+        of asv, ``data.js`` of github-action-benchmark.
     second : the same, optional
         Runs of the second version.
-    slower_than : str or float
-        How many times as slow is too slow: ``1.05``, ``"1.05x"`` or ``"5%"``.
+    slower_than : str or float, optional
+        How many times as slow is too slow: ``1.05``, the default, ``"1.05x"`` or ``"5%"``; of a history any change.
+    commit : str, optional
+        Of a history, the column that names the commits; ``"commit"`` of formats that have it.
+    since : str, optional
+        Of a history, the commit after which changes are new; by default those within the last 12 values are.
+    machine : str, optional
+        Of a history, the column that names machines, whose levels differ.
     version, base, new : str, optional
         Where one file has both: the column that tells them apart, and the two versions in it.
     value : str or several
@@ -72,7 +86,7 @@ def gate(
 
     Returns
     -------
-    VersionGate
+    VersionGate or HistoryGate
 
     Raises
     ------
@@ -99,7 +113,8 @@ def gate(
     from perf_gating.judging import Outcome
     from perf_gating.multiple_tests import ERRORS
 
-    threshold, share = factor_of(slower_than), share_of(between)
+    share = share_of(between)
+    threshold = None if slower_than is None else factor_of(slower_than)
     one_of(errors, ERRORS, "--errors")
     one_of(missing, ("list", "fail"), "--missing")
     policies = {"undecided": Outcome.UNDECIDED, "pass": Outcome.PASSED, "fail": Outcome.FAILED}
@@ -109,6 +124,24 @@ def gate(
             one_of(given, choices, option)
     values = [value] if isinstance(value, str) else list(value)
     one = opened(first, values, reader)
+    if commit is None and one.reader in _HISTORIES:
+        commit = "commit"
+    if commit is not None:
+        from perf_gate.history.gate import gate_history
+
+        if second is not None:
+            raise OptionError("--commit is of one history; leave out the second file")
+        return gate_history(
+            one,
+            commit,
+            since=since,
+            threshold=1.0 if threshold is None else threshold,
+            machine=machine,
+            better=better,
+            undecided=policies[undecided],
+        )
+    if since is not None or machine is not None:
+        raise OptionError("--since and --machine are of a history; name its column of commits with --commit")
     if second is None:
         one, other, found = one.split(_version_column(one, version), (base, new))
     else:
@@ -120,7 +153,7 @@ def gate(
         one,
         other,
         names or found,
-        threshold=threshold,
+        threshold=_USUAL if threshold is None else threshold,
         errors=errors,
         between=share,
         layout=layout,
@@ -130,11 +163,54 @@ def gate(
     )
 
 
+def add(
+    history: str | os.PathLike[str],
+    results: Any,
+    *,
+    commit: str,
+    machine: str = "",
+    value: str | Iterable[str] = (),
+    better: str | None = None,
+) -> Added:
+    """Add what was measured of a commit to the file of a history.
+
+    Parameters
+    ----------
+    history : str or path
+        A file of JSON lines, made where it is not there.
+    results : str, path, Measurements or pandas.DataFrame
+        Runs of one commit; the median of each benchmark is kept.
+    commit, machine : str
+    value : str or several
+        Columns that were measured.
+    better : {"smaller", "larger"}, optional
+
+    Returns
+    -------
+    Added
+
+    Raises
+    ------
+    InputError, DataError
+        A file that is no history, a benchmark in another unit than so far, values that are no positive numbers.
+    """
+    from perf_gate.history.adding import add_to_history, rows_to_add
+    from perf_gate.reading.long_table import BETTER
+
+    if not commit.strip():
+        raise OptionError("--commit: a name is expected")
+    if better is not None:
+        one_of(better, BETTER, "--better")
+    values = [value] if isinstance(value, str) else list(value)
+    return add_to_history(history, rows_to_add(opened(results, values), commit, machine, better))
+
+
 def opened(side: Any, values: Iterable[str] = (), reader: str | None = None) -> LongTable:
     """Runs in whatever form as a long table."""
     import pandas as pd
 
-    from perf_gate.reading.long_table import LongTable, long_table, read_set
+    from perf_gate.reading.long_table import LongTable, long_table
+    from perf_gate.reading.sets import read_set
     from perfcore.data.measurements import Measurements
     from perfcore.reading.recognise import Reading, read_named
 

@@ -20,8 +20,23 @@ def command(
     how: HowToRead,
     second: Annotated[str | None, typer.Argument(metavar="[SECOND]", help="Runs of the second version.")] = None,
     slower_than: Annotated[
-        str, typer.Option("--slower-than", metavar="FACTOR", help="What is too slow: 1.05x, or 5%.")
-    ] = "1.05x",
+        str | None,
+        typer.Option(
+            "--slower-than",
+            metavar="FACTOR",
+            help="What is too slow: 1.05x, the default, or 5%; of a history any change.",
+        ),
+    ] = None,
+    commit: Annotated[
+        str | None, typer.Option("--commit", metavar="COLUMN", help="Of a history: the column of commits.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="COMMIT", help="Changes after it are new (default: in the last 12 values)."),
+    ] = None,
+    machine: Annotated[
+        str | None, typer.Option("--machine", metavar="COLUMN", help="Of a history: the column of machines.")
+    ] = None,
     version: Annotated[
         str | None,
         typer.Option("--version", metavar="COLUMN", help="In one file: the column of versions."),
@@ -69,7 +84,7 @@ def command(
     table: TableFormat = None,
     as_json: Json = False,
 ) -> int:
-    """Judge whether any benchmark of SECOND is slower than in FIRST.
+    """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
 
     Benchmarks are matched by name. Versions that were measured in turn are compared round by round; say `perf run` or
     your script to measure so. Exit status: 0 passed, all surely not slower; 1 failed, one is surely slower; 3
@@ -78,11 +93,12 @@ def command(
     \b
     perf gate old.json new.json --slower-than 1.05x
     perf gate 'old_*.json' 'new_*.json' --summary "$GITHUB_STEP_SUMMARY"
+    perf gate history.jsonl --commit commit --plot history.png
     perf gate runs.csv --version build --base main --new branch --slower-than 3%
     """
     with reporting():
         from perf_gate.api import gate
-        from perf_gate.reading.long_table import read_set
+        from perf_gate.reading.sets import read_set
         from perf_pictures.picture import check_ending, plot
         from perfcore.data.measurements import Measurements
 
@@ -96,6 +112,9 @@ def command(
             opened(first),
             None if second is None else opened(second),
             slower_than=slower_than,
+            commit=commit,
+            since=since,
+            machine=machine,
             version=version,
             base=base,
             new=new,

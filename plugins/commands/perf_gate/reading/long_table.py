@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import OptionError, UnknownNameError
@@ -17,10 +15,9 @@ if TYPE_CHECKING:
 
     from perfcore.reading.recognise import Reading
 
-__all__ = ["BETTER", "LongTable", "ReadFile", "better_of", "long_table", "read_set"]
+__all__ = ["BETTER", "LongTable", "better_of", "long_table"]
 
 BETTER = ("smaller", "larger")
-ReadFile = Callable[[str], "Reading"]
 
 # What columns of tables are called that say when a run was, and which round it belongs to.
 _ORDER = ("started", "t0", "order", "timestamp", "start_time", "datetime", "date", "time")
@@ -39,7 +36,7 @@ class LongTable:
     ----------
     runs : pandas.DataFrame
         A row for each run: ``value``; ``session``, the number of its file; ``order``, when it was, NaN where nobody
-        knows; ``round``, NaN likewise; ``machine``; ``metric``; ``unit``.
+        knows; ``round``, NaN likewise; ``machine``; ``metric``; ``unit``; ``better``, ``"smaller"`` or ``"larger"``.
     labels : pandas.DataFrame
         The file's own columns, row by row.
     keys : tuple of str
@@ -103,38 +100,6 @@ class LongTable:
         return replace(self, runs=runs, labels=labels, keys=keys)
 
 
-def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence[str] = ()) -> LongTable:
-    """Read a file, or the files of a folder or pattern, each of which is a session.
-
-    Parameters
-    ----------
-    path : str
-    read_file : callable
-        Reads one file as measurements and names its format.
-    values : sequence of str
-        Columns that were measured; by default what the format says.
-
-    Raises
-    ------
-    InputError, DataError, OptionError
-        A file is none, measures nothing that is known, or has a value that is no positive number.
-    """
-    import pandas as pd
-
-    from perfcore.reading.many_files import named_files
-
-    name = os.fspath(path)
-    files = named_files(name) or [Path(name)]
-    tables = [long_table(reading, values, session) for session, reading in enumerate(map(read_file, map(str, files)))]
-    keys = tuple(dict.fromkeys(key for table in tables for key in table.keys))
-    if len(tables) == 1:
-        return replace(tables[0], source=name)
-    runs, labels = (
-        pd.concat([getattr(table, part) for table in tables], ignore_index=True) for part in ("runs", "labels")
-    )
-    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), tables[0].local)
-
-
 def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -> LongTable:
     """Measurements of one file as a long table.
 
@@ -151,7 +116,8 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     if not isinstance(data, Measurements):
         raise OptionError(f"a gate needs benchmarks or a table of runs, not a {type(data).__name__}")
     roles, table = data.roles, data.table
-    columns = list(values) or ([roles.value] if roles.value is not None else [])
+    guessed = roles.value or ("value" if "value" in table.columns else None)
+    columns = list(values) or ([guessed] if guessed is not None else [])
     for column in columns:
         if column not in table.columns:
             raise UnknownNameError(f"column of {data.source}", column, table.columns)
@@ -179,6 +145,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
                     "machine": _joined(table, roles.system),
                     "metric": column,
                     "unit": _units(table) if unit is None else unit,
+                    "better": _better(table),
                 }
             )
         )
@@ -191,15 +158,17 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
     return LongTable(runs, labels, keys, data.source, reading.reader, 1, local)
 
 
-def better_of(unit: str, metric: str) -> str:
-    """Which values of a metric are better.
+def better_of(runs: pd.DataFrame) -> str:
+    """Which values of a benchmark are better: as the file says, otherwise larger of rates and smaller of all else.
 
     Examples
     --------
-    >>> better_of("s", "time_s"), better_of("B/s", "bandwidth"), better_of("", "iops")
-    ('smaller', 'larger', 'larger')
+    >>> import pandas as pd
+    >>> [better_of(pd.DataFrame({"better": [""], "unit": [unit], "metric": ["iops"]})) for unit in ("s", "B/s", "")]
+    ['smaller', 'larger', 'larger']
     """
-    return "larger" if is_rate(unit or unit_of(metric)) else "smaller"
+    better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
+    return better or ("larger" if is_rate(unit or unit_of(metric)) else "smaller")
 
 
 def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
@@ -232,6 +201,14 @@ def _rounds(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
 def _units(table: pd.DataFrame) -> Any:
     column = next((c for c in table.columns if c.strip().lower() in ("unit", "units")), None)
     return "" if column is None else table[column].fillna("").astype(str)
+
+
+def _better(table: pd.DataFrame) -> Any:
+    """What a column ``better`` says; empty where there is none."""
+    if "better" not in table.columns:
+        return ""
+    said = table["better"].fillna("").astype(str).str.strip().str.lower()
+    return said.where(said.isin(BETTER), "")
 
 
 def _joined(table: pd.DataFrame, columns: Sequence[str]) -> Any:

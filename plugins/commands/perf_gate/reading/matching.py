@@ -11,7 +11,7 @@ from perfcore.base.errors import DataError, listing
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Matched", "match"]
+__all__ = ["Matched", "match", "text_of"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ def match(first: LongTable, second: LongTable, better: str | None = None) -> Mat
             told = [unit or "no unit" for unit in found]
             raise DataError(f"{name}: {first.source} is in {told[0]}, {second.source} in {told[-1]}; convert one")
         units[name] = found[0]
-        metric = str(groups[0][name]["metric"].iloc[0])
-        larger[name] = (better or better_of(found[0], metric)) == "larger"
+        larger[name] = (better or better_of(groups[0][name])) == "larger"
     return Matched(names, (groups[0], groups[1]), larger, units, (only[0], only[1]))
 
 
@@ -87,7 +86,7 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     for side in sides:
         names = None
         for key in shown:
-            texts = side.labels[key].map(_text)
+            texts = side.labels[key].map(text_of)
             part = texts if key in code else f"{key}=" + texts
             names = part if names is None else names + " " + part
         if names is None:
@@ -105,5 +104,14 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     return found
 
 
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
+def text_of(value: object) -> str:
+    """A cell as a name.
+
+    Examples
+    --------
+    >>> text_of(16.0), text_of(" a  b ")
+    ('16', 'a b')
+    """
+    if isinstance(value, float) and value.is_integer():  # also of whole numbers among which some are missing
+        value = int(value)
+    return " ".join(str(value).split())
