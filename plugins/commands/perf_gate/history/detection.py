@@ -144,7 +144,9 @@ def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) 
 
     steps, outliers = _forward(n, scanned, alpha)
     placed = _backward(n, scanned, steps, outliers, alpha)
-    fitted = _fitted(y, dense, steps, outliers)
+    places = (np.array(sorted(steps), dtype=np.int64), np.array(sorted(outliers), dtype=np.int64))
+    phi, theta = GRID[scan(y, dense, *places, GRID, _MARGIN)[4]].tolist()
+    fitted = _fitted(y, dense, steps, outliers, phi, theta)
     sizes = [
         Step(step, low, high, scale * size, scale * lower, scale * upper, probability)
         for step, (low, high, probability), (size, lower, upper) in zip(steps, placed, fitted.bounds, strict=True)
@@ -265,8 +267,8 @@ class _Fitted(NamedTuple):
     recent_error: float  # standard error of a step before the last values
 
 
-def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int]) -> _Fitted:
-    """Generalised least squares at the likeliest noise."""
+def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi: float, theta: float) -> _Fitted:
+    """Generalised least squares in noise of these parameters."""
     from scipy.stats import t
 
     from perf_gate.history.scan import EXACT
@@ -275,25 +277,18 @@ def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int]) -> 
     places = np.arange(n)
     rows = [*dense, *((places >= step).astype(float) for step in steps)]
     design = np.stack([*rows, *((places == at).astype(float) for at in outliers)])
-    best = (-math.inf, 0.0, 0.0, np.zeros(len(design)), np.zeros(len(design)), 0.0)
-    for phi, theta in GRID.tolist():
-        white = whitened(np.concatenate([design, y[None]]), phi, theta)
-        gram = white[:-1] @ white[:-1].T
-        inverse = np.linalg.pinv(gram, hermitian=True)
-        estimate = inverse @ (white[:-1] @ white[-1])
-        rest = white[-1] - estimate @ white[:-1]
-        squares = max(float(rest @ rest), n * EXACT)
-        variance = first_variance(phi, theta)
-        likelihood = -0.5 * n * math.log(squares) - 0.5 * math.log(variance)
-        if likelihood > best[0]:
-            errors = np.sqrt(np.maximum(np.diag(inverse), 0.0) * squares / max(1, n - len(design) - 2))
-            best = (likelihood, phi, theta, estimate, errors, math.sqrt(squares / max(1, n - len(design) - 2)))
-    _, phi, theta, estimate, errors, innovation = best
+    white = whitened(np.concatenate([design, y[None]]), phi, theta)
+    inverse = np.linalg.pinv(white[:-1] @ white[:-1].T, hermitian=True)
+    estimate = inverse @ (white[:-1] @ white[-1])
+    rest = white[-1] - estimate @ white[:-1]
+    innovation = math.sqrt(max(float(rest @ rest), n * EXACT) / max(1, n - len(design) - 2))
+    errors = np.sqrt(np.maximum(np.diag(inverse), 0.0)) * innovation
     side = _WIDER * float(t.ppf(0.975, max(3, n - len(design) - 2))) * errors
     own = [len(dense) + k for k in range(len(steps))]
     variance = first_variance(phi, theta)
-    recent = whitened(np.concatenate([design, (places >= n - _RECENT).astype(float)[None]]), phi, theta)
-    own_part = recent[-1] - np.linalg.pinv(recent[:-1].T) @ recent[-1] @ recent[:-1]
+    recent = whitened((places >= n - _RECENT).astype(float)[None], phi, theta)[0]
+    shared = white[:-1] @ recent
+    recent_square = float(recent @ recent - shared @ inverse @ shared)  # that the regressors leave
     return _Fitted(
         bounds=[(float(estimate[k]), float(estimate[k] - side[k]), float(estimate[k] + side[k])) for k in own],
         levels=estimate[0] + estimate[own] @ design[own] if own else np.full(n, estimate[0]),
@@ -301,5 +296,5 @@ def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int]) -> 
         autocorrelation=(phi - theta) * (1.0 - phi * theta) / (1.0 + theta * theta - 2.0 * phi * theta),
         drifts=phi >= float(GRID[:, 0].max()),
         gain=(1.0 - theta) / (1.0 - phi),
-        recent_error=innovation / math.sqrt(max(float(own_part @ own_part), 1e-12)),
+        recent_error=innovation / math.sqrt(max(recent_square, 1e-12)),
     )
