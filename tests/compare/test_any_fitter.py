@@ -105,7 +105,7 @@ def test_two_of_them_are_compared_and_judged():
         names=("old", "new"),
     )
     np.testing.assert_allclose(comparison.ratio, 1.25)
-    assert [verdict.outcome for verdict in comparison.verdicts] == ["failed", "passed"]
+    assert [verdict.outcome for verdict in comparison.verdicts] == ["failed", "open"]
     assert comparison.outcome == "failed"
     assert comparison.summary()[-2].startswith("gate failed: slower than 1.05x at nodes=8: total 1.250x")
     frame = comparison.to_frame()

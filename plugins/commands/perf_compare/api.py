@@ -82,6 +82,7 @@ def compare(
     from perf_compare.comparison.two_models import compare_models
     from perf_compare.gate.conditions import Gate, parse_gate
     from perf_compare.gate.judging import judge
+    from perf_compare.gate.measured import measured_runs
     from perf_compare.gate.points import points_with_gates
 
     # What is wrong with the options is said before long files are read.
@@ -89,7 +90,8 @@ def compare(
     gates = [parse_gate(gate) if isinstance(gate, str) else gate for gate in several]
     if fitter is not None:
         resolve(registry().entry("fitters", fitter), options)
-    one, other = _models(_opened(first, fitter), _opened(second, fitter), fitter, options)
+    sides = _opened(first, fitter), _opened(second, fitter)
+    one, other = _models(*sides, fitter, options)
     files = [
         side if isinstance(side, (str, os.PathLike)) else model.origin.source
         for side, model in ((first, one), (second, other))
@@ -106,6 +108,8 @@ def compare(
         return own
     points, places = points_with_gates(one, at, gates)
     comparison = compare_models(one, other, points, names)
+    told = [as_told(side, options) for side in sides]
+    comparison = replace(comparison, measured=measured_runs((one, other), told, comparison.what))
     verdicts = tuple(judge(gate, comparison, place) for gate, place in zip(gates, places, strict=True))
     return replace(comparison, verdicts=verdicts)
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 from perf_compare.comparison.crossings import Crossing
 from perf_compare.comparison.growth import GrowthChange
 from perf_compare.comparison.ratios import probability_above, ratio_bounds
+from perf_compare.gate.measured import MeasuredRuns
 from perf_compare.gate.verdict import Verdict
+from perf_gating.estimates import Estimates
 from perfcore.models.part_draws import Drawn
 from perfcore.results import Result
 
@@ -76,6 +78,8 @@ class Comparison(Result):
         The bounds of a model are of single runs and not of means, and so those of ratios are too wide.
     verdicts : tuple of Verdict
         What it says of each gate; empty without gates.
+    measured : MeasuredRuns or None
+        Runs of both versions, where the data are at hand that the models were fitted to.
     """
 
     names: tuple[str, str]
@@ -92,6 +96,7 @@ class Comparison(Result):
     left_out: tuple[Mapping[str, str], Mapping[str, str]]
     single_runs: bool
     verdicts: tuple[Verdict, ...] = ()
+    measured: MeasuredRuns | None = None
 
     def __len__(self) -> int:
         """How many points."""
@@ -123,6 +128,12 @@ class Comparison(Result):
     def part_draws(self, place: int) -> RatioDraws:
         """Draws of the parts at one point."""
         return RatioDraws(*self.of_part.draws[:, :, place])
+
+    def runs_of(self, place: int, part: str | None) -> Estimates | None:
+        """What runs of both say at a point of a part, or with None of the total; None where not both have any."""
+        if self.measured is None:
+            return None
+        return self.measured.estimate({name: values[place] for name, values in self.points.items()}, part)
 
     def share(self, place: int) -> Floats:
         """Part of the total that each part has at a point (K,): the larger of both."""

@@ -13,6 +13,7 @@ from perf_compare.comparison.growth import GrowthChange
 from perf_compare.comparison.ratios import surely
 from perf_compare.gate.conditions import Gate
 from perf_compare.gate.verdict import Finding, Verdict
+from perf_gating.estimates import Estimates
 from perfcore.base.errors import OptionError, UnknownNameError
 
 __all__ = ["judge"]
@@ -21,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MOST_NAMED = 4
+_SAME = 1e-9  # rounding of 1 - 0.95 must not decide
 _PERHAPS = 0.8  # probability of a worse law from which on it is worth a look
 
 
@@ -29,7 +31,8 @@ def judge(gate: Gate, comparison: Comparison, place: int) -> Verdict:
 
     A gate fails where the data say with its confidence that there is too much. Of several parts it is the confidence
     that all are right that are called so (`perf_compare.comparison.ratios.surely`), so that many parts do not make
-    false alarms.
+    false alarms. It passes where the data say of each with this confidence that there is not, and is open otherwise. At
+    points that both versions measured, runs are compared; laws are asked only beyond.
 
     Parameters
     ----------
@@ -46,7 +49,8 @@ def judge(gate: Gate, comparison: Comparison, place: int) -> Verdict:
     if gate.word == "slower" and (comparison.unit or "").endswith("/s"):
         raise _refused(gate, f"the values are rates ({comparison.unit}), of which more is faster; gates are of times")
     if gate.of == "total":
-        return _by_ratio(gate, ("total",), comparison.total_draws().rows([place]), comparison.ratio[[place]])
+        draws, ratio = comparison.total_draws().rows([place]), comparison.ratio[[place]]
+        return _by_ratio(gate, ("total",), draws, ratio, [comparison.runs_of(place, None)])
     if any(gate.part in own for own in comparison.left_out):
         return Verdict(gate, "open", f"{gate.part} could not be fitted")
     asked = _asked(gate, comparison, place)
@@ -65,8 +69,9 @@ def judge(gate: Gate, comparison: Comparison, place: int) -> Verdict:
         )
     names = tuple(comparison.parts[k] for k in chosen.tolist())
     if gate.word:
-        rows = chosen.tolist()
-        return _by_ratio(gate, names, comparison.part_draws(place).rows(rows), comparison.part_ratio(place)[chosen])
+        draws = comparison.part_draws(place).rows(chosen.tolist())
+        runs = [comparison.runs_of(place, name) for name in names]
+        return _by_ratio(gate, names, draws, comparison.part_ratio(place)[chosen], runs)
     if not comparison.growth:
         raise _refused(gate, "these models do not say how anything grows; fit with --fitter scaling")
     return _by_growth(gate, names, [comparison.growth[k] for k in chosen.tolist()])
@@ -83,16 +88,34 @@ def _asked(gate: Gate, comparison: Comparison, place: int) -> Ints:
     return np.array([comparison.parts.index(gate.part)])
 
 
-def _by_ratio(gate: Gate, names: tuple[str, ...], draws: RatioDraws, ratio: Floats) -> Verdict:
-    probability, bounds = draws.above(gate.factor), draws.bounds()
+def _by_ratio(
+    gate: Gate,
+    names: tuple[str, ...],
+    draws: RatioDraws,
+    ratio: Floats,
+    runs: Sequence[Estimates | None],
+) -> Verdict:
+    """By runs where both versions have them at the point, otherwise by what the laws say."""
+    above, bounds, ratio = draws.above(gate.factor), draws.bounds(), ratio.copy()
+    not_above = 1.0 - above
+    measured = np.array([own is not None for own in runs])
+    for k, own in enumerate(runs):
+        if own is not None:
+            log_factor = float(np.log(gate.factor))
+            above[k] = 1.0 - own.p_slow(log_factor)[0]
+            not_above[k] = 1.0 - own.p_not_slower(log_factor)[0]
+            ratio[k], bounds[k] = np.exp(own.log_ratio[0]), np.exp(own.bounds()[0])
 
     def described(k: int) -> tuple[Mapping[str, Any], str]:
-        limits = f" (95%: {bounds[k, 0]:.3f} .. {bounds[k, 1]:.3f})" if np.isfinite(bounds[k]).all() else ""
-        sure = f", {probability[k]:.1%} sure to be above {gate.factor:g}x" if np.isfinite(probability[k]) else ""
-        numbers = {"ratio": float(ratio[k]), "bounds": bounds[k].tolist()}
+        words = ("measured, 95% sure of each side: " if measured[k] else "95%: ", f"{bounds[k, 0]:.3f}")
+        limits = f" ({words[0]}{words[1]} .. {bounds[k, 1]:.3f})" if np.isfinite(bounds[k]).all() else ""
+        known = np.isfinite(above[k]) and bool(limits or not measured[k])
+        sure = f", {above[k]:.1%} sure to be above {gate.factor:g}x" if known else ""
+        numbers = {"ratio": float(ratio[k]), "bounds": bounds[k].tolist(), "measured": bool(measured[k])}
         return numbers, f"{names[k]} {ratio[k]:.3f}x{limits}{sure}"
 
-    return _verdict(gate, names, probability, ratio > gate.factor, described)
+    surely_not = not_above >= gate.confidence - _SAME
+    return _verdict(gate, names, above, ~surely_not, described)
 
 
 def _by_growth(gate: Gate, names: tuple[str, ...], changes: Sequence[GrowthChange]) -> Verdict:
@@ -111,24 +134,25 @@ def _verdict(
     gate: Gate,
     names: tuple[str, ...],
     probability: Floats,
-    above: npt.NDArray[np.bool_],
+    left_open: npt.NDArray[np.bool_],
     described: Callable[[int], tuple[Mapping[str, Any], str]],
 ) -> Verdict:
+    """Failed where there surely is too much of something, passed where of nothing there may be, open in between."""
     failed = surely(probability, gate.confidence)
-    shown = failed | above if gate.of == "any" else np.ones(len(names), dtype=np.bool_)
+    shown = failed | left_open if gate.of == "any" else np.ones(len(names), dtype=np.bool_)
     order = [k for k in np.argsort(-probability, kind="stable").tolist() if shown[k]]
     findings = tuple(Finding(names[k], bool(failed[k]), float(probability[k]), *described(k)) for k in order)
     bad = [one for one in findings if one.failed]
     if bad:
         return Verdict(gate, "failed", _listed(bad), findings)
-    if np.isnan(probability[above]).any():
+    if np.isnan(probability[left_open]).any():
         return Verdict(gate, "open", f"there are no bounds to tell by: {_listed(findings)}", findings)
+    if left_open.any():
+        return Verdict(gate, "open", f"the data leave it open: {_listed(findings)}", findings)
     if gate.of == "any":
-        reason = f"none of {len(names):,} surely, of those with {100.0 * gate.least_share:g}% of the total or more"
-        reason += f"; perhaps, but for so many the data leave it open: {_listed(findings)}" if findings else ""
-    else:
-        reason = _listed(findings) + (": the data leave it open" if above.any() else "")
-    return Verdict(gate, "passed", reason, findings)
+        reason = f"surely none of {len(names):,}, of those with {100.0 * gate.least_share:g}% of the total or more"
+        return Verdict(gate, "passed", reason, findings)
+    return Verdict(gate, "passed", _listed(findings), findings)
 
 
 def _listed(findings: Sequence[Finding]) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_worley.matching.order_preserving import ALIKE, Shape, match_phases
-from perf_worley.phase_model import PhaseModel
 from perfcore.data.units import NANOSECONDS
 from perfcore.results import Result
 
@@ -17,6 +17,22 @@ __all__ = ["PhaseComparison", "Side", "compare_phases"]
 
 _NORMAL = 1.959964
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+class HasPhases(Protocol):
+    """What is asked here of a `perf_worley.phase_model.PhaseModel`, which compares itself by these functions."""
+
+    @property
+    def phases(self) -> Sequence[Any]: ...
+    @property
+    def time_unit(self) -> str: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def end(self) -> float: ...
+    @property
+    def n_locations(self) -> int | None: ...
+    def evaluate(self, phase: Any, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,7 @@ class PhaseComparison(Result):
     """
 
     names: tuple[str, str]
-    models: tuple[PhaseModel, PhaseModel]
+    models: tuple[HasPhases, HasPhases]
     time_unit: str
     pairs: tuple[tuple[Side | None, Side | None], ...]
     totals: tuple[Side, Side]
@@ -83,7 +99,7 @@ class PhaseComparison(Result):
         }
 
 
-def compare_phases(one: PhaseModel, other: PhaseModel, names: tuple[str, str]) -> PhaseComparison:
+def compare_phases(one: HasPhases, other: HasPhases, names: tuple[str, str]) -> PhaseComparison:
     """Match the phases of two runs and compare them.
 
     Parameters
@@ -114,7 +130,7 @@ def compare_phases(one: PhaseModel, other: PhaseModel, names: tuple[str, str]) -
     )
 
 
-def _mean(model: PhaseModel, begin: float, end: float) -> float:
+def _mean(model: HasPhases, begin: float, end: float) -> float:
     """Mean of the model over a stretch; exact for polynomials."""
     total = 0.0
     for phase in model.phases:
@@ -125,7 +141,7 @@ def _mean(model: PhaseModel, begin: float, end: float) -> float:
     return total / (end - begin)
 
 
-def _shape_of(model: PhaseModel, scale: float) -> Callable[[int, int], Shape]:
+def _shape_of(model: HasPhases, scale: float) -> Callable[[int, int], Shape]:
     def shape(first: int, last: int) -> Shape:
         begin, end = model.phases[first].start, model.phases[last - 1].end
         middle = 0.5 * (begin + end)
@@ -135,7 +151,7 @@ def _shape_of(model: PhaseModel, scale: float) -> Callable[[int, int], Shape]:
     return shape
 
 
-def _side(model: PhaseModel, phases: range, factor: float) -> Side | None:
+def _side(model: HasPhases, phases: range, factor: float) -> Side | None:
     if not phases:
         return None
     chosen = [model.phases[k] for k in phases]
@@ -154,7 +170,7 @@ def _side(model: PhaseModel, phases: range, factor: float) -> Side | None:
     return Side(phases, (end - begin) * factor, level * (end - begin) * factor, level, within, level_within)
 
 
-def _whole(model: PhaseModel, factor: float) -> Side:
+def _whole(model: HasPhases, factor: float) -> Side:
     side = _side(model, range(len(model.phases)), factor)
     assert side is not None
     return side

@@ -1,0 +1,49 @@
+"""``perf history``: keep a history of benchmarks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from perfcore.cli.output import print_findings, print_json, reporting
+from perfcore.cli.parameters import Json
+from perfcore.cli.reading import HowToRead
+
+__all__ = ["command"]
+
+
+def command(
+    action: Annotated[Literal["add"], typer.Argument(help="What to do.")],
+    history: Annotated[str, typer.Argument(metavar="HISTORY", help="The file (.jsonl); made where it is not there.")],
+    results: Annotated[str, typer.Argument(metavar="RESULTS", help="Runs of one commit: a file, folder or pattern.")],
+    how: HowToRead,
+    commit: Annotated[str, typer.Option("--commit", metavar="NAME", help="The commit that was measured.")],
+    machine: Annotated[str, typer.Option("--machine", metavar="NAME", help="Where (default: as the file says).")] = "",
+    value: Annotated[
+        list[str] | None,
+        typer.Option("--value", metavar="COLUMN", help="What was measured (default: as the format says)."),
+    ] = None,
+    better: Annotated[
+        str | None,
+        typer.Option("--better", metavar="larger|smaller", help="Which values are better (default: by unit)."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Add the medians of RESULTS to HISTORY, all or none, for `perf gate HISTORY --commit commit`.
+
+    \b
+    perf history add history.jsonl bench.json --commit "$GITHUB_SHA"
+    perf gate history.jsonl --commit commit
+    """
+    with reporting():
+        from perf_gate.api import add
+        from perf_gate.reading.sets import read_set
+        from perfcore.data.measurements import Measurements
+
+        table = read_set(results, lambda one: how.read_with_format(one, (Measurements,)), value or ())
+        added = add(history, table, commit=commit, machine=machine, better=better)
+    if as_json:
+        print_json("history", vars(added))
+    else:
+        print_findings(added)

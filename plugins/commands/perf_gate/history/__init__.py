@@ -1,0 +1,1 @@
+"""A history: where a benchmark changed."""

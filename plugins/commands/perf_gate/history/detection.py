@@ -1,0 +1,300 @@
+"""Where the level of a series changed: steps and outliers in noise with memory.
+
+y = level + steps + single outliers + ARMA(1,1) noise. Forward, the likeliest step or outlier is taken while it is above
+its critical value, then a pair of steps that only together is; backward, each step is placed anew and dropped where the
+others leave it no reason. The critical value of a step grows with the noise's gain, so that memory does not pass for
+steps; constants are set on simulated series (`benchmarks/gates.py` judges them on others).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_gating.arma_noise import GAIN, GRID, first_variance, whitened
+
+__all__ = ["FEWEST_VALUES", "Detected", "Noise", "Step", "detect"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FEWEST_VALUES = 12
+_MARGIN = 3  # points on a side of a step, of which
+_REGULAR = 2  # are no outliers
+_OUTLIER = 16.0  # critical value of one
+_MOST_OUTLIERS = 0.1  # of the values
+_PAIR = 12.5  # more than a single step
+_KEPT = 0.75  # of the critical value, which a step must have when the others are known
+_MOST_STEPS = 40
+_WIDER = 1.15  # standard errors: the noise's parameters are estimated too
+_RECENT = 6  # values after the step that a series' sight is told for
+_NINE_IN_TEN = 1.28  # standard normal quantile
+_OF_ALPHA = 2.3  # critical value for each factor e of the level
+
+
+class Step(NamedTuple):
+    """A change of the level.
+
+    Attributes
+    ----------
+    place : int
+        Of the first value after it.
+    first, last : int
+        Between which it is, 95 % sure.
+    size, lower, upper : float
+        Change of the logarithm, with 95 % bounds.
+    probability : float
+        Of such a step anywhere in a series without one.
+    """
+
+    place: int
+    first: int
+    last: int
+    size: float
+    lower: float
+    upper: float
+    probability: float
+
+
+class Noise(NamedTuple):
+    """Noise about the level.
+
+    Attributes
+    ----------
+    spread : float
+        Standard deviation of the logarithm.
+    autocorrelation : float
+        Of neighbouring values.
+    drifts : bool
+        Its memory is at the end of what is known: the level drifts, rather than that it steps.
+    """
+
+    spread: float
+    autocorrelation: float
+    drifts: bool
+
+
+class Detected(NamedTuple):
+    """What a series holds.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+    outliers : tuple of int
+    noise : Noise
+    levels : (T,) float
+        The logarithm without noise and outliers.
+    sight : float
+        Size of a step before the last 6 values that would have been found, 90 % likely.
+    """
+
+    steps: tuple[Step, ...]
+    outliers: tuple[int, ...]
+    noise: Noise
+    levels: Floats
+    sight: float
+
+
+class _Scan(NamedTuple):
+    step_ratio: Floats
+    outlier_ratio: Floats
+    gain: Floats  # of the noise with a step at each place, or without, whichever is larger
+
+
+def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) -> Detected:
+    """Find steps and outliers.
+
+    Parameters
+    ----------
+    values : (T,) float
+        Logarithms in order of time; 12 at least.
+    alpha : float
+        Share of series without a step in which one may be found.
+    machines : (q, T) float, optional
+        Indicators of all machines but one, whose levels differ.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(1).normal(0.0, 0.02, 60)
+    >>> found = detect(noise + 0.1 * (np.arange(60) >= 40))
+    >>> [(step.first <= 40 <= step.last, step.lower < 0.1 < step.upper) for step in found.steps]
+    [(True, True)]
+    """
+    from perf_gate.history.scan import scan
+
+    n = len(values)
+    extra = np.zeros((0, n)) if machines is None else machines
+    dense = np.concatenate([np.ones((1, n)), extra])
+    centre, scale = float(np.median(values)), float(np.std(values))
+    if n < FEWEST_VALUES or scale < 1e-12:
+        return Detected((), (), Noise(scale, 0.0, False), np.array(values, dtype=float), 0.0)
+    y = (np.asarray(values, dtype=float) - centre) / scale
+
+    def scanned(steps: list[int], outliers: list[int]) -> _Scan:
+        places = (np.array(sorted(steps), dtype=np.int64), np.array(sorted(outliers), dtype=np.int64))
+        with_step, with_outlier, grid_of_step, without, grid_without = scan(y, dense, *places, GRID, _MARGIN)
+        _exclude(with_step, with_outlier, steps, outliers)
+        gain = np.maximum(GAIN[grid_of_step], GAIN[grid_without])
+        return _Scan(2.0 * (with_step - without), 2.0 * (with_outlier - without), gain)
+
+    steps, outliers = _forward(n, scanned, alpha)
+    placed = _backward(n, scanned, steps, outliers, alpha)
+    places = (np.array(sorted(steps), dtype=np.int64), np.array(sorted(outliers), dtype=np.int64))
+    phi, theta = GRID[scan(y, dense, *places, GRID, _MARGIN)[4]].tolist()
+    fitted = _fitted(y, dense, steps, outliers, phi, theta)
+    sizes = [
+        Step(step, low, high, scale * size, scale * lower, scale * upper, probability)
+        for step, (low, high, probability), (size, lower, upper) in zip(steps, placed, fitted.bounds, strict=True)
+    ]
+    noise = Noise(fitted.spread * scale, fitted.autocorrelation, fitted.drifts)
+    critical = _critical(fitted.gain, n, alpha)
+    return Detected(
+        steps=tuple(sorted(sizes)),
+        outliers=tuple(sorted(outliers)),
+        noise=noise,
+        levels=np.asarray(centre + scale * fitted.levels),
+        sight=scale * fitted.recent_error * (math.sqrt(critical) + _NINE_IN_TEN),
+    )
+
+
+def _critical(gain: float, n: int, alpha: float) -> float:
+    """Value that the likelihood ratio of the best step exceeds in a share alpha of series without one."""
+    base = min(18.0, 11.0 + 3.0 * math.log(gain)) + 1.3 * math.log(max(1.0, 100.0 / n))
+    return base + _OF_ALPHA * math.log(0.05 / alpha)
+
+
+def _forward(n: int, scanned: Callable[[list[int], list[int]], _Scan], alpha: float) -> tuple[list[int], list[int]]:
+    """Take the likeliest while it is above its critical value."""
+    steps: list[int] = []
+    outliers: list[int] = []
+    for _ in range(_MOST_STEPS):
+        found = scanned(steps, outliers)
+        step = int(found.step_ratio.argmax())
+        ratio = float(found.step_ratio[step])
+        several = _apart(found.outlier_ratio, max(_OUTLIER, ratio), int(_MOST_OUTLIERS * n) - len(outliers))
+        if several:
+            outliers += several
+            continue
+        if ratio > _critical(float(found.gain[step]), n, alpha):
+            steps.append(step)
+            continue
+        several = _apart(found.outlier_ratio, _OUTLIER, int(_MOST_OUTLIERS * n) - len(outliers))
+        if several:
+            outliers += several
+            continue
+        if ratio <= 0.0:
+            break
+        pair = scanned([*steps, step], outliers)
+        other = int(pair.step_ratio.argmax())
+        together = ratio + float(pair.step_ratio[other])
+        if together <= _critical(float(max(pair.gain[other], found.gain[step])), n, alpha) + _PAIR:
+            break
+        steps += [step, other]
+    return steps, outliers
+
+
+def _apart(ratios: Floats, least: float, most: int) -> list[int]:
+    """Outliers that are above a value and no neighbours, the likeliest first: so that each need not have its scan."""
+    chosen: list[int] = []
+    for place in np.argsort(-ratios, kind="stable").tolist():
+        if len(chosen) >= most or not ratios[place] > least:
+            break
+        if all(abs(place - other) > _MARGIN for other in chosen):
+            chosen.append(place)
+    return chosen
+
+
+def _backward(
+    n: int, scanned: Callable[[list[int], list[int]], _Scan], steps: list[int], outliers: list[int], alpha: float
+) -> list[tuple[int, int, float]]:
+    """Place each step anew, given the others, and drop in place what is not needed; where each may be, how probable."""
+    while steps:
+        placed, margins = [], []
+        for k in range(len(steps)):
+            found = scanned(steps[:k] + steps[k + 1 :], outliers)
+            steps[k] = int(found.step_ratio.argmax())
+            ratio = float(found.step_ratio[steps[k]])
+            critical = _critical(float(found.gain[steps[k]]), n, alpha)
+            margins.append(ratio - _KEPT * critical)
+            probability = min(1.0, alpha * math.exp(min(0.0, (critical - ratio) / _OF_ALPHA)))
+            placed.append((*_places(found.step_ratio), probability))
+        worst = int(np.argmin(margins))
+        if margins[worst] >= 0.0:
+            return placed
+        steps.pop(worst)
+    return []
+
+
+def _places(ratios: Floats) -> tuple[int, int]:
+    """Between which places a step is, 95 % sure: by weights exp(LR / 2)."""
+    weights = np.exp(0.5 * (ratios - ratios.max()))
+    order = np.argsort(-weights, kind="stable")
+    count = int(np.searchsorted(np.cumsum(weights[order]) / weights.sum(), 0.95)) + 1
+    return int(order[:count].min()), int(order[:count].max())
+
+
+def _exclude(with_step: Floats, with_outlier: Floats, steps: list[int], outliers: list[int]) -> None:
+    """Leave out places too near to a step, and those that would leave a level with too few regular values."""
+    n = len(with_step)
+    for step in steps:
+        with_step[max(0, step - _MARGIN + 1) : step + _MARGIN] = -1e300
+    regular = np.ones(n)
+    regular[outliers] = 0.0
+    cuts = [0, *sorted(steps), n]
+    for low, high in itertools.pairwise(cuts):
+        count = np.cumsum(regular[low:high])
+        before = count - regular[low:high]
+        bad = (before < _REGULAR) | (count[-1] - before < _REGULAR)
+        bad[0] = True
+        with_step[low:high][bad] = -1e300
+        if count[-1] <= _REGULAR:
+            with_outlier[low:high] = -1e300
+    with_outlier[outliers] = -1e300
+
+
+class _Fitted(NamedTuple):
+    bounds: list[tuple[float, float, float]]  # size, lower, upper of each step
+    levels: Floats
+    spread: float
+    autocorrelation: float
+    drifts: bool
+    gain: float
+    recent_error: float  # standard error of a step before the last values
+
+
+def _fitted(y: Floats, dense: Floats, steps: list[int], outliers: list[int], phi: float, theta: float) -> _Fitted:
+    """Generalised least squares in noise of these parameters."""
+    from scipy.stats import t
+
+    from perf_gate.history.scan import EXACT
+
+    n = len(y)
+    places = np.arange(n)
+    rows = [*dense, *((places >= step).astype(float) for step in steps)]
+    design = np.stack([*rows, *((places == at).astype(float) for at in outliers)])
+    white = whitened(np.concatenate([design, y[None]]), phi, theta)
+    inverse = np.linalg.pinv(white[:-1] @ white[:-1].T, hermitian=True)
+    estimate = inverse @ (white[:-1] @ white[-1])
+    rest = white[-1] - estimate @ white[:-1]
+    innovation = math.sqrt(max(float(rest @ rest), n * EXACT) / max(1, n - len(design) - 2))
+    errors = np.sqrt(np.maximum(np.diag(inverse), 0.0)) * innovation
+    side = _WIDER * float(t.ppf(0.975, max(3, n - len(design) - 2))) * errors
+    own = [len(dense) + k for k in range(len(steps))]
+    variance = first_variance(phi, theta)
+    recent = whitened((places >= n - _RECENT).astype(float)[None], phi, theta)[0]
+    shared = white[:-1] @ recent
+    recent_square = float(recent @ recent - shared @ inverse @ shared)  # that the regressors leave
+    return _Fitted(
+        bounds=[(float(estimate[k]), float(estimate[k] - side[k]), float(estimate[k] + side[k])) for k in own],
+        levels=estimate[0] + estimate[own] @ design[own] if own else np.full(n, estimate[0]),
+        spread=innovation * math.sqrt(variance),
+        autocorrelation=(phi - theta) * (1.0 - phi * theta) / (1.0 + theta * theta - 2.0 * phi * theta),
+        drifts=phi >= float(GRID[:, 0].max()),
+        gain=(1.0 - theta) / (1.0 - phi),
+        recent_error=innovation / math.sqrt(max(recent_square, 1e-12)),
+    )

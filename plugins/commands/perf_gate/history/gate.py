@@ -1,0 +1,209 @@
+"""Histories of benchmarks become verdicts: did any become slower lately?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perf_gate.history.detection import FEWEST_VALUES, Detected, Step, detect
+from perf_gate.history.series import CommitSeries, series_of
+from perf_gate.reading.long_table import LongTable
+from perf_gating.judging import Outcome
+from perf_gating.multiple_tests import benjamini_hochberg
+from perfcore.base.errors import DataError, UnknownNameError
+from perfcore.results import Result
+
+__all__ = ["HistoryGate", "JudgedSeries", "gate_history"]
+
+WINDOW = 12  # of the last values, in which a change is new
+LEVEL = 0.01  # of alarms of one look: 3 to 7 % of series without a change alarm in a hundred
+
+
+@dataclass(frozen=True)
+class JudgedSeries:
+    """A benchmark's history and what it holds.
+
+    Parameters
+    ----------
+    series : CommitSeries
+    found : Detected or None
+        None of fewer values than can be judged.
+    alarm : Step or None
+        The newest change to slower that is new and surely there.
+    outcome : Outcome
+    """
+
+    series: CommitSeries
+    found: Detected | None
+    alarm: Step | None
+    outcome: Outcome
+
+    def commit_of(self, step: Step) -> str:
+        """First commit after a step."""
+        return self.series.commits[step.place]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        series, found = self.series, self.found
+        own: dict[str, Any] = {"benchmark": series.name, "outcome": self.outcome.value, "values": len(series.logs)}
+        if found is None:
+            return own
+        steps = [
+            {
+                "commit": self.commit_of(step),
+                "between": [series.commits[step.first], series.commits[step.last]],
+                "change": math.expm1(step.size),
+                "bounds": [math.expm1(step.lower), math.expm1(step.upper)],
+                "p": step.probability,
+                "new": step == self.alarm,
+            }
+            for step in found.steps
+        ]
+        return {
+            **own,
+            "steps": steps,
+            "outliers": [series.commits[k] for k in found.outliers],
+            "noise": found.noise.spread,
+            "autocorrelation": found.noise.autocorrelation,
+            "level_drifts": found.noise.drifts,
+            "would_be_seen": math.expm1(found.sight),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class HistoryGate(Result):
+    """Verdicts on the histories of n benchmarks.
+
+    Parameters
+    ----------
+    source : str
+    judged : tuple of JudgedSeries
+        Those that fail first.
+    since : str or None
+        Changes after this commit are new; None for the last 12 values.
+    threshold : float
+        How many times as slow a change must be to fail.
+    undecided : Outcome
+        What undecided counts as.
+    """
+
+    source: str
+    judged: tuple[JudgedSeries, ...]
+    since: str | None
+    threshold: float
+    undecided: Outcome
+
+    def __len__(self) -> int:
+        """How many benchmarks."""
+        return len(self.judged)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Of all that can be judged together; undecided where none can."""
+        outcomes = {each.outcome for each in self.judged}
+        return next((o for o in (Outcome.FAILED, Outcome.PASSED) if o in outcomes), Outcome.UNDECIDED)
+
+    @property
+    def status(self) -> int:
+        """Exit status: 0 passed, 1 failed, 3 undecided."""
+        outcome = self.undecided if self.outcome is Outcome.UNDECIDED else self.outcome
+        return {Outcome.PASSED: 0, Outcome.FAILED: 1, Outcome.UNDECIDED: 3}[outcome]
+
+    @property
+    def cases(self) -> list[tuple[str, str, str]]:
+        """Name, outcome and change of each benchmark, as a test of a suite."""
+        return [
+            (
+                each.series.name,
+                each.outcome.value,
+                "" if each.alarm is None else f"{math.expm1(each.alarm.size):+.1%} since {each.commit_of(each.alarm)}",
+            )
+            for each in self.judged
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-ready but for NaN."""
+        return {
+            "outcome": self.outcome.value,
+            "since": self.since,
+            "slower_than": self.threshold,
+            "series": [each.to_dict() for each in self.judged],
+        }
+
+
+def gate_history(
+    table: LongTable,
+    commit: str,
+    *,
+    since: str | None = None,
+    threshold: float = 1.0,
+    machine: str | None = None,
+    better: str | None = None,
+    undecided: Outcome = Outcome.UNDECIDED,
+) -> HistoryGate:
+    """Judge whether benchmarks became slower lately.
+
+    Parameters
+    ----------
+    table : LongTable
+    commit : str
+        Column that names the commits.
+    since : str, optional
+        Changes after this commit count; by default those within the last 12 values.
+    threshold : float
+        How many times as slow a change must make it.
+    machine : str, optional
+        Column that names machines, whose levels differ.
+    better : {"smaller", "larger"}, optional
+    undecided : Outcome
+
+    Raises
+    ------
+    UnknownNameError
+        No such column or commit.
+    DataError
+        There is no series at all.
+    """
+    all_series, commits = series_of(table, commit, machine, better)
+    if not all_series:
+        raise DataError(f"{table.source}: holds no history")
+    after = None if since is None else commits.index(_commit(since, commits, table.source)) + 1
+    found = [
+        detect(each.logs, LEVEL, each.machine_effects) if len(each.logs) >= FEWEST_VALUES else None
+        for each in all_series
+    ]
+    steps = [
+        None if one is None else _newest(one, each, after, threshold)
+        for one, each in zip(found, all_series, strict=True)
+    ]
+    judged_at = [k for k, one in enumerate(found) if one is not None]
+    probabilities = np.array([1.0 if (s := steps[k]) is None else s.probability for k in judged_at])
+    sure = dict(zip(judged_at, (benjamini_hochberg(probabilities) <= LEVEL).tolist(), strict=True))
+    judged = []
+    for k, (series, one, step) in enumerate(zip(all_series, found, steps, strict=True)):
+        alarm = step if sure.get(k, False) else None
+        outcome = Outcome.UNDECIDED if one is None else Outcome.PASSED if alarm is None else Outcome.FAILED
+        judged.append(JudgedSeries(series, one, alarm, outcome))
+    rank = {Outcome.FAILED: 0, Outcome.PASSED: 1, Outcome.UNDECIDED: 2}
+    judged.sort(key=lambda each: (rank[each.outcome], 0.0 if each.alarm is None else -each.alarm.size))
+    return HistoryGate(table.source, tuple(judged), since, threshold, undecided)
+
+
+def _newest(found: Detected, series: CommitSeries, after: int | None, threshold: float) -> Step | None:
+    """The newest change to slower that is new."""
+    begin = len(series.logs) - WINDOW if after is None else int(np.searchsorted(series.places, after))
+    new = [step for step in found.steps if step.place >= begin and step.size > math.log(threshold)]
+    return max(new, key=lambda step: step.place, default=None)
+
+
+def _commit(given: str, commits: list[str], source: str) -> str:
+    """A commit by its name, or by how it alone begins."""
+    if given in commits:
+        return given
+    like = [name for name in commits if name.startswith(given)]
+    if given and len(like) == 1:
+        return like[0]
+    raise UnknownNameError(f"commit of {source}", given, commits)

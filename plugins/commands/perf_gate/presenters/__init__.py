@@ -1,0 +1,1 @@
+"""How the verdicts are shown."""

@@ -1,0 +1,184 @@
+"""How verdicts on histories are shown."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_gate.history.detection import FEWEST_VALUES, Step
+from perf_gate.history.gate import WINDOW, HistoryGate, JudgedSeries
+from perf_gate.presenters.reports import sparkline
+from perf_gating.judging import Outcome
+from perfcore.results import Presenter, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["HistoryGatePresenter"]
+
+_MOST_NAMED = 4
+_MOST_ROWS = 40
+_MOST_DRAWN = 6
+_LONGEST_LINE = 30  # bars
+_SHORT = 12  # letters of a commit that tell it from others
+_HEX = set("0123456789abcdef")
+
+
+class HistoryGatePresenter(Presenter):
+    """Where each benchmark changed, by how much and how surely."""
+
+    def title(self, result: HistoryGate) -> str:
+        """One line over a picture."""
+        return f"{result.source}: {result.outcome.value}"
+
+    def summary(self, result: HistoryGate) -> list[str]:
+        """The verdict, and what to keep in mind."""
+        lines = _verdicts(result)
+        short = [each for each in result.judged if each.found is None]
+        if short and len(short) < len(result):
+            named = ", ".join(f"{each.series.name} ({len(each.series.logs)})" for each in short[:_MOST_NAMED])
+            lines.append(f"of fewer than {FEWEST_VALUES} values, not judged: {named}{_more(short)}")
+        drifting = [each.series.name for each in result.judged if each.found is not None and each.found.noise.drifts]
+        if drifting:
+            lines.append(f"the level drifts, so that steps are hard to tell: {', '.join(drifting[:_MOST_NAMED])}")
+        return lines
+
+    def tables(self, result: HistoryGate) -> Tables:
+        """Each benchmark, and each change."""
+        rows = [_row(each) for each in result.judged[:_MOST_ROWS]]
+        header = ["benchmark", "verdict", "values", "latest", "unit", "noise", "autocorrelation", "outliers", "history"]
+        title = f"the first {_MOST_ROWS} of {len(result)}" if len(result) > _MOST_ROWS else ""
+        changes = [
+            [
+                *(each.series.name, _name(each.commit_of(step)), _between(each, step)),
+                *(f"{math.expm1(step.size):+.1%}", _bounds(step), "new" if step == each.alarm else ""),
+            ]
+            for each in result.judged
+            for step in (() if each.found is None else each.found.steps)
+        ]
+        tables = [(title, header, rows)]
+        if changes:
+            head = ["benchmark", "since", "one of", "slower by", "95%", ""]
+            tables.append((f"changes (slower is +){_first(changes)}", head, changes[-_MOST_ROWS:]))
+        return tables
+
+    def frame(self, result: HistoryGate) -> pd.DataFrame:
+        """A row for each change."""
+        import pandas as pd
+
+        columns = ["benchmark", "commit", "first", "last", "change", "lower", "upper", "p", "new"]
+        rows = [
+            [
+                *(each.series.name, each.commit_of(step), each.series.commits[step.first]),
+                *(each.series.commits[step.last], *map(math.expm1, (step.size, step.lower, step.upper))),
+                *(step.probability, step == each.alarm),
+            ]
+            for each in result.judged
+            for step in (() if each.found is None else each.found.steps)
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
+    def plain_tables(self, result: HistoryGate) -> Tables:
+        """All changes."""
+        frame = self.frame(result)
+        return [("", list(frame.columns), [[str(cell) for cell in row] for row in frame.itertuples(index=False)])]
+
+    def draw(self, result: HistoryGate, figure: Figure, data: Any = None) -> None:
+        """Draw values, levels, steps with their bounds, and outliers."""
+        shown = result.judged[:_MOST_DRAWN]
+        figure.set_figheight(max(figure.get_figheight(), 2.0 * len(shown)))
+        for axes, each in zip(np.atleast_1d(figure.subplots(len(shown), 1)), shown, strict=True):
+            _draw_series(axes, each)
+        figure.suptitle(self.title(result))
+
+
+def _draw_series(axes: Axes, each: JudgedSeries) -> None:
+    series, found = each.series, each.found
+    places = np.arange(len(series.values))
+    axes.plot(places, series.values, ".", color="C0", markersize=4)
+    if found is not None:
+        levels = np.exp(-found.levels if series.larger_is_better else found.levels)
+        axes.plot(places, levels, color="C1", linewidth=1.5, drawstyle="steps-mid")
+        for step in found.steps:
+            colour = "C3" if step == each.alarm else "0.5"
+            axes.axvspan(step.first - 0.5, step.last - 0.5 + 1e-9, color=colour, alpha=0.2, linewidth=0)
+            axes.axvline(step.place - 0.5, color=colour, linewidth=1)
+        out = list(found.outliers)
+        axes.plot(places[out], series.values[out], "x", color="C3", markersize=7)
+    unit = f" [{series.unit}]" if series.unit else ""
+    axes.set_ylabel(f"{series.name}{unit}"[:40], fontsize="small")
+    ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))
+    axes.set_xticks(ticks, [_name(series.commits[k]) for k in ticks.tolist()], fontsize="small")
+
+
+def _verdicts(result: HistoryGate) -> list[str]:
+    failed = [each for each in result.judged if each.outcome is Outcome.FAILED]
+    if failed:
+        lines = [f"failed: {_alarm(each)}" for each in failed[:_MOST_NAMED]]
+        return lines + ([f"failed: {len(failed) - _MOST_NAMED} more"] if len(failed) > _MOST_NAMED else [])
+    judged = [each for each in result.judged if each.found is not None]
+    if not judged:
+        longest = max(len(each.series.logs) for each in result.judged)
+        return [f"undecided: {longest} values at most, and {FEWEST_VALUES} are needed to know the noise"]
+    worst = max(judged, key=lambda each: 0.0 if each.found is None else each.found.sight)
+    assert worst.found is not None
+    where = f"since {result.since}" if result.since is not None else f"in the last {WINDOW} values"
+    what = f"none of {len(judged)}" if len(judged) > 1 else f"{worst.series.name} not"
+    of = f" of {worst.series.name}" if len(judged) > 1 else ""
+    return [
+        f"passed: {what} slower {where}; six commits ago {math.expm1(worst.found.sight):+.1%}{of} would have been seen "
+        "(90 % likely)"
+    ]
+
+
+def _alarm(each: JudgedSeries) -> str:
+    step, found = each.alarm, each.found
+    assert step is not None
+    assert found is not None
+    said = [f"{each.series.name} slower since {_name(each.commit_of(step))}"]
+    if step.first < step.last:
+        said.append(f" (one of {_between(each, step)}, 95 %)")
+    said.append(f": {math.expm1(step.size):+.1%} {_bounds(step)}; outliers {len(found.outliers)}; ")
+    return "".join(said) + f"noise {found.noise.spread:.1%}, autocorrelation {found.noise.autocorrelation:.1f}"
+
+
+def _between(each: JudgedSeries, step: Step) -> str:
+    return "..".join(_name(each.series.commits[at]) for at in dict.fromkeys((step.first, step.last)))
+
+
+def _bounds(step: Step) -> str:
+    return f"[{100.0 * math.expm1(step.lower):.1f}, {100.0 * math.expm1(step.upper):.1f}]"
+
+
+def _name(commit: str) -> str:
+    """A commit, its hash cut short."""
+    return commit[:_SHORT] if len(commit) > _SHORT and set(commit) <= _HEX else commit
+
+
+def _more(listed: list[JudgedSeries]) -> str:
+    return f" and {len(listed) - _MOST_NAMED} more" if len(listed) > _MOST_NAMED else ""
+
+
+def _first(changes: list[list[str]]) -> str:
+    return f", the last {_MOST_ROWS} of {len(changes)}" if len(changes) > _MOST_ROWS else ""
+
+
+def _row(each: JudgedSeries) -> list[str]:
+    series, found = each.series, each.found
+    noise = ["-", "-", "-"]
+    if found is not None:
+        noise = [f"{found.noise.spread:.1%}", f"{found.noise.autocorrelation:.1f}", str(len(found.outliers))]
+    line = sparkline(series.values[-_LONGEST_LINE:].tolist())
+    return [
+        series.name,
+        each.outcome.value,
+        str(len(series.values)),
+        f"{series.values[-1]:.4g}",
+        series.unit,
+        *noise,
+        line,
+    ]

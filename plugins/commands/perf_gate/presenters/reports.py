@@ -1,0 +1,109 @@
+"""Verdicts for the pages of CI systems: Markdown of GitHub and GitLab, and JUnit's XML."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+from perfcore.base.errors import InputError
+from perfcore.base.files import write_bytes
+from perfcore.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["append_markdown", "junit", "markdown", "sparkline", "write_junit"]
+
+_SIGNS = {"passed": "✅", "failed": "❌", "undecided": "❔"}
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def markdown(result: Result) -> str:
+    """Title, summary and tables as GitHub's and GitLab's Markdown.
+
+    Examples
+    --------
+    >>> import pandas as pd, perfcore
+    >>> rows = [{"version": v, "round": k, "time_s": t} for v, t in (("old", 1.5), ("new", 4.5)) for k in range(4)]
+    >>> print(markdown(perfcore.gate(pd.DataFrame(rows))).splitlines()[0])
+    ## ❌ new against old: failed
+    """
+    title = result.title
+    sign = _SIGNS.get(title.rpartition(": ")[2], "")
+    first, *rest = result.summary()
+    parts = [f"## {sign} {_cell(title)}".replace("  ", " "), "", f"**{_cell(first)}**", ""]
+    parts += [f"- {_cell(line)}" for line in rest] + ([""] if rest else [])
+    for caption, header, rows in result.tables():
+        if caption:
+            parts += [_cell(caption), ""]
+        parts += [_line(header), _line(["---"] * len(header)), *map(_line, rows), ""]
+    return "\n".join(parts)
+
+
+def append_markdown(result: Result, path: str | os.PathLike[str]) -> None:
+    """Append to a file, as the steps of a CI job share one.
+
+    Raises
+    ------
+    InputError
+        It cannot be written.
+    """
+    try:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(markdown(result))
+    except OSError as error:
+        raise InputError(path, f"cannot be written: {error.strerror or error}") from error
+
+
+def junit(suite: str, cases: Sequence[tuple[str, str, str]]) -> str:
+    """A suite of cases: name, outcome, and what is said of it; undecided is skipped.
+
+    Examples
+    --------
+    >>> print(junit("gate", [("sort", "failed", "1.2x"), ("dict", "passed", "")]))
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuite name="gate" tests="2" failures="1" skipped="0">
+      <testcase classname="gate" name="sort"><failure message="1.2x"/></testcase>
+      <testcase classname="gate" name="dict"/>
+    </testsuite>
+    """
+    counts = [sum(outcome == wanted for _, outcome, _ in cases) for wanted in ("failed", "undecided")]
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuite name={quoteattr(suite)} tests="{len(cases)}" failures="{counts[0]}" skipped="{counts[1]}">',
+    ]
+    for name, outcome, text in cases:
+        head = f"  <testcase classname={quoteattr(suite)} name={quoteattr(name)}"
+        tag = {"failed": "failure", "undecided": "skipped"}.get(outcome)
+        lines.append(f"{head}/>" if tag is None else f"{head}><{tag} message={quoteattr(text)}/></testcase>")
+    return "\n".join([*lines, "</testsuite>"])
+
+
+def write_junit(suite: str, cases: Sequence[tuple[str, str, str]], path: str | os.PathLike[str]) -> None:
+    """Write a suite of cases."""
+    write_bytes(path, (junit(suite, cases) + "\n").encode())
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Values as a line of bars.
+
+    Examples
+    --------
+    >>> sparkline([1.0, 2.0, 3.0])
+    '▁▄█'
+    """
+    low, high = min(values), max(values)
+    if not high > low:
+        return _BARS[0] * len(values)
+    return "".join(_BARS[int((value - low) / (high - low) * (len(_BARS) - 1))] for value in values)
+
+
+def _cell(text: str) -> str:
+    """A text that shows itself in a cell and in a line."""
+    return escape(" ".join(text.split())).replace("|", "\\|").replace("*", "\\*").replace("`", "\\`")
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell if cell == '---' else _cell(cell) for cell in cells)} |"

@@ -1,0 +1,1 @@
+"""Benchmarks of any tool as one long table."""

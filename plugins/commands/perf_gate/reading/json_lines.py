@@ -1,0 +1,71 @@
+"""Tables of JSON lines: one flat object for each run, as `perf history add` keeps them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from perfcore.base.errors import InputError
+from perfcore.data.measurements import Measurements
+from perfcore.reading.recognise import Reading
+
+__all__ = ["is_json_lines", "read_json_lines", "rows_of"]
+
+_ENDINGS = (".jsonl", ".ndjson")
+
+
+def is_json_lines(path: Path) -> bool:
+    """Whether a file is such a table; lines of other shapes are other formats'."""
+    if path.suffix.lower() not in _ENDINGS or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        first = next((line for line in file if line.strip()), b"")
+    try:
+        return _is_flat(msgspec.json.decode(first))
+    except (UnicodeDecodeError, msgspec.MsgspecError):
+        return False
+
+
+def read_json_lines(path: Path) -> Reading:
+    """Read all lines as measurements.
+
+    Raises
+    ------
+    InputError
+        A line is no flat object; with its number.
+    """
+    import pandas as pd
+
+    rows = rows_of(path)
+    if not rows:
+        raise InputError(path, "holds no rows")
+    lines, objects = zip(*rows, strict=True)
+    return Reading(Measurements(pd.DataFrame(list(objects)), source=str(path), lines=lines), "json-lines", 1)
+
+
+def rows_of(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    """Number and object of each line.
+
+    Raises
+    ------
+    InputError
+        A line is no flat object; with its number.
+    """
+    found = []
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = msgspec.json.decode(line)
+        except (UnicodeDecodeError, msgspec.MsgspecError) as error:
+            raise InputError(path, f"is not JSON: {error}", line=number) from None
+        if not _is_flat(row):
+            raise InputError(path, "an object of numbers and texts is expected", line=number)
+        found.append((number, row))
+    return found
+
+
+def _is_flat(row: Any) -> bool:
+    return isinstance(row, dict) and not any(isinstance(value, (dict, list)) for value in row.values())

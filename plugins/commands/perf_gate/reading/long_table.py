@@ -1,0 +1,217 @@
+"""Benchmarks of any tool as one long table: a row for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.data.measurements import Measurements
+from perfcore.data.units import is_rate, unit_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfcore.reading.recognise import Reading
+
+__all__ = ["BETTER", "LongTable", "better_of", "long_table"]
+
+BETTER = ("smaller", "larger")
+
+# What columns of tables are called that say when a run was, and which round it belongs to.
+_ORDER = ("started", "t0", "order", "timestamp", "start_time", "datetime", "date", "time")
+_ROUND = ("round", "rounds")
+# Formats whose rows say more than their columns: hyperfine measures one command after the other, in the order of its
+# file; Google Benchmark numbers repetitions, of all benchmarks alike.
+_IN_ORDER_OF_TIME = ("hyperfine",)
+_REPETITION_IS_ROUND = ("google-benchmark",)
+
+
+@dataclass(frozen=True)
+class LongTable:
+    """Runs of benchmarks.
+
+    Parameters
+    ----------
+    runs : pandas.DataFrame
+        A row for each run: ``value``; ``session``, the number of its file; ``order``, when it was, NaN where nobody
+        knows; ``round``, NaN likewise; ``machine``; ``metric``; ``unit``; ``better``, ``"smaller"`` or ``"larger"``.
+    labels : pandas.DataFrame
+        The file's own columns, row by row.
+    keys : tuple of str
+        Columns of these that name a benchmark.
+    source : str
+        As the user named it.
+    reader : str
+        Format.
+    files : int
+    local : bool
+        Order and rounds are counted in each file anew, and say nothing across files.
+    """
+
+    runs: pd.DataFrame
+    labels: pd.DataFrame
+    keys: tuple[str, ...]
+    source: str
+    reader: str
+    files: int
+    local: bool
+
+    def split(self, column: str, wanted: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
+        """Two versions that a column tells apart, and what they are called.
+
+        Parameters
+        ----------
+        column : str
+        wanted : pair of str or None
+            The first and the second; None for those that are there, in the order of the file.
+
+        Raises
+        ------
+        UnknownNameError
+            No such column, or no such version.
+        OptionError
+            There are not two versions to choose.
+        """
+        if column not in self.labels.columns:
+            raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
+        versions = self.labels[column].astype(str)
+        present = list(dict.fromkeys(versions))
+        for name in wanted:
+            if name is not None and name not in present:
+                raise UnknownNameError(f"version in column {column} of {self.source}", name, present)
+        free = [name for name in present if name not in wanted]
+        missing = sum(name is None for name in wanted)
+        if len(free) < missing or (missing and len(free) > missing):
+            raise OptionError(
+                f"{self.source}: column {column} holds {len(present)} versions ({', '.join(present[:5])}); choose two "
+                "with --base and --new"
+            )
+        names = tuple(free.pop(0) if name is None else name for name in wanted)
+        if names[0] == names[1]:
+            raise OptionError(f"--base and --new are both {names[0]!r}; name two versions")
+        keys = tuple(key for key in self.keys if key != column)
+        first, second = (self._rows(versions == name, keys) for name in names)
+        return first, second, (names[0], names[1])
+
+    def _rows(self, chosen: Any, keys: tuple[str, ...]) -> LongTable:
+        runs, labels = (table[chosen].reset_index(drop=True) for table in (self.runs, self.labels))
+        return replace(self, runs=runs, labels=labels, keys=keys)
+
+
+def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -> LongTable:
+    """Measurements of one file as a long table.
+
+    Raises
+    ------
+    DataError, InputError
+        A value is no positive number; with its line.
+    OptionError
+        The data are no measurements, or it is not known what was measured.
+    """
+    import pandas as pd
+
+    data = reading.data
+    if not isinstance(data, Measurements):
+        raise OptionError(f"a gate needs benchmarks or a table of runs, not a {type(data).__name__}")
+    roles, table = data.roles, data.table
+    guessed = roles.value or ("value" if "value" in table.columns else None)
+    columns = list(values) or ([guessed] if guessed is not None else [])
+    for column in columns:
+        if column not in table.columns:
+            raise UnknownNameError(f"column of {data.source}", column, table.columns)
+    if not columns:
+        raise OptionError(
+            f"{data.source}: which column was measured? Name it with --value, one of "
+            f"{', '.join(map(str, table.columns))}"
+        )
+    order, rounds = _order(table, columns, reading.reader), _rounds(table, columns, reading.reader)
+    parts = []
+    for column in columns:
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        good = (numbers > 0.0) & (numbers < float("inf"))
+        if not good.all():
+            row = int((~good).to_numpy().argmax())
+            data.refuse(row, f"{column} is {table[column].iloc[row]!r}; a positive number is expected")
+        unit = (roles.unit if column == roles.value else None) or unit_of(column)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "value": numbers.astype(float),
+                    "session": session,
+                    "order": order,
+                    "round": rounds,
+                    "machine": _joined(table, roles.system),
+                    "metric": column,
+                    "unit": _units(table) if unit is None else unit,
+                    "better": _better(table),
+                }
+            )
+        )
+    runs = pd.concat(parts, ignore_index=True)
+    labels = pd.concat([table] * len(columns), ignore_index=True)
+    keys = tuple(
+        k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
+    )
+    local = reading.reader in (*_IN_ORDER_OF_TIME, *_REPETITION_IS_ROUND)
+    return LongTable(runs, labels, keys, data.source, reading.reader, 1, local)
+
+
+def better_of(runs: pd.DataFrame) -> str:
+    """Which values of a benchmark are better: as the file says, otherwise larger of rates and smaller of all else.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> [better_of(pd.DataFrame({"better": [""], "unit": [unit], "metric": ["iops"]})) for unit in ("s", "B/s", "")]
+    ['smaller', 'larger', 'larger']
+    """
+    better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
+    return better or ("larger" if is_rate(unit or unit_of(metric)) else "smaller")
+
+
+def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
+    """When each run was, as a number; NaN where no column says it."""
+    import pandas as pd
+
+    if reader in _IN_ORDER_OF_TIME:
+        return range(len(table))
+    for name in _ORDER:
+        column = next((c for c in table.columns if c.strip().lower() == name and c not in values), None)
+        if column is None:
+            continue
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        if numbers.notna().all():
+            return numbers.astype(float)
+        times = pd.to_datetime(table[column], errors="coerce", utc=True, format="ISO8601")
+        if times.notna().all():
+            return times.astype("int64").astype(float)
+    return float("nan")
+
+
+def _rounds(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
+    import pandas as pd
+
+    names = ("repetition",) if reader in _REPETITION_IS_ROUND else _ROUND
+    column = next((c for c in table.columns if c.strip().lower() in names and c not in values), None)
+    return float("nan") if column is None else pd.to_numeric(table[column], errors="coerce").astype(float)
+
+
+def _units(table: pd.DataFrame) -> Any:
+    column = next((c for c in table.columns if c.strip().lower() in ("unit", "units")), None)
+    return "" if column is None else table[column].fillna("").astype(str)
+
+
+def _better(table: pd.DataFrame) -> Any:
+    """What a column ``better`` says; empty where there is none."""
+    if "better" not in table.columns:
+        return ""
+    said = table["better"].fillna("").astype(str).str.strip().str.lower()
+    return said.where(said.isin(BETTER), "")
+
+
+def _joined(table: pd.DataFrame, columns: Sequence[str]) -> Any:
+    if not columns:
+        return ""
+    return table[list(columns)].astype(str).agg(" ".join, axis=1)

@@ -1,0 +1,117 @@
+"""Benchmarks of two versions, matched by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perf_gate.reading.long_table import LongTable, better_of
+from perfcore.base.errors import DataError, listing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Matched", "match", "text_of"]
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Runs of the benchmarks that both versions have.
+
+    Parameters
+    ----------
+    names : tuple of str
+        In the order of the first version.
+    runs : pair of dict of str to pandas.DataFrame
+        Of each benchmark.
+    larger_is_better : dict of str to bool
+    units : dict of str to str
+    only : pair of tuple of str
+        Benchmarks of one version alone.
+    """
+
+    names: tuple[str, ...]
+    runs: tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]
+    larger_is_better: dict[str, bool]
+    units: dict[str, str]
+    only: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def match(first: LongTable, second: LongTable, better: str | None = None) -> Matched:
+    """Match benchmarks by name; one that each side has alone is the same, whatever it is called.
+
+    Parameters
+    ----------
+    first, second : LongTable
+    better : {"smaller", "larger"}, optional
+        Which values are better, where the unit does not say it.
+
+    Raises
+    ------
+    DataError
+        They have no benchmark in common, or measure it in different units.
+    """
+    named = _named((first, second))
+    groups = tuple({str(name): rows for name, rows in side.groupby("benchmark", sort=False)} for side in named)
+    if len(groups[0]) == len(groups[1]) == 1:
+        (one,), (other,) = groups
+        groups = (groups[0], {one: groups[1][other]})
+    names = tuple(name for name in groups[0] if name in groups[1])
+    only = tuple(tuple(name for name in groups[k] if name not in groups[1 - k]) for k in (0, 1))
+    if not names:
+        raise DataError(
+            f"{first.source} and {second.source} have no benchmark in common ({listing(only[0], 3)}; "
+            f"{listing(only[1], 3)}); name the columns that tell them apart with -r code=NAME"
+        )
+    units, larger = {}, {}
+    for name in names:
+        found = [str(unit) for group in groups for unit in dict.fromkeys(group[name]["unit"])]
+        if len(set(found)) > 1:
+            told = [unit or "no unit" for unit in found]
+            raise DataError(f"{name}: {first.source} is in {told[0]}, {second.source} in {told[-1]}; convert one")
+        units[name] = found[0]
+        larger[name] = (better or better_of(groups[0][name])) == "larger"
+    return Matched(names, (groups[0], groups[1]), larger, units, (only[0], only[1]))
+
+
+def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
+    """Runs of both with a column ``benchmark``: what tells benchmarks apart in either file, and no more."""
+    keys = [key for key in dict.fromkeys([*sides[0].keys, *sides[1].keys]) if all(key in s.labels for s in sides)]
+    telling = [key for key in keys if any(side.labels[key].nunique(dropna=False) > 1 for side in sides)]
+    code = {key for side in sides for key in side.keys if side.labels[key].dtype.kind not in "iuf"}
+    shown = telling or [key for key in keys if key in code][:1]
+    metrics = {str(metric) for side in sides for metric in side.runs["metric"]}
+    several = any(side.runs["metric"].nunique() > 1 for side in sides)
+    found = []
+    for side in sides:
+        names = None
+        for key in shown:
+            texts = side.labels[key].map(text_of)
+            part = texts if key in code else f"{key}=" + texts
+            names = part if names is None else names + " " + part
+        if names is None:
+            names = side.runs["metric"]
+        elif several:
+            names = names + " " + side.runs["metric"]
+        across = side.local and (side.files > 1 or sides[0].source != sides[1].source)
+        unknown = {"order": float("nan"), "round": float("nan")} if across else {}
+        found.append(side.runs.assign(benchmark=names, **unknown))
+    if not several and len(metrics) > 1:
+        raise DataError(
+            f"{sides[0].source} and {sides[1].source} measure different things, or in different units "
+            f"({', '.join(sorted(metrics))}); name what both have with --value, or convert one"
+        )
+    return found
+
+
+def text_of(value: object) -> str:
+    """A cell as a name.
+
+    Examples
+    --------
+    >>> text_of(16.0), text_of(" a  b ")
+    ('16', 'a b')
+    """
+    if isinstance(value, float) and value.is_integer():  # also of whole numbers among which some are missing
+        value = int(value)
+    return " ".join(str(value).split())

@@ -1,0 +1,226 @@
+"""Two versions of many benchmarks become verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_gate.reading.long_table import LongTable
+from perf_gate.reading.matching import match
+from perf_gate.versions.layouts import Laid, laid_out
+from perf_gate.versions.shift import CommonShift, common_shift
+from perf_gating.estimates import Estimates
+from perf_gating.judging import Judged, Outcome, judge
+from perf_gating.known_order import in_known_order
+from perf_gating.rounding import last_digit
+from perf_gating.rounds import in_turn
+from perf_gating.sessions import apart
+from perfcore.results import Result
+
+__all__ = ["VersionGate", "gate_versions"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class VersionGate(Result):
+    """Verdicts on n benchmarks of two versions.
+
+    Parameters
+    ----------
+    names : pair of str
+        Of the versions.
+    benchmarks : tuple of str
+    values : (2, n) float
+        Medians of both versions, as they were measured.
+    units : tuple of str
+    larger_is_better : (n,) bool
+    layouts : tuple of str
+        How the runs of each lay in time: turn, blocks, sessions.
+    estimates : Estimates
+    judged : Judged
+    errors : {"fwer", "fdr"}
+    between : float or None
+        How sessions were said to differ.
+    shift : CommonShift or None
+        Of all benchmarks together.
+    only : pair of tuple of str
+        Benchmarks that one version alone has.
+    missing_fails : bool
+    undecided : Outcome
+        What undecided counts as.
+    """
+
+    names: tuple[str, str]
+    benchmarks: tuple[str, ...]
+    values: Floats
+    units: tuple[str, ...]
+    larger_is_better: npt.NDArray[np.bool_]
+    layouts: tuple[str, ...]
+    estimates: Estimates
+    judged: Judged
+    errors: str
+    between: float | None
+    shift: CommonShift | None
+    only: tuple[tuple[str, ...], tuple[str, ...]]
+    missing_fails: bool
+    undecided: Outcome
+
+    def __len__(self) -> int:
+        """How many benchmarks."""
+        return len(self.benchmarks)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Of all together; benchmarks that are missing fail where that was asked for."""
+        if self.missing_fails and any(self.only):
+            return Outcome.FAILED
+        return self.judged.outcome
+
+    @property
+    def status(self) -> int:
+        """Exit status: 0 passed, 1 failed, 3 undecided."""
+        outcome = self.undecided if self.outcome is Outcome.UNDECIDED else self.outcome
+        return {Outcome.PASSED: 0, Outcome.FAILED: 1, Outcome.UNDECIDED: 3}[outcome]
+
+    @property
+    def more_rounds(self) -> npt.NDArray[np.int64]:
+        """How many more rounds decide each benchmark, 90 % likely (n,); 0 of what is decided, -1 where none do."""
+        needed = self.estimates.rounds_that_decide(float(np.log(self.judged.threshold)))
+        more = np.where(needed > 0, np.maximum(needed - self.estimates.rounds, 1), -1)
+        too_few = self.estimates.rounds < 2  # nothing says how much runs differ
+        more = np.where(too_few | np.array([layout != "turn" for layout in self.layouts]), -1, more)
+        return np.where(self.judged.slower | self.judged.not_slower, 0, more).astype(np.int64)
+
+    @property
+    def cases(self) -> list[tuple[str, str, str]]:
+        """Name, outcome and figures of each benchmark, as a test of a suite."""
+        ratio, bounds = np.exp(self.estimates.log_ratio), np.exp(self.estimates.bounds())
+        return [
+            (name, self.judged.outcome_of(k).value, f"{ratio[k]:.3f}x [{bounds[k, 0]:.3f}, {bounds[k, 1]:.3f}]")
+            for k, name in enumerate(self.benchmarks)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-ready but for NaN."""
+        ratio, bounds = np.exp(self.estimates.log_ratio), np.exp(self.estimates.bounds())
+        more = self.more_rounds.tolist()
+        return {
+            "outcome": self.outcome.value,
+            "versions": self.names,
+            "slower_than": self.judged.threshold,
+            "errors": self.errors,
+            "between": self.between,
+            "benchmarks": [
+                {
+                    "benchmark": name,
+                    "outcome": self.judged.outcome_of(k).value,
+                    "values": self.values[:, k].tolist(),
+                    "unit": self.units[k],
+                    "better": "larger" if self.larger_is_better[k] else "smaller",
+                    "slowdown": float(ratio[k]),
+                    "bounds": bounds[k].tolist(),
+                    "p_slow": float(self.judged.p_slow[k]),
+                    "p_not_slower": float(self.judged.p_not_slower[k]),
+                    "layout": self.layouts[k],
+                    "rounds": int(self.estimates.rounds[k]),
+                    "more_rounds": None if more[k] < 0 else more[k],
+                }
+                for k, name in enumerate(self.benchmarks)
+            ],
+            "common_shift": None if self.shift is None else self.shift._asdict(),
+            "only": dict(zip(self.names, map(list, self.only), strict=True)),
+        }
+
+
+def gate_versions(
+    first: LongTable,
+    second: LongTable,
+    names: tuple[str, str],
+    *,
+    threshold: float,
+    errors: str = "fwer",
+    between: float | None = None,
+    layout: str | None = None,
+    better: str | None = None,
+    missing_fails: bool = False,
+    undecided: Outcome = Outcome.UNDECIDED,
+) -> VersionGate:
+    """Judge whether the benchmarks of the second version are slower.
+
+    Parameters
+    ----------
+    first, second : LongTable
+    names : pair of str
+    threshold : float, >= 1
+    errors, between, layout, better, missing_fails, undecided
+        As of `perf_gate.api.gate`.
+
+    Raises
+    ------
+    DataError
+        No benchmark in common, or other units.
+    """
+    matched = match(first, second, better)
+    laid = [laid_out(matched.runs[0][name], matched.runs[1][name], layout) for name in matched.names]
+    larger = np.array([matched.larger_is_better[name] for name in matched.names])
+    estimates = _estimates(laid, larger, float(np.log(threshold)), between)
+    medians = [[float(side[name]["value"].median()) for name in matched.names] for side in matched.runs]
+    return VersionGate(
+        names=names,
+        benchmarks=matched.names,
+        values=np.array(medians),
+        units=tuple(matched.units[name] for name in matched.names),
+        larger_is_better=larger,
+        layouts=tuple(each.layout for each in laid),
+        estimates=estimates,
+        judged=judge(estimates, threshold, errors),
+        errors=errors,
+        between=between,
+        shift=common_shift(_differences(laid, larger), estimates.log_ratio),
+        only=matched.only,
+        missing_fails=missing_fails,
+        undecided=undecided,
+    )
+
+
+def _logs(values: Floats, larger: bool) -> Floats:
+    """Logarithms in which slower is larger."""
+    return -np.log(values) if larger else np.log(values)
+
+
+def _differences(laid: Sequence[Laid], larger: npt.NDArray[np.bool_]) -> list[Floats]:
+    """Differences of the rounds of those benchmarks that were measured in turn."""
+    return [
+        _logs(each.second, bool(up)) - _logs(each.first, bool(up))
+        for each, up in zip(laid, larger, strict=True)
+        if each.layout == "turn"
+    ]
+
+
+def _estimates(
+    laid: Sequence[Laid], larger: npt.NDArray[np.bool_], log_threshold: float, between: float | None
+) -> Estimates:
+    """Each benchmark by the method of its layout."""
+    digits = np.array([last_digit(each.first) + last_digit(each.second) for each in laid])
+    layouts = np.array([each.layout for each in laid])
+    found: list[tuple[npt.NDArray[np.int64], Estimates]] = []
+    for layout in dict.fromkeys(layouts.tolist()):
+        chosen = np.flatnonzero(layouts == layout)
+        own = [(laid[k], bool(larger[k])) for k in chosen.tolist()]
+        first, second = [_logs(e.first, up) for e, up in own], [_logs(e.second, up) for e, up in own]
+        if layout == "turn":
+            estimates = in_turn(first, second, digits[chosen])
+        elif layout == "blocks":
+            series = [_logs(each.series, up) for each, up in own]
+            estimates = in_known_order(series, [each.is_second for each, _ in own], log_threshold, digits[chosen])
+        else:
+            estimates = apart(first, second, between, digits[chosen])
+        found.append((chosen, estimates))
+    order = np.argsort(np.concatenate([chosen for chosen, _ in found]), kind="stable")
+    fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "may_pass")
+    return Estimates(*(np.concatenate([getattr(e, field) for _, e in found])[order] for field in fields))

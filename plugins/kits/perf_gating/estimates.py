@@ -1,0 +1,97 @@
+"""How many times as slow the second version is, of n benchmarks, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["FEWEST_ROUNDS", "SURE", "Estimates"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+FEWEST_ROUNDS = 3  # fewer decide nothing
+SURE = 0.95  # of each bound, and of a verdict
+_EXACT = 1e-12  # logarithms that differ by less, differ by rounding of the arithmetic
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Logarithms of ratios of n benchmarks, slower is positive.
+
+    Parameters
+    ----------
+    log_ratio : (n,) float
+    standard_error : (n,) float, >= 0
+    freedom : (n,) float
+        Degrees of freedom of the standard error.
+    rounding : (n,) float, >= 0
+        By how much the values' last digits may have moved the logarithm.
+    rounds : (n,) int
+        Runs of each version that count.
+    may_pass : (n,) bool
+        Whether "not slower" can be told at all: not where nobody knows how sessions differ.
+    """
+
+    log_ratio: Floats
+    standard_error: Floats
+    freedom: Floats
+    rounding: Floats
+    rounds: Ints
+    may_pass: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        """How many benchmarks."""
+        return len(self.log_ratio)
+
+    def p_slow(self, log_threshold: float) -> Floats:
+        """Probability of such data if no benchmark were slower than the threshold (n,); 1 of too few rounds."""
+        return self._tail(self.log_ratio - self.rounding - log_threshold, self.rounds >= FEWEST_ROUNDS)
+
+    def p_not_slower(self, log_threshold: float) -> Floats:
+        """Probability of such data if a benchmark were as slow as the threshold or slower (n,)."""
+        return self._tail(
+            log_threshold - self.log_ratio - self.rounding, (self.rounds >= FEWEST_ROUNDS) & self.may_pass
+        )
+
+    def bounds(self) -> Floats:
+        """Logarithms between which each ratio is, 95 % sure of either side (n, 2); NaN of too few rounds."""
+        from scipy.stats import t
+
+        side = t.ppf(SURE, np.maximum(self.freedom, 1.0)) * self.standard_error + self.rounding
+        found = np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
+        found[self.rounds < FEWEST_ROUNDS] = np.nan
+        return found
+
+    def rounds_that_decide(self, log_threshold: float, sure: float = 0.9, most: int = 10_000) -> Ints:
+        """How many rounds in all decide with a probability (n,); 0 where ``most`` do not.
+
+        k = variance (t_.95 + t_sure)^2 / distance^2. The distance is that of no change from the threshold where the
+        data leave open that there is none, and of the estimate otherwise.
+
+        Examples
+        --------
+        >>> one = Estimates(*(np.array([v]) for v in (0.01, 0.03, 9.0, 0.0)), np.array([10]), np.array([True]))
+        >>> one.rounds_that_decide(np.log(1.05)).tolist()
+        [35]
+        """
+        from scipy.stats import t
+
+        bounds = self.bounds()
+        no_change = (bounds[:, 0] <= 0.0) & (bounds[:, 1] >= 0.0)
+        distance = np.where(no_change, log_threshold, np.abs(self.log_ratio - log_threshold)) - self.rounding
+        variance = self.standard_error**2 * self.rounds
+        ladder = np.unique(np.r_[np.arange(FEWEST_ROUNDS, 200), np.geomspace(200, most, 200).astype(np.int64)])
+        quantiles = t.ppf(SURE, ladder - 1.0) + t.ppf(sure, ladder - 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            enough = variance[:, None] * quantiles**2 <= ladder * np.maximum(distance, 0.0)[:, None] ** 2
+        return np.where(enough.any(axis=1), ladder[enough.argmax(axis=1)], 0)
+
+    def _tail(self, distance: Floats, counts: npt.NDArray[np.bool_]) -> Floats:
+        """One-sided probability that chance makes a distance this large."""
+        from scipy.stats import t
+
+        statistic = distance / np.maximum(self.standard_error, _EXACT)
+        return np.where(counts, t.sf(statistic, np.maximum(self.freedom, 1.0)), 1.0)

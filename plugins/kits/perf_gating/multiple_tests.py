@@ -1,0 +1,53 @@
+"""Probabilities of many tests, so that their number does not make false alarms."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ERRORS", "adjusted", "benjamini_hochberg", "holm"]
+
+Floats = npt.NDArray[np.float64]
+
+ERRORS = ("fwer", "fdr")  # the chance of any false alarm; or the share of alarms that are false
+
+
+def adjusted(probabilities: Floats, errors: str) -> Floats:
+    """Probabilities adjusted for the kind of errors that are to be rare: ``"fwer"`` by Holm, ``"fdr"`` by BH."""
+    return holm(probabilities) if errors == "fwer" else benjamini_hochberg(probabilities)
+
+
+def holm(probabilities: Floats) -> Floats:
+    """Probabilities of which those below a level have any false one among them with that probability at most.
+
+    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(probabilities, kind="stable")
+    count = len(probabilities)
+    found = np.empty(count)
+    found[order] = np.minimum(1.0, np.maximum.accumulate((count - np.arange(count)) * probabilities[order]))
+    return found
+
+
+def benjamini_hochberg(probabilities: Floats) -> Floats:
+    """Probabilities of which those below a level are false by that share, on average.
+
+    Y. Benjamini, Y. Hochberg, "Controlling the false discovery rate", Journal of the Royal Statistical Society B 57,
+    1995.
+
+    Examples
+    --------
+    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).round(3).tolist()
+    [0.03, 0.04, 0.04]
+    """
+    order = np.argsort(probabilities, kind="stable")
+    count = len(probabilities)
+    scaled = count / (np.arange(count) + 1.0) * probabilities[order]
+    found = np.empty(count)
+    found[order] = np.minimum.accumulate(scaled[::-1])[::-1]
+    return found

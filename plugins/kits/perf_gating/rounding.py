@@ -1,0 +1,69 @@
+"""How far the last digit of rounded values may have moved a ratio.
+
+Noise larger than the last digit makes rounding harmless: it averages out. Where values hardly differ, it does not: 0.02
+and 0.03, always, may be 0.0249 and 0.0251.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["harmful", "last_digit"]
+
+Floats = npt.NDArray[np.float64]
+
+_LOOKED_AT = 12  # values, which show how many digits a benchmark's have
+_MOST_DIGITS = 9  # significant ones: more come of computing, not of a clock
+
+
+def last_digit(values: Floats) -> float:
+    """Half of the last decimal place of a benchmark's values, relative to them; 0 where they have too many digits.
+
+    Examples
+    --------
+    >>> last_digit(np.array([0.02, 0.02])), last_digit(np.array([1200.0])), last_digit(np.array([1 / 3]))
+    (0.25, 0.0004166666666666667, 0.0)
+    """
+    if not len(values):
+        return 0.0
+    places = [_decimals(value) for value in values[:_LOOKED_AT].tolist()]
+    known = [place for place in places if place is not None]
+    if len(known) < len(places):
+        return 0.0
+    return 0.5 * 10.0 ** -max(known) / float(np.median(values))
+
+
+def harmful(last_digits: Floats, spread: Floats) -> Floats:
+    """How far rounding may have moved each logarithm of a ratio (n,): all of it where the spread does not hide it.
+
+    Parameters
+    ----------
+    last_digits : (n,) float
+        Of both versions together, as of `last_digit`.
+    spread : (n,) float
+        Standard deviation of single runs, as a logarithm.
+
+    Examples
+    --------
+    >>> harmful(np.array([0.4, 0.4]), np.array([0.0, 0.3])).tolist()
+    [0.4, 0.0]
+    """
+    return np.where(spread > last_digits / 2.0, 0.0, last_digits)
+
+
+def _decimals(value: float) -> int | None:
+    """Decimal places of a value; None where it has so many digits that it was computed.
+
+    Examples
+    --------
+    >>> _decimals(0.02), _decimals(1200.0), _decimals(1 / 3)
+    (2, 0, None)
+    """
+    digits = f"{value:.{_MOST_DIGITS}g}"
+    if not math.isclose(float(digits), value, rel_tol=1e-12):
+        return None
+    mantissa, _, exponent = f"{value:.{_MOST_DIGITS - 1}e}".partition("e")
+    return max(0, len(mantissa.rstrip("0").partition(".")[2]) - int(exponent))

@@ -1,0 +1,250 @@
+"""Steps in histories: where they are, how sure that is, and what noise is not taken for one."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import perfcore
+from perf_gate.history.detection import detect
+from perf_gate.history.scan import scan
+from perf_gating.arma_noise import GRID, first_variance, whitened
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
+
+
+def noise(rng: np.random.Generator, count: int, phi: float, spread: float = 0.02) -> np.ndarray:
+    """AR(1) of a given marginal spread."""
+    shocks = rng.normal(0.0, spread * np.sqrt(1.0 - phi * phi), count + 100)
+    values = np.zeros(count + 100)
+    for at in range(1, count + 100):
+        values[at] = phi * values[at - 1] + shocks[at]
+    return values[100:]
+
+
+def history(values: dict[str, np.ndarray]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"commit": f"c{at:03d}", "benchmark": name, "time_s": float(np.exp(log))}
+            for name, own in values.items()
+            for at, log in enumerate(own)
+        ]
+    )
+
+
+def test_the_scan_is_the_profile_likelihood_of_least_squares() -> None:
+    """Each place by an explicit regression on whitened columns, at each pair of the grid."""
+    rng = np.random.default_rng(1)
+    n, steps, outliers = 40, np.array([15]), np.array([7, 30])
+    y = noise(rng, n, 0.5) + 0.05 * (np.arange(n) >= 15)
+    dense = np.stack([np.ones(n), np.resize([0.0, 1.0], n)])
+    with_step, with_outlier, _, without, _ = scan(y, dense, steps, outliers, GRID, 3)
+
+    def likelihood(more: list[np.ndarray]) -> float:
+        columns = [*dense, *(np.arange(n) >= 15.0,), *(np.arange(n) == at for at in outliers), *more]
+        best = -np.inf
+        for phi, theta in GRID.tolist():
+            white = whitened(np.stack([*columns, y]).astype(float), phi, theta)
+            rest = white[-1] - white[:-1].T @ np.linalg.lstsq(white[:-1].T, white[-1])[0]
+            best = max(best, -0.5 * n * np.log(rest @ rest) - 0.5 * np.log(first_variance(phi, theta)))
+        return best
+
+    assert without == pytest.approx(likelihood([]), abs=1e-6)
+    for place in (5, 20, 36):
+        assert with_step[place] == pytest.approx(likelihood([np.arange(n) >= place]), abs=1e-6)
+        assert with_outlier[place] == pytest.approx(likelihood([np.arange(n) == place]), abs=1e-6)
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.3, 0.6, 0.8, 0.9])
+@pytest.mark.parametrize("count", [30, 120, 300])
+def test_series_without_a_change_seldom_alarm(count: int, phi: float) -> None:
+    rng = np.random.default_rng([count, int(10 * phi)])
+    alarms = sum(bool(detect(noise(rng, count, phi)).steps) for _ in range(150))
+    assert alarms <= stats.binom.ppf(0.999, 150, 0.05)
+
+
+@pytest.mark.parametrize(("phi", "least"), [(0.0, 0.9), (0.3, 0.8), (0.9, 0.8)])
+def test_five_per_cent_at_two_per_cent_noise_is_seen_after_ten_commits(phi: float, least: float) -> None:
+    rng = np.random.default_rng(int(10 * phi))
+    seen = 0
+    for _ in range(60):
+        found = detect(noise(rng, 120, phi) + np.log(1.05) * (np.arange(120) >= 110))
+        seen += any(step.first <= 113 and step.last >= 107 for step in found.steps)
+    assert seen >= stats.binom.ppf(0.001, 60, least)
+
+
+def test_bounds_hold_the_size_and_the_place() -> None:
+    rng = np.random.default_rng(4)
+    held = []
+    for _ in range(120):
+        found = detect(noise(rng, 120, 0.3) + 0.08 * (np.arange(120) >= 70))
+        held += [(s.lower <= 0.08 <= s.upper, s.first <= 70 <= s.last) for s in found.steps if abs(s.place - 70) < 5]
+    assert len(held) > 110
+    assert (np.mean(held, axis=0) > 0.88).all()
+
+
+def test_outliers_are_no_steps() -> None:
+    values = np.random.default_rng(2).normal(0.0, 0.01, 80)
+    values[[20, 50]] += 0.3
+    found = detect(values)
+    assert found.steps == ()
+    assert found.outliers == (20, 50)
+
+
+def test_an_exact_threefold_slowdown_fails_also_without_noise() -> None:
+    for values in (np.zeros(30), np.random.default_rng(1).normal(0.0, 0.02, 30)):
+        verdict = perfcore.gate(history({"sort": values + np.log(3.0) * (np.arange(30) >= 25)}), commit="commit")
+        assert verdict.outcome == "failed"
+        assert verdict.judged[0].alarm.place == 25
+        assert np.exp(verdict.judged[0].alarm.size) == pytest.approx(3.0, rel=0.05)
+    assert perfcore.gate(history({"sort": np.zeros(30)}), commit="commit").outcome == "passed"
+
+
+def test_only_new_changes_to_slower_fail() -> None:
+    rng = np.random.default_rng(3)
+    old = {"sort": rng.normal(0.0, 0.01, 60) + 0.1 * (np.arange(60) >= 20)}
+    assert perfcore.gate(history(old), commit="commit").outcome == "passed"
+    assert perfcore.gate(history(old), commit="commit", since="c010").outcome == "failed"
+    faster = {"sort": rng.normal(0.0, 0.01, 60) - 0.1 * (np.arange(60) >= 52)}
+    assert perfcore.gate(history(faster), commit="commit").outcome == "passed"
+    assert perfcore.gate(history(faster), commit="commit", better="larger").outcome == "failed"
+    slower = {"sort": rng.normal(0.0, 0.01, 60) + 0.1 * (np.arange(60) >= 52)}
+    assert perfcore.gate(history(slower), commit="commit", slower_than="1.2x").outcome == "passed"
+
+
+def test_machines_are_effects() -> None:
+    rng = np.random.default_rng(5)
+    table = history({"sort": rng.normal(0.0, 0.01, 60)})
+    table["box"] = np.where(np.arange(60) < 50, rng.choice(["a", "b"], 60), "b")
+    table.loc[table["box"] == "b", "time_s"] *= 1.5
+    assert perfcore.gate(table, commit="commit", machine="box").outcome == "passed"
+    table.loc[55:, "time_s"] *= 1.2
+    assert perfcore.gate(table, commit="commit", machine="box").outcome == "failed"
+
+
+def test_many_series_do_not_make_false_alarms() -> None:
+    rng = np.random.default_rng(6)
+    verdict = perfcore.gate(history({f"b{k}": noise(rng, 40, 0.5) for k in range(100)}), commit="commit")
+    assert sum(each.outcome == "failed" for each in verdict.judged) <= 1
+
+
+def test_order_units_and_format_change_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    table = history({"sort": rng.normal(0.0, 0.02, 40) + 0.1 * (np.arange(40) >= 33)})
+    table["timestamp"] = np.arange(40.0)
+    expected = perfcore.gate(table, commit="commit").to_dict()["series"][0]["steps"]
+    table.to_csv(tmp_path / "h.csv", index=False)
+    table.to_json(tmp_path / "h.jsonl", orient="records", lines=True)
+    in_ms = table.assign(time_ms=table["time_s"] * 1e3).drop(columns="time_s")
+    for other in (tmp_path / "h.csv", tmp_path / "h.jsonl", table.sample(frac=1.0, random_state=1), in_ms):
+        found = perfcore.gate(other, commit="commit").to_dict()["series"][0]["steps"]
+        assert [s["between"] for s in found] == [s["between"] for s in expected]
+        assert found[0]["change"] == pytest.approx(expected[0]["change"], rel=1e-6)
+
+
+def test_folders_of_asv(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    (tmp_path / "box").mkdir()
+    (tmp_path / "box" / "machine.json").write_text("{}")
+    (tmp_path / "benchmarks.json").write_text(json.dumps({"b.time": {"unit": "seconds"}, "version": 2}))
+    for at, value in enumerate(np.exp(rng.normal(0.0, 0.01, 30)) * np.where(np.arange(30) >= 25, 3.0, 1.0)):
+        result = {"b.time": [[float(value), None], [["1", "2"]]]}
+        document = {"commit_hash": f"{at:040x}", "date": 1e12 + at, "params": {"machine": "box"}, "env_name": "py"}
+        columns = {"result_columns": ["result", "params"], "results": result}
+        (tmp_path / "box" / f"{99 - at:08x}-py.json").write_text(json.dumps({**document, **columns}))
+    verdict = perfcore.gate(tmp_path)
+    assert verdict.outcome == "failed"
+    assert verdict.judged[0].series.name == "b.time(1)"
+    assert verdict.judged[0].alarm.place == 25
+    (tmp_path / "box" / "broken.json").write_text("{")
+    with pytest.raises(InputError, match="is not a result of asv"):
+        perfcore.gate(tmp_path)
+
+
+def test_data_of_the_benchmark_action(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+    values = np.exp(rng.normal(0.0, 0.01, 30)) * np.where(np.arange(30) >= 25, 0.5, 1.0)
+    for tool, unit, outcome in (
+        ("pytest", "iter/sec", "failed"),
+        ("customBiggerIsBetter", "points", "failed"),
+        ("customSmallerIsBetter", "s", "passed"),
+    ):
+        entries = [
+            {
+                **{"commit": {"id": f"c{at}"}, "date": at, "tool": tool},
+                "benches": [{"name": "q", "value": float(value), "unit": unit}],
+            }
+            for at, value in enumerate(values)
+        ]
+        (tmp_path / "data.js").write_text(f"window.BENCHMARK_DATA = {json.dumps({'entries': {'S': entries}})}")
+        assert perfcore.gate(tmp_path / "data.js").outcome == outcome
+
+
+def test_texts_and_pictures(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(10)
+    values = rng.normal(0.0, 0.02, 60) + 0.08 * (np.arange(60) >= 53)
+    history({"sort": values, "dict": rng.normal(0.0, 0.02, 60), "new": rng.normal(0.0, 0.02, 4)}).to_csv(
+        tmp_path / "h.csv", index=False
+    )
+    words = ["gate", tmp_path / "h.csv", "--commit", "commit"]
+    assert (
+        perf(*words, "--plot", tmp_path / "p.png", "--summary", tmp_path / "s.md", "--junit", tmp_path / "j.xml") == 1
+    )
+    out = capsys.readouterr().out
+    assert out.startswith("failed: sort slower since c053")
+    assert "outliers 0; noise 2" in out or "outliers 0; noise 1" in out
+    assert "not judged: new (4)" in out
+    assert (tmp_path / "p.png").stat().st_size > 1000
+    assert "sort slower since" in (tmp_path / "s.md").read_text()
+    assert perf(*words, "--since", "c055", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["series"][0]["would_be_seen"] > 0.0
+    assert perf(*words, "--since", "c155") == 2
+    assert "unknown commit" in capsys.readouterr().err
+
+
+def test_what_is_no_history_is_refused() -> None:
+    table = history({"sort": np.zeros(20)})
+    assert perfcore.gate(table.head(11), commit="commit").status == 3
+    with pytest.raises(UnknownNameError, match="unknown column"):
+        perfcore.gate(table, commit="sha")
+    with pytest.raises(OptionError, match="of one history"):
+        perfcore.gate(table, table, commit="commit")
+    with pytest.raises(OptionError, match="of a history"):
+        perfcore.gate(table, table, since="c001")
+    with pytest.raises(DataError, match="names no commit"):
+        perfcore.gate(table.assign(commit=np.where(np.arange(20) == 3, "", table["commit"])), commit="commit")
+    with pytest.raises(DataError, match="positive number"):
+        perfcore.gate(table.assign(time_s=np.where(np.arange(20) == 3, 0.0, 1.0)), commit="commit")
+
+
+@pytest.mark.real_data
+def test_the_steps_of_a_real_history(real_data: Path) -> None:
+    """As Apache Otava sees them, but 117, and one at 131 instead; 10 and 363 are outliers."""
+    values = pd.read_csv(real_data / "timeseries" / "otava_tigerbeetle_requests.csv")["requests"]
+    found = detect(np.log(values.to_numpy()))
+    assert [step.place for step in found.steps] == [15, 61, 71, 95, 131, 192, 212]
+    assert found.outliers == (10, 363)
+
+
+def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(11)
+    file = tmp_path / "history.jsonl"
+    for at in range(20):
+        times = (np.exp(rng.normal(0.0, 0.01, 5)) * (3.0 if at >= 16 else 1.0)).tolist()
+        (tmp_path / "r.json").write_text(json.dumps({"results": [{"command": "sort", "times": times}]}))
+        assert perf("history", "add", file, tmp_path / "r.json", "--commit", f"c{at}") == 0
+    assert "1 values of c19 added; 20 in all" in capsys.readouterr().out
+    verdict = perfcore.gate(file, commit="commit")
+    assert verdict.outcome == "failed"
+    assert verdict.judged[0].commit_of(verdict.judged[0].alarm) == "c16"
+    before = file.read_bytes()
+    (tmp_path / "r.csv").write_text("bench,time_ms\nsort,3\n")
+    assert perf("history", "add", file, tmp_path / "r.csv", "--commit", "c20") == 2
+    assert "sort is in s, not ms" in capsys.readouterr().err
+    assert file.read_bytes() == before
+    assert perf("history", "add", tmp_path / "h.csv", tmp_path / "r.csv", "--commit", "c20") == 2
+    file.write_bytes(before + b"[1, 2]\n")
+    assert perf("gate", file, "--commit", "commit") == 2
+    assert "history.jsonl:21: an object of numbers and texts is expected" in capsys.readouterr().err
