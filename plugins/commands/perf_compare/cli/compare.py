@@ -39,7 +39,7 @@ def command(
     """Compare FIRST and SECOND: models that `perf fit -o` wrote (.json), or data, which are fitted.
 
     Says where they cross along the first parameter that varies, their ratio and how sure it is, and for models by
-    category or path which of these make the difference.
+    category or path which of these make the difference. Phases of two runs are matched in order, without --at.
 
     Exit status: 0, or with --fail-if that all gates are passed; 1 a gate failed; 2 a mistake; 3 none failed, but
     something could not be fitted or judged.
@@ -70,7 +70,7 @@ def command(
             path if how.reader is None and is_model_file(path) else how.read_file(path, types_to_read(fitter))
             for path in (first, second)
         )
-        comparison = compare(one, other, at=at or (), fitter=fitter, fail_if=gates, names=names, **options)
+        comparison: Any = compare(one, other, at=at or (), fitter=fitter, fail_if=gates, names=names, **options)
         if picture is not None:
             plot(comparison, None, picture)
     if as_json:
