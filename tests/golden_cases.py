@@ -84,7 +84,8 @@ JSON = {
 COLUMNS = "100"
 COMMANDS = (
     "compare", "completion", "design", "eval", "explore", "fit", "formats", "gate", "history", "info", "judge", "next",
-    "overheads", "plot", "plugins", "predict", "rank", "read", "report", "run", "runs", "sample", "schedule", "value", "verify",
+    "overheads", "plot",
+    "plugins", "predict", "rank", "read", "report", "run", "runs", "sample", "schedule", "value", "verify",
 )  # fmt: skip
 HELP = {
     "perf": ["--help"],
