@@ -22,7 +22,7 @@ def register_commands(register: Register) -> None:
         "history",
         "perf_gate.cli.history:command",
         group="Measure",
-        function="perf_gate.api:add",
+        function="perf_gate.api:add_to_history",
         help="Keep a history of benchmarks, a file that grows with each commit.",
     )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perf_gate.reading.long_table import LongTable
     from perf_gate.versions.gate import VersionGate
 
-__all__ = ["add", "gate"]
+__all__ = ["add_to_history", "gate"]
 
 _VERSIONS = ("version", "build", "revision", "branch", "variant")  # what columns that tell versions apart are called
 _USUAL = 1.05  # times as slow
@@ -163,7 +163,7 @@ def gate(
     )
 
 
-def add(
+def add_to_history(
     history: str | os.PathLike[str],
     results: Any,
     *,
@@ -194,7 +194,7 @@ def add(
     InputError, DataError
         A file that is no history, a benchmark in another unit than so far, values that are no positive numbers.
     """
-    from perf_gate.history.adding import add_to_history, rows_to_add
+    from perf_gate.history.adding import append_rows, rows_to_add
     from perf_gate.reading.long_table import BETTER
 
     if not commit.strip():
@@ -202,7 +202,7 @@ def add(
     if better is not None:
         one_of(better, BETTER, "--better")
     values = [value] if isinstance(value, str) else list(value)
-    return add_to_history(history, rows_to_add(opened(results, values), commit, machine, better))
+    return append_rows(history, rows_to_add(opened(results, values), commit, machine, better))
 
 
 def opened(side: Any, values: Iterable[str] = (), reader: str | None = None) -> LongTable:

@@ -14,7 +14,7 @@ from perf_experiments.api.run import runs as runs
 from perf_experiments.api.sample import sample as sample
 from perf_explore.api import explore as explore
 from perf_explore.api import report as report
-from perf_gate.api import add as add
+from perf_gate.api import add_to_history as add_to_history
 from perf_gate.api import gate as gate
 from perf_overheads.api import overheads as overheads
 from perf_pictures.picture import plot as plot

@@ -37,12 +37,12 @@ def command(
     perf gate history.jsonl --commit commit
     """
     with reporting():
-        from perf_gate.api import add
+        from perf_gate.api import add_to_history
         from perf_gate.reading.sets import read_set
         from perfcore.data.measurements import Measurements
 
         table = read_set(results, lambda one: how.read_with_format(one, (Measurements,)), value or ())
-        added = add(history, table, commit=commit, machine=machine, better=better)
+        added = add_to_history(history, table, commit=commit, machine=machine, better=better)
     if as_json:
         print_json("history", vars(added))
     else:

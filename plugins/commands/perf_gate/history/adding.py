@@ -18,7 +18,7 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import write_bytes
 from perfcore.results import Result
 
-__all__ = ["Added", "add_to_history", "rows_to_add"]
+__all__ = ["Added", "append_rows", "rows_to_add"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +68,7 @@ def rows_to_add(table: LongTable, commit: str, machine: str = "", better: str | 
     ]
 
 
-def add_to_history(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]]) -> Added:
+def append_rows(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any]]) -> Added:
     """Append rows to a file of JSON lines, all or none of them; it is made where it is not there.
 
     Raises
