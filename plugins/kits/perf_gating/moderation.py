@@ -5,8 +5,8 @@ experiments", Statistical Applications in Genetics and Molecular Biology 3, 2004
 
 Three deviations, since noises of benchmarks (0.5 % to 20 %) are not drawn from one distribution: the degrees of
 freedom of the prior are capped, they count half, and no variance becomes smaller. As Smyth has it, three to a hundred
-benchmarks of unequal noise gave 6 to 12 % false alarms at three to five rounds, where 5 % were asked; so it is 2 to 6 %
-(`benchmarks/gates.py`).
+benchmarks of unequal noise gave 6 to 12 % false alarms at three to five rounds, where 5 % were asked; so it is 0 to
+7.5 %, of 120 runs each (`benchmarks/gates.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Versions measured in two sessions of which nobody knows what happened between them: two jobs, two days, two machines.
 
 The runs of a session share the state of the machine, so that more of them make nothing surer about the versions. How
-much sessions differ must be said (``between``, as `perf gate --self-test` measures it). Where nobody says it, "not
+much sessions differ must be said (``between``). Where nobody says it, "not
 slower" cannot be told, and "slower" only of what is more than `WORST` sessions differ.
 """
 
@@ -22,9 +22,8 @@ __all__ = ["WORST", "apart"]
 
 Floats = npt.NDArray[np.float64]
 
-# Standard deviation of a session's level where nobody says it, as a share: hosted runners differ by a tenth to a
-# quarter between jobs (C. Laaber et al., "Software microbenchmarking in the cloud", Empirical Software Engineering 24,
-# 2019: coefficients of variation to 100 % in single cases, mostly below 25 %).
+# Standard deviation of a session's level where nobody says it, as a share: a cautious guess for hosted runners, not
+# measured here. `--between` replaces it.
 WORST = 0.25
 
 
