@@ -17,7 +17,8 @@ from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.registry import registry
-from perfcore.models.model import Model, Parameter
+from perfcore.models.design_rows import DesignRows
+from perfcore.models.model import Model, Parameter, Points
 from perfcore.results import Result
 
 __all__ = ["Evidence", "Phase", "PhaseModel", "SequenceEntry", "function_of_time"]
@@ -293,6 +294,15 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
             "bounds: how far the curve strays from the model at a time; how sure the level of a phase is stands in the "
             "table of phases (+-)"
         )
+
+    def design_rows(self, points: Points) -> DesignRows:
+        """None: phases are those of one run.
+
+        Raises
+        ------
+        OptionError
+        """
+        raise OptionError("phases are those of one run, of which no point can be measured by itself")
 
     def compared_with(self, other: Model, names: tuple[str, str]) -> Result | None:
         """Two runs phase by phase; utilization at the same time of two runs says nothing."""

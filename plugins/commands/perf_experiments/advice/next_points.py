@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,8 @@ __all__ = ["Advice", "Choice", "Disagreement", "advise"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_RIVALS = 3
+_REACH = 2.0  # times the largest measured level, which most people can measure
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,8 @@ def advise(
     count: int = 1,
     *,
     per_second: bool = False,
+    largest: Mapping[str, float] | None = None,
+    most_seconds: float | None = None,
 ) -> Advice:
     """Choose further points by the expected reduction of the prediction's variance at a target.
 
@@ -147,10 +151,15 @@ def advise(
     target : Point
         Where the prediction matters: a level of each variable, by its name or the data's column.
     candidates : sequence of Point, optional
-        Points that can be measured; by default all combinations of the levels that the model's data have.
+        Points that can be measured; by default all combinations of the levels that the model's data have and of further
+        ones, each twice the one before, up to `largest`; the target is then none of them.
     count : int, >= 1
     per_second : bool
         Choose by gain for a second of runs, not by gain.
+    largest : mapping of str to float, optional
+        Largest level of a variable that can be measured; by default twice the largest measured one.
+    most_seconds : float, optional
+        What the runs of one point may take together, as the model predicts them; dearer points are left out.
 
     Raises
     ------
@@ -172,7 +181,9 @@ def advise(
     """
     target = _named(model, target)
     if candidates is None:
-        candidates = _measured_levels(model, target)
+        candidates = _within_reach(model, target, largest or {})
+    elif largest:
+        raise OptionError("--max is for candidates that nobody names; leave it out, or --candidates")
     points = [_named(model, point) for point in candidates]
     if not points or count < 1:
         raise OptionError("a candidate and at least one point to choose are needed")
@@ -188,13 +199,22 @@ def advise(
     if per_second and seconds is None:
         raise OptionError("gain per second: the model is not one of time, so that it does not tell what runs cost")
     typical = round(float(np.median(rows.repetitions)))
+    if most_seconds is not None:
+        if seconds is None:
+            raise OptionError("--max-cost: the model is not one of time, so that it does not tell what runs cost")
+        if not (seconds * typical <= most_seconds).any():
+            cheapest = float(seconds.min()) * typical
+            raise OptionError(f"--max-cost: no candidate takes so little; the cheapest takes {cheapest:.3g} s")
     scale = float(rows.scale[0])
     before, choices, unit_of_gain = fit.variance, list[Choice](), 1.0
     done = _runs_at(rows, model, points)
     for _ in range(count):
         after = fit.variances_with_one()
         gains = 1.0 - after / fit.variance if fit.variance > 0.0 else np.zeros(len(points))
-        best = int(np.argmax(gains / seconds if per_second and seconds is not None else gains))
+        worth = gains / seconds if per_second and seconds is not None else gains
+        if most_seconds is not None and seconds is not None:
+            worth = np.where(seconds * typical <= most_seconds, worth, -np.inf)
+        best = int(np.argmax(worth))
         if not rows.noise_known and not choices:
             unit_of_gain = float(gains[best]) or 1.0
         done[best] += typical
@@ -248,7 +268,16 @@ def _columns(model: Model, points: Sequence[Point]) -> Any:
     return next(iter(columns.values())) if len(model.variables) == len(columns) == 1 else columns
 
 
-def _measured_levels(model: Model, target: Point) -> list[Point]:
+def _within_reach(model: Model, target: Point, largest: Mapping[str, float]) -> list[Point]:
+    """Combinations of measured levels and of larger ones that can be measured, without the target.
+
+    Raises
+    ------
+    UnknownNameError
+        A limit of what is no number that varies.
+    OptionError
+        The model does not keep what was measured.
+    """
     rows = design_rows_of(model, _columns(model, [target]))
     if not rows.points:
         raise OptionError(
@@ -259,7 +288,23 @@ def _measured_levels(model: Model, target: Point) -> list[Point]:
         for symbol, values in rows.points.items()
         if symbol not in model.levels
     }
-    return full_factorial(check_factors(levels))
+    limits = {name: _REACH * max(values) for name, values in levels.items()}
+    columns = {**{column: column for column in levels}, **{s: c for s, c in model.variables.items() if c in levels}}
+    for name, limit in largest.items():
+        if name not in columns:
+            raise UnknownNameError("variable", name, columns)
+        limits[columns[name]] = limit
+    for name, values in levels.items():
+        level = _REACH * max(values)
+        while level <= limits[name] * (1.0 + _ROUNDING):
+            values.append(level)
+            level *= _REACH
+        levels[name] = [value for value in values if value <= limits[name] * (1.0 + _ROUNDING)]
+        if not levels[name]:
+            raise OptionError(f"--max {name}={limits[name]:g}: all that was measured lies above")
+    points = full_factorial(check_factors(levels))
+    asked = {name: float(level) for name, level in target.items() if name in levels}
+    return [point for point in points if {name: float(level) for name, level in point.items()} != asked]
 
 
 def _seconds(model: Model, rows: DesignRows, points: Sequence[Point], fixed: Point) -> Floats | None:

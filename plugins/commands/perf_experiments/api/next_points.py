@@ -18,8 +18,10 @@ from perf_experiments.design.layouts import full_factorial
 from perf_experiments.runs.options import parse_share
 from perf_experiments.runs.store import Store, is_store
 from perf_points.places import levels_at
+from perf_series.durations import parse_duration
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder
+from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model
 
 __all__ = ["next_points"]
@@ -35,6 +37,8 @@ def next_points(
     *,
     constraints: Sequence[str] = (),
     per_second: bool = False,
+    largest: Places | None = None,
+    max_cost: str | float | None = None,
     precision: str | float | None = None,
     most: int | None = None,
     value: str | None = None,
@@ -54,13 +58,17 @@ def next_points(
         see `perf_points.places.levels_at`.
     candidates : str, iterable of str, mapping, sequence of points, Design, or path of one (.toml), optional
         For a model: points that can be measured, as texts ``"p=1..256*2,n=100"`` and mappings all combinations of the
-        levels; by default all combinations of the measured levels.
+        levels; by default all combinations of the measured levels and of such up to twice the largest.
     points : int, >= 1, optional
         For a model: how many to choose, each after those before; by default 4.
     constraints : sequence of str
         For a model: formulas that every candidate meets.
     per_second : bool
         For a model: choose by gain for a second of runs.
+    largest : str, iterable of str, or mapping, optional
+        For a model without ``candidates``: the largest level of a variable that can be measured, ``"p=1024"``.
+    max_cost : str or float, optional
+        For a model of time: what the runs of one point may take together, ``"10min"`` or seconds.
     precision : str or float, optional
         For a store: what is asked of each point's mean; by default ``"2%"``.
     most : int, >= 1, optional
@@ -88,8 +96,13 @@ def next_points(
     """
     if output is not None:
         check_folder(output)
-    from_model = {"target": target, "candidates": candidates, "points": points, "constraint": [*constraints] or None}
-    from_model["per-second"] = per_second or None
+    from_model: dict[str, Any] = {
+        "target": target,
+        "candidates": candidates,
+        "points": points,
+        "constraint": [*constraints] or None,
+    }
+    from_model |= {"per-second": per_second or None, "max": largest, "max-cost": max_cost}
     from_store = {"precision": precision, "most": most, "value": value}
     advice: Advice | Replications
     if not isinstance(source, Model) and is_store(_head(source)):
@@ -104,7 +117,15 @@ def next_points(
         count = 4 if points is None else points
         model = model_of(source)
         possible = _candidates(model, candidates, constraints)
-        advice = advise(model, _target(model, target), possible, count, per_second=per_second)
+        advice = advise(
+            model,
+            _target(model, target),
+            possible,
+            count,
+            per_second=per_second,
+            largest=_largest(model, largest),
+            most_seconds=_seconds(max_cost),
+        )
     if output is not None and advice.design is not None:
         write_design(advice.design, output)
     return advice
@@ -117,6 +138,35 @@ def _target(model: Model, given: Places) -> Point:
         if len(several) > 1:
             raise OptionError(f"--target {name}: one level is expected, not {len(several)}")
     return {name: level_of(name, one) for name, (one,) in levels.items()}
+
+
+def _largest(model: Model, given: Places | None) -> dict[str, float]:
+    """Limits by variable.
+
+    Raises
+    ------
+    OptionError
+        A limit is no positive number, or there are several.
+    """
+    found = {}
+    for name, levels in ({} if given is None else levels_at(model, given, "--max")).items():
+        try:
+            (limit,) = map(float, levels)
+        except (TypeError, ValueError):
+            limit = 0.0
+        if not limit > 0.0:
+            raise OptionError(f"--max {name}: one positive number is expected")
+        found[name] = limit
+    return found
+
+
+def _seconds(given: str | float | None) -> float | None:
+    if given is None:
+        return None
+    seconds = parse_duration(given) / NANOSECONDS["s"] if isinstance(given, str) else float(given)
+    if not seconds > 0.0:
+        raise OptionError("--max-cost: a positive time is expected")
+    return seconds
 
 
 def _candidates(model: Model, given: Any, constraints: Sequence[str]) -> list[Point] | None:

@@ -33,8 +33,8 @@ def command(
             "--candidates",
             "-c",
             metavar="NAME=...|DESIGN",
-            help="Points that can be measured: p=1..256*2,n=100, or a design (.toml). May be repeated. Default: all "
-            "combinations of the measured levels.",
+            help="Points that can be measured: p=1..256*2,n=100, or a design (.toml). May be repeated. Default: the "
+            "measured levels, and such up to twice the largest; never the target.",
         ),
     ] = None,
     constraints: Annotated[
@@ -44,6 +44,19 @@ def command(
         int | None, typer.Option("--points", min=1, help="How many to choose, each after those before [4].")
     ] = None,
     per_second: Annotated[bool, typer.Option("--per-second", help="Choose by gain for a second of runs.")] = False,
+    largest: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max",
+            metavar="NAME=LEVEL,...",
+            help="Without --candidates: the largest level that can be measured, p=1024. May be repeated. Default: "
+            "twice the largest measured one.",
+        ),
+    ] = None,
+    max_cost: Annotated[
+        str | None,
+        typer.Option("--max-cost", metavar="TIME", help="What the runs of one point may take together: 10min."),
+    ] = None,
     precision: Annotated[
         str | None,
         typer.Option("--precision", metavar="SHARE", help="For a store: what is asked of each point's mean [2%]."),
@@ -84,6 +97,8 @@ def command(
             points,
             constraints=constraints or (),
             per_second=per_second,
+            largest=largest,
+            max_cost=max_cost,
             precision=precision,
             most=most,
             value=value,
