@@ -42,7 +42,12 @@ def kernel(function: Callable[..., Any]) -> Any:
 def announce_compilation(*kernels: Any) -> None:
     """Tell the user, once in a process, if any of the kernels that are about to be called must be compiled first."""
     if not all(_is_cached(compiled) for compiled in kernels):
-        progress.note("compiling the kernels, once for this machine (some seconds)")
+        _announce()
+
+
+@functools.cache
+def _announce() -> None:
+    progress.note("compiling the kernels, once for this machine (some seconds)")
 
 
 def _is_cached(compiled: Any) -> bool:

@@ -12,6 +12,7 @@ WORDS = {
     "design": ["-f", "p=1,2", "--model", "none.json"],
     "eval": ["a + b"],
     "fit": ["none.csv"],
+    "gate": ["none.json", "none.json"],
     "judge": ["none.json", "none.csv"],
     "next": ["none.json", "--target", "p=1"],
     "overheads": ["none.prv"],

@@ -22,12 +22,12 @@ def lines_of(name, values, levels=LEVELS):
 SOLVE = lines_of("solve", [10 + 1000 / p for p in LEVELS])
 EXCHANGE = lines_of("exchange", [2 + 0.5 * p for p in LEVELS])
 BAD = {
-    "too few points": (lines_of("bad", [1, 2, 3]), "bad: measured at 3 points; 4 are needed"),
+    "too few points": (lines_of("bad", [1, 2]), "bad: measured at 2 points; 3 are needed"),
     "zeros": (lines_of("bad", [0] * 5), "bad: is 0 at every point"),
-    "a zero": (lines_of("bad", [1, 0, 1, 1, 1]), "bad: holds 0; noise is relative to the value"),
+    "more zeros than values": (lines_of("bad", [1, 0, 0, 0, 1]), "bad: holds 0; noise is relative to the value"),
     "negative": (lines_of("bad", [1, -2, 1, 1, 1]), "bad: holds -2; noise is relative to the value"),
-    "missing": (lines_of("bad", [1, 2, "", "", 3]), "bad: measured at 3 points; 4 are needed"),
-    "nan": (lines_of("bad", [1, 2, "nan", "nan", 3]), "bad: measured at 3 points; 4 are needed"),
+    "missing": (lines_of("bad", [1, 2, "", "", ""]), "bad: measured at 2 points; 3 are needed"),
+    "nan": (lines_of("bad", [1, 2, "nan", "nan", "nan"]), "bad: measured at 2 points; 3 are needed"),
 }
 
 

@@ -34,7 +34,7 @@ BY_CATEGORY = "".join(f"{p},{name},{time}\n" for p in (1, 2, 4, 8) for name, tim
 TABLES = {
     "few": ("p,time_s\n1,8\n2,4.2\n", []),
     "enough": ("p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n", ["rank", "scaling"]),
-    "zeros": ("p,time_s\n1,8\n2,4\n4,2\n8,0\n", []),
+    "zeros": ("p,time_s\n1,8\n2,4\n4,2\n8,0\n", ["scaling"]),
     "copies": ("p,time_s\n1,8\n2,4.2\n4,2.3\n8,1.4\n8,1.4\n", ["rank", "scaling"]),
     "one point of each pair": ("code,system,p,time_s\nLU,A,4,8\nLU,B,4,6\nSP,A,4,3\nSP,B,4,2\n", []),
     "pairs": (

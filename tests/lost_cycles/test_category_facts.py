@@ -28,9 +28,8 @@ def test_points_categories_and_totals_of_the_machine_with_most_rows(runs):
     assert (facts["observations"], facts["points"]) == ("3 points", ["p: 3 values, 1 to 4"])
     assert (facts["categories"], facts["total"]) == ("compute, wait", "2.25 to 9 s")
     assert facts["of these rows"] == "machine=a"
-    # `scaling` needs four points.
     assert facts["next"] == [
-        f"perf fit runs.csv --from csv --fitter {name} --where machine=a" for name in ("lca", "modgen")
+        f"perf fit runs.csv --from csv --fitter {name} --where machine=a" for name in ("lca", "modgen", "scaling")
     ]
 
 

@@ -116,7 +116,7 @@ def test_steps_by_name(runs, steps, formula):
         ("q=procs", "t' = t * q"),
         ("n", "t' = t"),  # p in formulas, but nobody said that it counts processors
         ("n=n,p=procs", "t' = t"),
-        ("p=n", "t' = t * p"),  # somebody did
+        ("p=n", "t' = t"),  # a size is one whatever it is called in formulas
     ],
 )
 def test_the_first_parameter_multiplies_where_it_is_a_number_of_processors(runs, parameter, formula):

@@ -178,8 +178,8 @@ def spread_in_words(data: Measurements) -> str | None:
     """What is taken from where, of all rows; None where no column says how far runs lie apart."""
     roles = data.roles
     keys = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
-    rows = data.table[keys].astype(str).agg("\0".join, axis=1) if keys else data.table.index.astype(str)
-    cell = np.unique(rows.to_numpy(dtype=str), return_inverse=True)[1].ravel()
+    rows = data.table.groupby(keys, dropna=False, sort=False).ngroup() if keys else data.table.index
+    cell = np.asarray(rows, dtype=np.int64)
     spread = spread_of_rows(data, np.ones(len(cell), dtype=np.bool_), cell)
     return None if spread is None else spread.text
 
