@@ -77,7 +77,9 @@ def test_a_gate_that_fails(versions, perf):
     words = ["compare", "old.csv", "new.csv", *SCALING, "--fail-if", "slower than 1.1x at p=128"]
     lines = perf(*words, "--fail-if", "any law worse", status=1).lines
     assert lines[-2].startswith("gate failed: slower than 1.1x at p=128: total ")
-    assert lines[-1].startswith("gate open: any law worse: the data leave it open: exchange linear -> ")  # so few levels
+    assert lines[-1].startswith(
+        "gate open: any law worse: the data leave it open: exchange linear -> "
+    )  # so few levels
     assert "sure to be worse" in lines[-1]
     content = json.loads(perf(*words, "--json", status=1).out)
     (verdict,) = content["gates"]
@@ -86,16 +88,16 @@ def test_a_gate_that_fails(versions, perf):
     assert total["bounds"][0] < 150.94 / 18.925 < total["bounds"][1]
 
 
-def test_a_gate_that_is_passed(versions, perf):
+def test_gates_that_are_passed_where_both_were_measured(versions, perf):
     words = ["compare", "old.csv", "again.csv", *SCALING, "--at", "p=16..128*2"]
     gates = [
         "slower than 1.1x at p=128",
         "any slower than 1.1x at p=64",
-        "any law worse",
         "solve slower than 1.2x at p=4",
     ]
-    lines = perf(*words, *(word for gate in gates for word in ("--fail-if", gate))).lines
-    assert [line.split(":")[0] for line in lines[-4:]] == ["gate passed"] * 4
+    lines = perf(*words, *(word for gate in gates for word in ("--fail-if", gate)), status=3).lines
+    # Beyond what was measured laws speak, and what they leave open is open.
+    assert [line.split(":")[0] for line in lines[-3:]] == ["gate open", "gate passed", "gate passed"]
     # Points of gates join those of --at, in order.
     table = lines[lines.index("") + 2 :]
     assert [line.split()[0] for line in table[:5]] == ["4", "16", "32", "64", "128"]

@@ -24,7 +24,10 @@ EXCHANGE = lines_of("exchange", [2 + 0.5 * p for p in LEVELS])
 BAD = {
     "too few points": (lines_of("bad", [1, 2]), "bad: measured at 2 points; 3 are needed"),
     "zeros": (lines_of("bad", [0] * 5), "bad: is 0 at every point"),
-    "more zeros than values": (lines_of("bad", [1, 0, 0, 0, 1]), "bad: holds 0; noise is relative to the value"),
+    "more zeros than values": (
+        lines_of("bad", [1, 0, 0, 0, 1]),
+        "bad: holds 0, and is above 0 at fewer than the 3 points",
+    ),
     "negative": (lines_of("bad", [1, -2, 1, 1, 1]), "bad: holds -2; noise is relative to the value"),
     "missing": (lines_of("bad", [1, 2, "", "", ""]), "bad: measured at 2 points; 3 are needed"),
     "nan": (lines_of("bad", [1, 2, "nan", "nan", "nan"]), "bad: measured at 2 points; 3 are needed"),

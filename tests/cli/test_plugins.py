@@ -31,8 +31,8 @@ def test_options_of_one(perf):
     assert text.startswith("fitter worley (perfcore): phases of a processor-utilization curve")
     assert "greedy|hill-climb|least-squares|minimax" in text
     options = {fact["name"]: fact for fact in json.loads(perf("plugins", "worley", "--json").out)["options"]}
-    assert options["degree"]["default"] == "mixed"
-    assert options["degree"]["choices"] == ["0", "1", "2", "3", "mixed"]
+    assert options["degree"]["default"] == "auto"
+    assert options["degree"]["choices"] == ["auto", "0", "1", "2", "3", "mixed"]
 
 
 @pytest.mark.parametrize("name", [name for kind in registry().kinds for name in registry().entries(kind)])

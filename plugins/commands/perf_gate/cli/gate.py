@@ -99,11 +99,10 @@ def command(
     with reporting():
         from perf_gate.api import gate
         from perf_gate.reading.sets import read_set
-        from perf_pictures.picture import check_ending, plot
+        from perf_pictures.picture import check_files, plot
         from perfcore.data.measurements import Measurements
 
-        if picture is not None:
-            check_ending(picture)
+        check_files(picture)
 
         def opened(path: str):  # type: ignore[no-untyped-def]
             return read_set(path, lambda one: how.read_with_format(one, (Measurements,)), value or ())

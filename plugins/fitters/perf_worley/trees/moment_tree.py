@@ -331,7 +331,7 @@ class MomentTree:
     """
 
     def __init__(self, curve: UtilizationCurve) -> None:
-        announce_compilation(build, join_levels, reach, interval, squared_error)
+        announce_compilation(build, join_levels, interval, squared_error)
         self.edges = curve.relative_edges
         self.edges.flags.writeable = False
         self.heights = curve.heights
@@ -365,6 +365,7 @@ class MomentTree:
         gap : float
             The end is placed at least this exactly; 0 means as exactly as numbers allow.
         """
+        announce_compilation(reach)
         return Reach(*reach(*self.arrays, begin, step, limit, degree, gap))
 
     def interval(self, begin: float, end: float) -> Summary:
