@@ -156,8 +156,8 @@ class TestBounds:
             own = part.predict(POINTS, coverage)
             slack = 0.01 * (own[:, 2] - own[:, 1])
             assert (largest[:, 1] >= own[:, 1] - slack).all()
-        # Independent errors do not all go one way: wide bounds of a sum are closer than the sum of the bounds. (The middles
-        # of skewed distributions do not add up, so that this says nothing of narrow ones.)
+        # Independent errors do not all go one way: wide bounds of a sum are closer than the sum of the bounds.
+        # The middles of skewed distributions do not add up, so that this says nothing of narrow ones.
         apart = a.predict(POINTS, 0.95) + b.predict(POINTS, 0.95)
         if a != b and coverage == 0.95:
             assert (upper - lower <= 1.02 * (apart[:, 2] - apart[:, 1])).all()
