@@ -62,7 +62,8 @@ def build_options(entry: Entry, given: Mapping[str, Any]) -> tuple[Any, dict[str
 
     Examples
     --------
-    >>> chosen, parts = build_options(registry().entry("fitters", "worley"), {"phases": 9, "update": "givens"})
+    >>> given = {"phases": 9, "segmenter": "minimax", "update": "givens"}
+    >>> chosen, parts = build_options(registry().entry("fitters", "worley"), given)
     >>> chosen.phases, parts["segmenter"][0].name, parts["segmenter"][1].update
     ('9', 'minimax', 'givens')
     """

@@ -40,7 +40,7 @@ class NormalMixture:
         Examples
         --------
         >>> two = NormalMixture.of(np.zeros(2), np.array([[0.0], [10.0]]), np.ones((2, 1)))
-        >>> two.quantiles([0.25, 0.5, 0.75]).round(3).tolist()
+        >>> (two.quantiles([0.25, 0.5, 0.75]).round(3) + 0.0).tolist()
         [[0.0], [5.0], [10.0]]
         """
         weights = np.exp(log_weights - log_weights.max())
