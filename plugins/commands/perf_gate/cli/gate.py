@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Json, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
+
+if TYPE_CHECKING:
+    from perf_gate.reading.long_table import LongTable
 
 __all__ = ["command"]
 
@@ -102,9 +105,9 @@ def command(
         from perf_pictures.picture import check_files, plot
         from perfcore.data.measurements import Measurements
 
-        check_files(picture)
+        check_files(picture, summary, junit)
 
-        def opened(path: str):  # type: ignore[no-untyped-def]
+        def opened(path: str) -> LongTable:
             return read_set(path, lambda one: how.read_with_format(one, (Measurements,)), value or ())
 
         verdict = gate(

@@ -133,7 +133,8 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         good = (numbers > 0.0) & (numbers < float("inf"))
         if not good.all():
             row = int((~good).to_numpy().argmax())
-            data.refuse(row, f"{column} is {table[column].iloc[row]!r}; a positive number is expected")
+            met = str(table[column].iloc[row])[:40]
+            data.refuse(row, f"{column} is {met}; a positive number is expected; mend or remove the row")
         unit = (roles.unit if column == roles.value else None) or unit_of(column)
         parts.append(
             pd.DataFrame(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from perf_laws.posterior.cholesky import factorised
 from perfcore.base.kernels import kernel
 
 __all__ = ["drift_covariance", "half_variogram", "inverse_of", "projected"]
@@ -37,17 +38,7 @@ def inverse_of(matrix, inverse, work):  # type: ignore[no-untyped-def]
         Written.
     """
     k = len(matrix)
-    log_determinant = 0.0
-    for i in range(k):
-        for j in range(i + 1):
-            value = matrix[i, j]
-            for t in range(j):
-                value -= matrix[i, t] * matrix[j, t]
-            if i == j:
-                matrix[i, i] = math.sqrt(max(value, 1e-300))
-                log_determinant += 2.0 * math.log(matrix[i, i])
-            else:
-                matrix[i, j] = value / matrix[j, j]
+    log_determinant = factorised(matrix, k, 1e-300)
     for j in range(k):  # the inverse of the factor
         for i in range(k):
             work[i, j] = 0.0

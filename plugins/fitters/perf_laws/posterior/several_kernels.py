@@ -13,7 +13,9 @@ import math
 
 import numpy as np
 
+from perf_laws.posterior.cholesky import factor_and_solve
 from perf_laws.posterior.covariances import drift_covariance, inverse_of, projected
+from perf_laws.posterior.form_kernel import law_gradient
 from perfcore.base.kernels import kernel
 
 __all__ = ["weigh_forms"]
@@ -22,95 +24,6 @@ _LOG_2PI = math.log(2.0 * math.pi)
 _ITERATIONS = 40
 _LEAST, _MOST = 0.3, 4.0  # exponents with which the search begins
 _FARTHER, _FAR = 1.5, 15.0  # a cost of so many times the least and this more: no scatter or drift makes up for that
-
-
-@kernel
-def _log_form(levels, theta, floor, uses, free, fixed, logarithms, logs, value, gradient):  # type: ignore[no-untyped-def]
-    """Logarithm of a law at points (k,), and its gradient (k, P): shares first, exponents then.
-
-    Parameters
-    ----------
-    levels : (k, q) float
-        Logarithms of the levels over the largest.
-    theta : (P,) float
-    floor : bool
-        There is a constant.
-    uses, logarithms : (M, q) int
-        Factors of each term; a term without any ends the list.
-    free : bool
-        Exponents are part of theta; else they are `fixed` (M, q).
-    logs : (k, q) float
-        Base-2 logarithms of the levels over that of the largest.
-    """
-    k, q = levels.shape
-    most = len(uses)
-    terms = np.empty(most)
-    for i in range(k):
-        total = 1.0 if floor else 0.0
-        n_terms, shift, place = 0, 0 if floor else 1, 0
-        n_shares = 0
-        for t in range(most):
-            n_uses = 0
-            for p in range(q):
-                n_uses += uses[t, p]
-            if n_uses == 0:
-                break
-            n_terms += 1
-        n_shares = max(n_terms - shift, 0)
-        place = n_shares
-        for t in range(n_terms):
-            power = theta[t - shift] if t >= shift else 0.0
-            factor = 1.0
-            for p in range(q):
-                if uses[t, p]:
-                    if free:
-                        power += theta[place] * levels[i, p]
-                        place += 1
-                    else:
-                        power += fixed[t, p] * levels[i, p]
-                    for _ in range(logarithms[t, p]):
-                        factor *= logs[i, p]
-            terms[t] = factor * math.exp(min(power, 300.0))
-            total += terms[t]
-        total = max(total, 1e-300)
-        value[i] = math.log(total)
-        place = n_shares
-        for t in range(n_terms):
-            share = terms[t] / total
-            if t >= shift:
-                gradient[i, t - shift] = share
-            if free:
-                for p in range(q):
-                    if uses[t, p]:
-                        gradient[i, place] = share * levels[i, p]
-                        place += 1
-
-
-@kernel
-def _solve(matrix, size, right, solution):  # type: ignore[no-untyped-def]
-    """Cholesky factor in place of a positive definite matrix; the logarithm of its determinant, and the solution."""
-    determinant = 0.0
-    for i in range(size):
-        for j in range(i + 1):
-            value = matrix[i, j]
-            for t in range(j):
-                value -= matrix[i, t] * matrix[j, t]
-            if i == j:
-                matrix[i, i] = math.sqrt(max(value, 1e-200))
-                determinant += 2.0 * math.log(matrix[i, i])
-            else:
-                matrix[i, j] = value / matrix[j, j]
-    for i in range(size):
-        value = right[i]
-        for t in range(i):
-            value -= matrix[i, t] * solution[t]
-        solution[i] = value / matrix[i, i]
-    for i in range(size - 1, -1, -1):
-        value = solution[i]
-        for t in range(i + 1, size):
-            value -= matrix[t, i] * solution[t]
-        solution[i] = value / matrix[i, i]
-    return determinant
 
 
 @kernel
@@ -146,7 +59,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
     logs, noise : (K, n) float
         Logarithm of each mean, NaN where there is none, and its variance by the noise of runs.
     floors, uses, free, fixed, logarithms, sizes : (F,), (F, M, q), (F,), (F, M, q), (F, M, q), (F,)
-        Forms of laws, see `_log_form`; how many numbers theta has.
+        Forms of laws, see `law_gradient`; how many numbers theta has.
     slopes, scales : (K, q) and (A,) float
         Slopes of each path over the parameters; of these so many times are where the search for exponents begins.
     middle, precision : (F, P) float
@@ -191,7 +104,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                             place -= 1
                             slope = scales[start] * slopes[path, p]
                             theta[place] = math.copysign(min(max(abs(slope), _LEAST), _MOST), slope)
-                _log_form(
+                law_gradient(
                     of_logs, theta, floors[f], uses[f], free[f], fixed[f], logarithms[f], own_points, value, gradient
                 )
                 for i in range(k):
@@ -219,12 +132,12 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                                 normal[a, b] = summed
                             normal[a, a] += precision[f, a]
                             normal[a, a] *= 1.0 + damping
-                        _solve(normal, size, right, step)
+                        factor_and_solve(normal, size, right, step)
                         trial = theta.copy()
                         for a in range(size):
                             trial[a] += min(max(step[a], -2.0), 2.0)
                         trial_gradient = np.zeros((k, most))
-                        _log_form(
+                        law_gradient(
                             of_logs,
                             trial,
                             floors[f],
@@ -252,7 +165,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                 if cost < costs[f]:
                     costs[f] = cost
                     best_theta[f] = theta
-            _log_form(
+            law_gradient(
                 of_logs,
                 best_theta[f],
                 floors[f],
@@ -331,7 +244,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                         normal[a, a] += precision[f, a]
                         prior += math.log(precision[f, a])
                     if turn == 0:
-                        of_theta = _solve(normal, size, right, solution)
+                        of_theta = factor_and_solve(normal, size, right, solution)
                         for a in range(size):
                             squares -= right[a] * solution[a]
                         none = common + log_form[f] - 0.5 * (squares + of_theta - prior)
@@ -375,7 +288,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                                 factor[a, b] = normal[a, b]
                                 if i_far >= 0:
                                     factor[a, b] -= shrink * along[i_far, a] * along[i_far, b]
-                        _solve(factor, size, own_right, solution)
+                        factor_and_solve(factor, size, own_right, solution)
                         base_cost = 0.0
                         for number in range(first, place):
                             theta = np.zeros(most)
@@ -388,7 +301,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                             for a in range(size):
                                 linear_cost += 0.5 * normals[number, a] ** 2
                                 theta[a] += solution[a] + middle[f, a]
-                            _log_form(
+                            law_gradient(
                                 of_logs,
                                 theta,
                                 floors[f],
