@@ -285,9 +285,9 @@ def load(path: str | os.PathLike[str]) -> Model:
     except OSError as error:
         raise ModelFileError(f"{name}: cannot be read: {error.strerror or error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ModelFileError(f"{name}: not a model file: {error}") from None
+        raise ModelFileError(f"{name}: not a model file ({error}); `perf fit DATA -o MODEL.json` makes one") from None
     if not isinstance(content, dict) or "schema" not in content or not isinstance(content.get("model"), dict):
-        raise ModelFileError(f"{name}: not a model file; `perf fit DATA -o {name}` makes one")
+        raise ModelFileError(f"{name}: not a model file; `perf fit DATA -o MODEL.json` makes one")
     try:
         return model_of(content)
     except ModelFileError as error:

@@ -69,7 +69,6 @@ def find_outliers(
     array([7])
     """
     from scipy.stats import median_abs_deviation, t
-    from statsmodels.stats.multitest import multipletests
 
     squares = np.sum(residuals**2) if sum_of_squares is None else np.asarray(sum_of_squares, dtype=np.float64)
     freedom = np.asarray(degrees_of_freedom, dtype=np.float64)
@@ -84,7 +83,7 @@ def find_outliers(
     robust = np.nan_to_num(own / max(spread, _LEAST_SPREAD))
     size = np.nan_to_num(np.abs(studentized), nan=0.0, posinf=np.inf)  # infinite where all others fit exactly
     by_chance = np.where(judged, 2.0 * t.sf(size, np.where(judged, freedom - 1.0, 1.0)), 1.0)
-    too_far = multipletests(by_chance, _SIGNIFICANCE, method="bonferroni")[0]
+    too_far = by_chance <= _SIGNIFICANCE / max(len(by_chance), 1)  # of n residuals, by Bonferroni
     flagged = too_far | ((np.abs(robust) > _ROBUST_LIMIT) & (size > 3.0))
     return Outliers(np.where(np.isfinite(studentized), studentized, np.nan), robust, flagged)
 

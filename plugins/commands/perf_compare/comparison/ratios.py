@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from perf_gating.multiple_tests import holm
+
 __all__ = ["probability_above", "probability_beyond", "ratio_bounds", "surely"]
 
 Floats = npt.NDArray[np.float64]
@@ -98,10 +100,6 @@ def surely(probability: Floats, confidence: float) -> Booleans:
     >>> surely(np.array([0.96]), 0.95).tolist()
     [True]
     """
-    if not len(probability):
-        return np.zeros(0, dtype=np.bool_)
-    from statsmodels.stats.multitest import multipletests
-
     wrong = np.where(np.isnan(probability), np.inf, 1.0 - probability)
     # Rounding of 1 - 0.95 must not decide.
-    return np.asarray(multipletests(wrong, 1.0 - confidence + _SAME, method="holm")[0])
+    return np.asarray(holm(wrong) <= 1.0 - confidence + _SAME)
