@@ -135,7 +135,7 @@ class TestBounds:
         expected = spread**2 * ncx2.ppf([0.025, 0.975], 1, (value / spread) ** 2)
         np.testing.assert_allclose((curve * curve).predict([2.0], 0.95)[0, 1:], expected, rtol=0.01, atol=0.01)
 
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=5, deadline=None)
     @given(
         first=st.lists(st.floats(0.5, 20.0), min_size=5, max_size=5),
         second=st.lists(st.floats(0.5, 20.0), min_size=5, max_size=5),
@@ -157,7 +157,7 @@ class TestBounds:
             slack = 0.01 * (own[:, 2] - own[:, 1])
             assert (largest[:, 1] >= own[:, 1] - slack).all()
 
-    @settings(max_examples=10, deadline=None)
+    @settings(max_examples=5, deadline=None)
     @given(
         first=st.lists(st.floats(9.0, 11.0), min_size=5, max_size=5),
         second=st.lists(st.floats(9.0, 11.0), min_size=5, max_size=5),
@@ -299,8 +299,11 @@ class TestFile:
             assert loaded.to_dict() == model.to_dict()
             np.testing.assert_array_equal(loaded.predict(points, 0.9), model.predict(points, 0.9))
             assert pickle.loads(pickle.dumps(model)) == model
-            perfcore.plot(model, None, tmp_path / "composed.svg")
-            assert b"<svg" in (tmp_path / "composed.svg").read_bytes()
+
+    def test_has_a_picture(self, solver, law, phases, tmp_path):
+        for number, model in enumerate((law + solver / 7, phases * 2)):
+            perfcore.plot(model, None, tmp_path / f"{number}.svg")
+            assert b"<svg" in (tmp_path / f"{number}.svg").read_bytes()
 
     def test_says_what_was_composed(self, content, solver):
         assert content["kind"] == content["fitter"] == "composed"

@@ -22,7 +22,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DEVIATES", "Misfit", "deviating_variance", "drift_covariance", "misfits", "positions", "run_variance"]
+__all__ = [
+    "DEVIATES",
+    "Misfit",
+    "deviating_variance",
+    "drift_covariance",
+    "drift_variance",
+    "misfits",
+    "positions",
+    "run_variance",
+]
 
 Floats = npt.NDArray[np.float64]
 
@@ -132,6 +141,17 @@ def drift_covariance(first: Floats, second: Floats) -> Floats:
     own, other = _variogram(first)[:, None, :], _variogram(second)[None, :, :]
     between = _variogram(first[:, None, :] - second[None, :, :])
     return np.asarray(0.25 * _LENGTH * (own + other - between).sum(axis=2))
+
+
+def drift_variance(positions: Floats) -> Floats:
+    """Variance of the misfit at positions (n, d), for a drift of 1: the diagonal of `drift_covariance` (n,).
+
+    Examples
+    --------
+    >>> drift_variance(np.array([[0.0], [0.1]])).round(4)
+    array([0.    , 0.3198])
+    """
+    return np.asarray(0.5 * _LENGTH * _variogram(positions).sum(axis=1))
 
 
 def _variogram(distance: Floats) -> Floats:

@@ -25,6 +25,7 @@ from perf_least_squares.misfit import (
     DEVIATES,
     deviating_variance,
     drift_covariance,
+    drift_variance,
     misfits,
 )
 from perf_least_squares.normal_mixture import NormalMixture
@@ -38,6 +39,7 @@ _EFFECTS = (0.0, 0.03, 0.1, 0.3, 1.0)  # standard deviation of a pair's effect, 
 _COMMON_DRIFTS = (0.0, 0.06, 0.25, 1.0)  # of the drift that all pairs share; equally likely
 _STRANGE = 12.0  # how many times the variance of others the misfit of a pair has that deviates
 _NEGLIGIBLE = 12.0  # in the logarithm of the likelihood
+_ROUNDING = 1e-12  # eigenvalues of a covariance below this share of the largest
 
 
 @dataclass(frozen=True)
@@ -80,15 +82,15 @@ def expected_runs(off: Floats, measured: PairPoints, asked: PairPoints, level: F
     -------
     NormalMixture
     """
-    measured, asked = _with_common_drift(*_independent(measured, asked))
+    measured, asked, apart = _with_common_drift(*_independent(measured, asked))
     groups = [_Group.of(measured, asked, cells) for cells in _cells_by_size(measured.cell)]
-    far = np.array([drift_covariance(place[None], place[None])[0, 0] for place in asked.place])
+    far = drift_variance(asked.place)
     parts = []
     for effect in _EFFECTS:
         for noise, drift, log_prior in misfits():
             given = _given(off, asked.gradient, groups, far, level + noise**2, effect**2, drift**2)
             for common in _COMMON_DRIFTS:
-                likelihood, mean, variance = given.with_common(common, measured.common)
+                likelihood, mean, variance = given.with_common(common, measured.common, apart)
                 parts.append((likelihood + log_prior, mean, variance, noise))
     best = max(part[0] for part in parts)
     kept = [part for part in parts if part[0] > best - _NEGLIGIBLE]
@@ -159,20 +161,23 @@ def _independent(*parts: PairPoints) -> Iterator[PairPoints]:
         yield replace(points, gradient=points.gradient @ directions)
 
 
-def _with_common_drift(measured: PairPoints, asked: PairPoints) -> tuple[PairPoints, PairPoints]:
+def _with_common_drift(measured: PairPoints, asked: PairPoints) -> tuple[PairPoints, PairPoints, Floats]:
     """Points with the derivatives by a drift that all pairs share, in directions that are independent and alike.
 
-    The functions of the model are the same for all pairs; where they are not quite right, all pairs drift away.
+    The functions of the model are the same for all pairs; where they are not quite right, all pairs drift away. The
+    directions are those of the measured places, however many are asked; what the drift is free to do elsewhere comes
+    last, the variance (k,) of each asked point given these, for a drift of 1.
     """
-    places, index = np.unique(np.concatenate([measured.place, asked.place]), axis=0, return_inverse=True)
+    places, index = np.unique(measured.place, axis=0, return_inverse=True)
     values, vectors = np.linalg.eigh(drift_covariance(places, places))
-    root = (vectors * np.sqrt(np.maximum(values, 0.0)))[index.ravel()]
-    n = len(measured.cell)
-    both = ((measured, root[:n]), (asked, root[n:]))
+    there = values > _ROUNDING * max(float(values[-1]), 0.0)
+    root = vectors[:, there] * np.sqrt(values[there])
+    across = drift_covariance(asked.place, places) @ (vectors[:, there] / np.sqrt(values[there]))
     first, second = (
-        replace(points, gradient=np.hstack([points.gradient, part]), common=root.shape[1]) for points, part in both
+        replace(points, gradient=np.hstack([points.gradient, part]), common=int(there.sum()))
+        for points, part in ((measured, root[index.ravel()]), (asked, across))
     )
-    return first, second
+    return first, second, np.maximum(drift_variance(asked.place) - (across**2).sum(axis=1), 0.0)
 
 
 @dataclass(frozen=True)
@@ -196,8 +201,11 @@ class _Given:
     mean: Floats
     variance: Floats
 
-    def with_common(self, drift: float, count: int) -> tuple[float, Floats, Floats]:
-        """Logarithm of the restricted likelihood, mean and variance (k,), for a common drift in the last parameters."""
+    def with_common(self, drift: float, count: int, apart: Floats) -> tuple[float, Floats, Floats]:
+        """Logarithm of the restricted likelihood, mean and variance (k,), for a common drift in the last parameters.
+
+        What that is free to do besides, at the asked points, has the variances apart (k,) for a drift of 1.
+        """
         parameters = len(self.right) - count
         scale = np.concatenate([np.ones(parameters), np.full(count, drift)])
         normal = scale[:, None] * self.normal * scale
@@ -206,7 +214,8 @@ class _Given:
         shift = np.linalg.solve(normal, np.column_stack([right, left.T]))
         likelihood = self.constant - 0.5 * (float(np.linalg.slogdet(normal)[1]) - float(right @ shift[:, 0]))
         mean = self.mean + left @ shift[:, 0]
-        return likelihood, mean, np.maximum(self.variance, 1e-12) + np.einsum("kp,pk->k", left, shift[:, 1:])
+        variance = np.maximum(self.variance, 1e-12) + drift**2 * apart + np.einsum("kp,pk->k", left, shift[:, 1:])
+        return likelihood, mean, variance
 
 
 def _given(
