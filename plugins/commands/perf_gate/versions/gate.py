@@ -254,4 +254,5 @@ def _estimates(
         found.append((chosen, estimates))
     order = np.argsort(np.concatenate([chosen for chosen, _ in found]), kind="stable")
     fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "may_pass")
-    return Estimates(**{field: np.concatenate([getattr(e, field) for _, e in found])[order] for field in fields})
+    joined: dict[str, Any] = {f: np.concatenate([getattr(e, f) for _, e in found])[order] for f in fields}
+    return Estimates(**joined)
