@@ -36,6 +36,16 @@ def register_presenters(register: Register) -> None:
         help="how many times as slow each benchmark is, with bounds and verdict",
     )
     register(
+        "perf_gate.parts.gate:PartsGate",
+        "perf_gate.presenters.parts:PartsGatePresenter",
+        help="how many times as slow each phase or category is, and what has no partner",
+    )
+    register(
+        "perf_gate.self_test.self_test:SelfTest",
+        "perf_gate.presenters.self_test:SelfTestPresenter",
+        help="noise, false alarms, and the rounds that a limit needs",
+    )
+    register(
         "perf_gate.history.gate:HistoryGate",
         "perf_gate.presenters.history:HistoryGatePresenter",
         help="where each benchmark changed, by how much and how surely",
