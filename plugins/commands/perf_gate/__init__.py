@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_commands", "register_presenters"]
+__all__ = ["register_commands", "register_openers", "register_presenters"]
 
 
 @hookimpl
@@ -24,6 +24,17 @@ def register_commands(register: Register) -> None:
         group="Measure",
         function="perf_gate.api:add_to_history",
         help="Keep a history of benchmarks, a file that grows with each commit.",
+    )
+
+
+@hookimpl
+def register_openers(register: Register) -> None:
+    """Announce what opens histories for the page and the report."""
+    register(
+        "history",
+        "perf_gate.history_opener:HistoryOpener",
+        help="histories of benchmarks: tables with a column commit, data.js of github-action-benchmark",
+        suffixes=(".jsonl", ".ndjson", ".js", ".csv", ".tsv"),
     )
 
 

@@ -218,10 +218,10 @@ def gate(
     else:
         if version is not None or base is not None or new is not None:
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
-        other = open_it(second)
-        if isinstance(other, RunFiles):
-            raise OptionError(f"{one.source} is a table of runs, {other.source} holds traces or models of runs")
-        found = names_of(one.source, other.source)
+        against = open_it(second)
+        if isinstance(against, RunFiles):
+            raise OptionError(f"{one.source} is a table of runs, {against.source} holds traces or models of runs")
+        other, found = against, names_of(one.source, against.source)
     return gate_versions(one, other, names or found, between=share, layout=layout, **policy)
 
 

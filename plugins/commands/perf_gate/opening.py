@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,12 +70,12 @@ def opened(
     if isinstance(side, (str, os.PathLike)):
         path = Path(side)
         tells = any(is_it(path) for is_it in (is_asv, is_benchmark_action, is_json_lines))
-        runs = None if tells else run_files(side, lambda one, wanted: read_once(one, wanted).data, parts)
+        runs = None if tells else run_files(side, lambda one, wanted: read_once(one, wanted).data, parts, values)
         if runs is not None:
             return runs
         table = read_set(side, lambda one: read_once(one, (Measurements,)), values)
     else:
-        runs = run_files(side, lambda one, wanted: read_once(one, wanted).data, parts)
+        runs = run_files(side, lambda one, wanted: read_once(one, wanted).data, parts, values)
         if runs is not None:
             return runs
         data = Measurements(side) if isinstance(side, pd.DataFrame) else side
@@ -102,8 +103,25 @@ def version_column(table: LongTable, told: str | None) -> str:
 
 
 def names_of(first: str, second: str) -> tuple[str, str]:
-    """What two files are called: without folders and endings where that tells them apart."""
-    for names in ((Path(first).stem, Path(second).stem), (first, second)):
+    """What two files, folders or patterns are called: without folders and endings where that tells them apart.
+
+    Examples
+    --------
+    >>> names_of("runs/old.json", "runs/new.json"), names_of("old_*.json", "new_*.json")
+    (('old', 'new'), ('old', 'new'))
+    >>> names_of("a/*.prv", "b/*.prv"), names_of("x", "x")
+    (('a', 'b'), ('A', 'B'))
+    """
+    for names in ((_short(first), _short(second)), (first, second)):
         if names[0] != names[1]:
             return names
     return "A", "B"
+
+
+def _short(name: str) -> str:
+    """The last part of a path that says something: of a pattern what all its files have."""
+    first = Path(name.partition(",")[0])
+    for part in (*([first.stem] if "," not in name else []), *reversed(first.parent.parts)):
+        if words := re.split(r"[*?]|\[[^]]*\]", part)[0].rstrip("_-. "):
+            return words
+    return name

@@ -127,7 +127,8 @@ def command(
 
         told = parse_versions(versions or ())
         if told and design is not None and not design.endswith(".toml"):  # what follows -- without a design
-            design, words = None, [design, *(words or ())]
+            words = [design, *(words or ())]
+            design = None
         path = store or default_store(design)
         before = signal.signal(signal.SIGTERM, _end)  # a batch system's: the run in flight is ended as by Ctrl-C
         try:

@@ -53,4 +53,5 @@ def gate_parts(times: PartTimes, sources: tuple[str, str], names: tuple[str, str
     """
     first, second, lacking = long_tables(times, sources)
     verdict = gate_versions(first, second, names, **options)
-    return PartsGate(**vars(verdict), what=times.what, unmatched=(*times.unmatched, *lacking))
+    # A shift of all is the whole run's.
+    return PartsGate(**{**vars(verdict), "shift": None}, what=times.what, unmatched=(*times.unmatched, *lacking))

@@ -9,7 +9,7 @@ from typing import Any
 
 from perf_gate.parts.table import PartTimes
 from perf_gate.reading.sets import files_of
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.trace import Trace
@@ -42,15 +42,18 @@ class RunFiles:
 
     def models(self) -> Iterator[Model]:
         """The phases of each run."""
-        from perfcore.models.fitting import fit
+        from perfcore.models.fitting import default_fitter, fit
 
+        fitter = None
         for run in self.runs:
             if isinstance(run, Model):
                 yield run
             elif isinstance(run, str) and is_model_file(run):
                 yield load(run)
             else:
-                yield fit(self._data(run, (Trace, UtilizationCurve)))
+                data = self._data(run, (Trace, UtilizationCurve))
+                fitter = fitter or default_fitter(data, {})[0]
+                yield fit(data, fitter=fitter)
 
     def traces(self) -> Iterator[Trace]:
         """The trace of each run.
@@ -75,7 +78,7 @@ class RunFiles:
         return data
 
 
-def run_files(side: Any, read: ReadData, parts: str | None) -> RunFiles | None:
+def run_files(side: Any, read: ReadData, parts: str | None, values: Sequence[str] = ()) -> RunFiles | None:
     """Runs, where that is what they are; None of tables of benchmarks.
 
     Parameters
@@ -84,6 +87,8 @@ def run_files(side: Any, read: ReadData, parts: str | None) -> RunFiles | None:
     read : callable
     parts : {"phases", "categories"}, optional
         What is asked for; by default it is told from the first file.
+    values : sequence of str
+        Columns that were measured, where the user names some: then it is a table.
     """
     if isinstance(side, (Model, Trace, UtilizationCurve)):
         return RunFiles(_called(side, "run"), (side,), read)
@@ -96,7 +101,7 @@ def run_files(side: Any, read: ReadData, parts: str | None) -> RunFiles | None:
         return None
     name = os.fspath(side)
     files = files_of(name)
-    if parts is None and not is_model_file(files[0]) and not _holds_run(files[0], read):
+    if parts is None and not is_model_file(files[0]) and not _holds_run(files[0], read, values):
         return None
     return RunFiles(name, tuple(files), read)
 
@@ -112,8 +117,15 @@ def part_times(first: RunFiles, second: RunFiles, parts: str | None) -> PartTime
     return phase_times(list(first.models()), list(second.models()))
 
 
-def _holds_run(file: str, read: ReadData) -> bool:
-    return isinstance(read(file, (Measurements,)), (Trace, UtilizationCurve))
+def _holds_run(file: str, read: ReadData, values: Sequence[str]) -> bool:
+    """Whether it is a trace or a curve; of tables that may be both only where nothing tells what was measured."""
+    data = read(file, (Measurements,))
+    if isinstance(data, Measurements) and data.roles.value is None and not values and "value" not in data.table:
+        try:
+            data = read(file, ())
+        except PerfError:  # it is no trace either; whoever takes it as a table says what it lacks
+            return False
+    return isinstance(data, (Trace, UtilizationCurve))
 
 
 def _called(run: Any, otherwise: str) -> str:

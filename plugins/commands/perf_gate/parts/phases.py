@@ -58,7 +58,10 @@ def _compared(one: Model, other: Model) -> Mapping[str, Any]:
     own: Any = one.compared_with(other, ("first", "this"))
     found = None if own is None else own.to_dict()
     if found is None or not {"alike", "total", "phases", "time_unit"} <= set(found):
-        raise DataError(f"models of the kinds {one.kind!r} and {other.kind!r} have no phases to match")
+        raise DataError(
+            f"models of the kinds {one.kind!r} and {other.kind!r} have no phases to match; `perf compare --fail-if` "
+            "judges laws"
+        )
     return found  # type: ignore[no-any-return]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from perf_gate.parts.gate import PartsGate
 from perf_gate.presenters.versions import VersionGatePresenter
+from perf_gate.versions.gate import VersionGate
 from perf_gating.judging import Outcome
 from perfcore.base.errors import listing
 
@@ -16,10 +17,10 @@ _SEVERAL = {"phase": "phases", "category": "categories"}
 class PartsGatePresenter(VersionGatePresenter):
     """How many times as slow each part is, and which have no partner."""
 
-    def summary(self, result: PartsGate) -> list[str]:
+    def summary(self, result: VersionGate) -> list[str]:
         """The verdict; where all that has a partner passes, what keeps it open."""
         lines = super().summary(result)
-        if not result.unmatched:
+        if not isinstance(result, PartsGate) or not result.unmatched:
             return lines
         several = f"{listing(result.unmatched, _MOST_NAMED)}: not in all runs, so not compared"
         if result.judged.outcome is Outcome.PASSED:

@@ -40,7 +40,8 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
     """
     import pandas as pd
 
-    started = pd.to_datetime(table["started"], utc=True, format="ISO8601").astype("int64").to_numpy() / 1e9
+    times = pd.to_datetime(table["started"], utc=True, format="ISO8601")
+    started = times.dt.as_unit("ns").astype("int64").to_numpy() / 1e9
     ended = started + table["wall_s"].to_numpy(dtype=float)
     rounds = table["replication"].to_numpy(dtype=float)
     names: Any = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from perf_gate.reading.matching import match
 from perf_gate.self_test.chances import FEWEST_RUNS, Chances, chances_of
 from perfcore.base.errors import DataError
 from perfcore.results import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["SelfTest", "self_test"]
 
@@ -80,7 +83,7 @@ class SelfTest(Result):
         }
 
 
-def self_test(table: LongTable, limit: float, better: Any = None) -> SelfTest:
+def self_test(table: LongTable, limit: float) -> SelfTest:
     """Split the runs of each benchmark in two, as if they were versions.
 
     Parameters
@@ -88,15 +91,13 @@ def self_test(table: LongTable, limit: float, better: Any = None) -> SelfTest:
     table : LongTable
         Of one version.
     limit : float, > 1
-    better : optional
-        As of `perf_gate.reading.matching.match`.
 
     Raises
     ------
     DataError
         No benchmark has runs enough.
     """
-    matched = match(table, table, better)
+    matched = match(table, table)
     series, counts, left_out = {}, {}, []
     for name in matched.names:
         values = _in_order(matched.runs[0][name])
@@ -122,12 +123,14 @@ def self_test(table: LongTable, limit: float, better: Any = None) -> SelfTest:
     )
 
 
-def _in_order(runs: Any) -> Floats:
+def _in_order(runs: pd.DataFrame) -> Floats:
     """Values of the runs in order of time, or of rounds and files; iterations of a file or round are one run."""
     if runs["session"].nunique() > 1:
-        return runs.groupby("session")["value"].median().to_numpy(dtype=float)
-    if runs["order"].notna().all():
-        return runs.sort_values("order", kind="stable")["value"].to_numpy(dtype=float)
-    if runs["round"].notna().all():
-        return runs.groupby("round")["value"].median().to_numpy(dtype=float)
-    return runs["value"].to_numpy(dtype=float)
+        values = runs.groupby("session")["value"].median()
+    elif runs["order"].notna().all():
+        values = runs.sort_values("order", kind="stable")["value"]
+    elif runs["round"].notna().all():
+        values = runs.groupby("round")["value"].median()
+    else:
+        values = runs["value"]
+    return np.asarray(values, dtype=np.float64)
