@@ -29,16 +29,16 @@ def run(seed: int, factor: float = 1.0, slower: tuple[float, float, float] = (1.
     location, start, end, state = map(np.array, zip(*rows, strict=True))
     names = [f"rank {k}" for k in range(8)]
     return Trace(
-        location, start.astype(np.int64), end.astype(np.int64), state, names, ["run", "MPI_Wait"], busy_states=["run"]
+        location, state, start.astype(np.int64), end.astype(np.int64), names, ["run", "MPI_Wait"], busy_states=["run"]
     )
 
 
 def thrice(trace: Trace) -> Trace:
     return Trace(
         trace.location,
+        trace.state,
         3 * trace.start_ns,
         3 * trace.end_ns,
-        trace.state,
         trace.locations,
         trace.states,
         busy_states=["run"],
@@ -117,7 +117,7 @@ def test_runs_that_do_not_look_alike_are_compared_as_wholes() -> None:
 def test_files_of_models(perf, tmp_path: Path, capsys) -> None:
     for k in range(3):
         for version, factor in (("old", 1.0), ("new", 3.0)):
-            lengths = [factor * each for each in (4.0, 3.0 + 0.01 * k)]
+            lengths = [factor * each for each in (4.123457 + 0.01 * k, 3.0 + 0.01 * k)]
             model([8.0, 2.0], lengths).save(tmp_path / f"{version}_{k}.json")
     assert perf("gate", tmp_path / "old_*.json", tmp_path / "new_*.json") == 1
     out = capsys.readouterr().out

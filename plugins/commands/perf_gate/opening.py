@@ -109,8 +109,10 @@ def names_of(first: str, second: str) -> tuple[str, str]:
     --------
     >>> names_of("runs/old.json", "runs/new.json"), names_of("old_*.json", "new_*.json")
     (('old', 'new'), ('old', 'new'))
-    >>> names_of("a/*.prv", "b/*.prv"), names_of("x", "x")
-    (('a', 'b'), ('A', 'B'))
+    >>> names_of("a/*.prv", "b/*.prv"), names_of("old1.prv,old2.prv", "x")
+    (('a', 'b'), ('old', 'x'))
+    >>> names_of("x", "x")
+    ('A', 'B')
     """
     for names in ((_short(first), _short(second)), (first, second)):
         if names[0] != names[1]:
@@ -119,9 +121,9 @@ def names_of(first: str, second: str) -> tuple[str, str]:
 
 
 def _short(name: str) -> str:
-    """The last part of a path that says something: of a pattern what all its files have."""
-    first = Path(name.partition(",")[0])
-    for part in (*([first.stem] if "," not in name else []), *reversed(first.parent.parts)):
+    """The last part of a path that says something: of a pattern or list what all its files have."""
+    paths = [Path(part.strip()) for part in name.split(",")]
+    for part in (os.path.commonprefix([path.stem for path in paths]), *reversed(paths[0].parent.parts)):
         if words := re.split(r"[*?]|\[[^]]*\]", part)[0].rstrip("_-. "):
             return words
     return name
