@@ -44,6 +44,9 @@ Floats = npt.NDArray[np.float64]
 
 _FIRST = 5  # rounds at the first look
 _GROWTH = 1.5  # of the rounds from look to look
+# Of the 5 %: statistics of Student's kind go together from look to look a little less than sums do; with all of it 5.1
+# to 5.2 % of 100,000 series at the threshold were called slower at some of two to nine looks.
+_SPENT = 0.95
 _NODES = 120  # of each integral, which agrees with twice as many to 1e-9
 _LOWEST = -9.0  # standard deviations, below which nothing is
 
@@ -83,7 +86,7 @@ def sequential_plan(budget: int, benchmarks: int = 1) -> tuple[Look, ...]:
     Examples
     --------
     >>> [(look.rounds, round(look.slower, 4), round(look.not_slower, 4)) for look in sequential_plan(20)]
-    [(5, 0.0125, 0.0125), (8, 0.0184, 0.0184), (12, 0.0224, 0.0224), (20, 0.0239, 0.0239)]
+    [(5, 0.0119, 0.0119), (8, 0.0174, 0.0174), (12, 0.0211, 0.0211), (20, 0.0217, 0.0217)]
     >>> [look.rounds for look in sequential_plan(4)]
     [4]
     """
@@ -95,7 +98,7 @@ def sequential_plan(budget: int, benchmarks: int = 1) -> tuple[Look, ...]:
         rounds.append(at)
         at = math.ceil(at * _GROWTH)
     rounds.append(budget)
-    level = 1.0 - SURE
+    level = _SPENT * (1.0 - SURE)
     alone = _levels(rounds, level)
     together = alone if benchmarks == 1 else benchmarks * _levels(rounds, level / benchmarks)
     return tuple(map(Look, rounds, together.tolist(), alone.tolist()))
