@@ -9,7 +9,7 @@ from scipy import stats
 from perf_gating.judging import Outcome, judge
 from perf_gating.known_order import in_known_order
 from perf_gating.multiple_tests import benjamini_hochberg, holm
-from perf_gating.rounds import in_turn
+from perf_gating.rounds import in_turn, trimmed_means
 from perf_gating.sessions import apart
 
 LOG = math.log(1.05)
@@ -35,15 +35,28 @@ def test_few_rounds_of_one_benchmark_are_students_paired_test(k: int) -> None:
 
 @pytest.mark.parametrize("k", [8, 10, 30])
 def test_many_rounds_are_yuens_trimmed_test(k: int) -> None:
-    """Wilcox, section 4.3: t = (trimmed mean - theta) / (s_w / ((1 - 2 cut) sqrt(k))), up to the factor of h and k."""
+    """Wilcox, section 4.3: t = (trimmed mean - theta) / (s_w / ((1 - 2 cut) sqrt(k))), up to the factor of h and k.
+
+    The degrees of freedom are those of `test_degrees_of_freedom_of_trimmed_means`.
+    """
     rng = np.random.default_rng(k)
     differences = rng.standard_t(3, k) * 0.02
     cut = int(0.2 * k)
     h = k - 2 * cut
     winsorised = stats.mstats.winsorize(differences, limits=(cut / k, cut / k))
     error = math.sqrt((k - 1) * np.var(np.asarray(winsorised), ddof=1) / (h * (h - 1)))
-    expected = stats.t.sf((stats.trim_mean(differences, 0.2) - LOG) / error, h - 1)
+    expected = stats.t.sf((stats.trim_mean(differences, 0.2) - LOG) / error, (h - 1) * (1.0 - cut / k))
     assert in_turn([np.zeros(k)], [differences]).p_slow(LOG)[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("k", [8, 10, 12, 20])
+def test_degrees_of_freedom_of_trimmed_means(k: int) -> None:
+    """By the moments of variances of normal values (F. E. Satterthwaite, Biometrics Bulletin 2, 1946)."""
+    samples = np.random.default_rng(k).normal(size=(40_000, k))
+    means, variances, freedom, kept = trimmed_means(list(samples))
+    assert 2.0 * variances.mean() ** 2 / variances.var() == pytest.approx(freedom[0], rel=0.04)
+    p = stats.t.sf(np.abs(means) / np.sqrt(variances / kept), freedom)
+    assert (p <= 0.0005).mean() <= 0.001
 
 
 @pytest.mark.parametrize("benchmarks", [1, 3, 12, 60])

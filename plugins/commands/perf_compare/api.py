@@ -101,7 +101,7 @@ def compare(
         if gates:
             raise OptionError(
                 f"--fail-if: one run of each cannot judge models of the kind {one.kind!r}, whose parts vary from run "
-                "to run; leave it out to see how they differ"
+                "to run; `perf gate` judges several runs of each, such as 'old_*.json' 'new_*.json'"
             )
         if at:
             raise OptionError(f"--at: models of the kind {one.kind!r} are compared part by part, not at points")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perf_experiments.design.factors import is_number
+from perf_experiments.design.versions import VERSION
 from perf_experiments.reader_options import ExperimentStoreOptions
 from perf_experiments.runs.records import Run
 from perf_experiments.runs.store import Store, is_store
@@ -26,8 +27,9 @@ class ExperimentStoreReader(Reader):
     """Reads the runs that `perf run` kept.
 
     Columns are the factors, what the runs reported, and ``wall_s``, ``user_s``, ``sys_s``, ``peak_memory_mib``. The
-    factors that are numbers and were varied are the parameters, those that are words name the code. The value is the
-    first that ``--value`` named, or else the first of the results file, or else ``wall_s``.
+    factors that are numbers and were varied are the parameters, those that are words name the code. Versions of a round
+    are in the order of the design. The value is the first that ``--value`` named, or else the first of the results
+    file, or else ``wall_s``.
     """
 
     Options = ExperimentStoreOptions
@@ -47,13 +49,15 @@ class ExperimentStoreReader(Reader):
         with source.plain_file() as path:
             try:
                 with Store.read(path) as store:
-                    runs = store.runs()
+                    runs, order = store.runs(), store.versions
             except InputError as error:  # the path may be that of a copy
                 raise InputError(source.name, error.problem) from error
         kept = [run for run in runs if run.succeeded and (options.noisy or not run.noisy)]
         if not kept:
             failed = sum(not run.succeeded for run in runs)
             raise InputError(source.name, f"holds no run that counts ({len(runs)} runs, {failed} failed)")
+        if order:  # those of a round were made in random order
+            kept.sort(key=lambda run: (run.replication, order.index(str(run.point[VERSION]))))
         try:
             return _as_measurements(kept, source.name)
         except TypeError as error:  # a number that became a text

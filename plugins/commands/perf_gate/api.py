@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from perf_gate.arguments import factor_of, one_of, share_of
+from perf_gate.arguments import better_by_column, factor_of, one_of, seconds_of, share_of
+from perf_gate.opening import named_reader, names_of, opened, version_column
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
     from perf_gate.history.adding import Added
     from perf_gate.history.gate import HistoryGate
+    from perf_gate.opening import ReadFile
+    from perf_gate.parts.opening import RunFiles
     from perf_gate.reading.long_table import LongTable
+    from perf_gate.running.rounds import Measuring
+    from perf_gate.self_test.self_test import SelfTest
     from perf_gate.versions.gate import VersionGate
+    from perf_gate.versions.sequential import Look
 
 __all__ = ["add_to_history", "gate"]
 
-_VERSIONS = ("version", "build", "revision", "branch", "variant")  # what columns that tell versions apart are called
 _USUAL = 1.05  # times as slow
 _HISTORIES = ("asv", "benchmark-action")
 
 
 def gate(
-    first: Any,
+    first: Any = None,
     second: Any = None,
     *,
     slower_than: str | float | None = None,
@@ -35,23 +40,33 @@ def gate(
     base: str | None = None,
     new: str | None = None,
     value: str | Iterable[str] = (),
-    better: str | None = None,
+    better: str | Iterable[str] | None = None,
+    parts: str | None = None,
     layout: str | None = None,
     between: str | float | None = None,
     errors: str = "fwer",
     missing: str = "list",
     undecided: str = "undecided",
+    run: Mapping[str, str | Sequence[str]] | None = None,
+    max_rounds: int = 40,
+    budget: str | float | None = None,
+    warmup: int = 1,
+    store: str | os.PathLike[str] | None = None,
+    launcher: str = "local",
+    limit: str | float | None = None,
+    self_test: bool = False,
     names: tuple[str, str] | None = None,
     reader: str | None = None,
-) -> VersionGate | HistoryGate:
+    read: ReadFile | None = None,
+) -> VersionGate | HistoryGate | SelfTest:
     """Judge whether any benchmark of a second version is slower than in the first, or became slower in a history.
 
     Parameters
     ----------
-    first : str, path, Measurements, pandas.DataFrame
+    first : str, path, Measurements, pandas.DataFrame, Model, Trace, or a list of models or traces
         Runs of the first version, or of both: a file, a folder or pattern of files (each a session; as many of both
         versions are rounds), or what is in memory. Or a history: a table with a column of commits, a folder of results
-        of asv, ``data.js`` of github-action-benchmark.
+        of asv, ``data.js`` of github-action-benchmark. With ``run`` a design of the points to measure.
     second : the same, optional
         Runs of the second version.
     slower_than : str or float, optional
@@ -65,9 +80,14 @@ def gate(
     version, base, new : str, optional
         Where one file has both: the column that tells them apart, and the two versions in it.
     value : str or several
-        Columns that were measured; by default what the format says.
-    better : {"smaller", "larger"}, optional
-        Which values are better; by default larger of rates, smaller of all else.
+        Columns that were measured; by default what the format says. With ``run``: ``NAME=REGEX``, what to find in the
+        output instead of the wall time.
+    better : str or several, optional
+        Which values are better: ``"smaller"``, ``"larger"``, or of one column ``"NAME=larger"``; by default larger of
+        rates, smaller of all else.
+    parts : {"phases", "categories"}, optional
+        Of traces and models of runs, what is compared: the phases that they have in common, the default, or lost
+        cycles by category.
     layout : {"turn", "blocks", "sessions"}, optional
         How runs lie in time: versions in turn, one after the other, or in sessions that nobody can compare. By default
         what rounds, times and files show.
@@ -79,21 +99,38 @@ def gate(
         What benchmarks do that only one version has.
     undecided : {"undecided", "pass", "fail"}
         What undecided counts as in `VersionGate.status`.
+    run : mapping of str to str or sequence of str, optional
+        Program and arguments of both versions, which are measured in turn until it is decided (`perfcore.run`).
+    max_rounds : int
+        With ``run``, the most rounds.
+    budget : str, or float in seconds, optional
+        With ``run``, the most time: ``"10min"``.
+    warmup : int, >= 0
+        With ``run``, rounds before the first that are not kept.
+    store : path, optional
+        With ``run``, where runs are kept; runs that it has already count. By default they are gone in the end.
+    launcher, limit : str, optional
+        With ``run``, as of `perfcore.run`.
+    self_test : bool
+        Look at one version alone, in a file or of ``run``: noise, how often it would be called slower than itself, how
+        many rounds the limit needs.
     names : pair of str, optional
         What the versions are called.
     reader : str, optional
         Format of the files.
+    read : callable, optional
+        Reads files: takes a path and the wanted types, and gives a `perfcore.reading.recognise.Reading`.
 
     Returns
     -------
-    VersionGate or HistoryGate
+    VersionGate, HistoryGate or SelfTest
 
     Raises
     ------
     OptionError
         An option with a value that it does not take, a version that isn't there.
     DataError, InputError
-        No benchmark in common, other units, values that are no positive numbers.
+        No benchmark in common, other units, values that are no positive numbers, a run that failed.
 
     Examples
     --------
@@ -106,24 +143,57 @@ def gate(
     >>> verdict = perfcore.gate(pd.DataFrame(rows), slower_than="1.05x")
     >>> verdict.outcome.value, verdict.status
     ('failed', 1)
+    >>> perfcore.gate(run={"old": "sleep 0.01", "new": "sleep 0.03"}, warmup=0).outcome.value
+    'failed'
     """
-    from perf_gate.reading.long_table import BETTER
-    from perf_gate.versions.gate import gate_versions
+    from perf_gate.parts.opening import PARTS, RunFiles
     from perf_gate.versions.layouts import LAYOUTS
     from perf_gating.judging import Outcome
     from perf_gating.multiple_tests import ERRORS
 
-    share = share_of(between)
-    threshold = None if slower_than is None else factor_of(slower_than)
     one_of(errors, ERRORS, "--errors")
     one_of(missing, ("list", "fail"), "--missing")
     policies = {"undecided": Outcome.UNDECIDED, "pass": Outcome.PASSED, "fail": Outcome.FAILED}
     one_of(undecided, tuple(policies), "--undecided")
-    for given, choices, option in ((better, BETTER, "--better"), (layout, LAYOUTS, "--layout")):
+    for given, choices, option in ((parts, PARTS, "--parts"), (layout, LAYOUTS, "--layout")):
         if given is not None:
             one_of(given, choices, option)
-    values = [value] if isinstance(value, str) else list(value)
-    one = opened(first, values, reader)
+    threshold = None if slower_than is None else factor_of(slower_than)
+    policy: dict[str, Any] = {
+        "threshold": _USUAL if threshold is None else threshold,
+        "errors": errors,
+        "missing_fails": missing == "fail",
+        "undecided": policies[undecided],
+    }
+    values, preferred = [value] if isinstance(value, str) else list(value), better_by_column(better)
+    if run is not None:
+        from perf_gate.running.rounds import Measuring
+
+        if second is not None or commit is not None:
+            raise OptionError("--run measures the versions itself; leave out the files")
+        how = Measuring(
+            run,
+            first,
+            store,
+            values,
+            launcher,
+            limit,
+            warmup,
+            max_rounds,
+            None if budget is None else seconds_of(budget),
+        )
+        return _of_own_runs(how, preferred, policy, self_test=self_test)
+    if first is None:
+        raise OptionError("name the file of the runs, or measure them with --run")
+    share = share_of(between)
+    open_it = functools.partial(opened, values=values, read=read or named_reader(reader), parts=parts, better=preferred)
+    one = open_it(first)
+    if self_test:
+        if second is not None or isinstance(one, RunFiles):
+            raise OptionError("--self-test is of the runs of one version in one table; leave out the second file")
+        return _self_test(one, policy["threshold"], version, base)
+    if isinstance(one, RunFiles):
+        return _of_parts(one, None if second is None else open_it(second), parts, names, layout, share, policy)
     if commit is None and one.reader in _HISTORIES:
         commit = "commit"
     if commit is not None:
@@ -137,30 +207,70 @@ def gate(
             since=since,
             threshold=1.0 if threshold is None else threshold,
             machine=machine,
-            better=better,
             undecided=policies[undecided],
         )
     if since is not None or machine is not None:
         raise OptionError("--since and --machine are of a history; name its column of commits with --commit")
+    from perf_gate.versions.gate import gate_versions
+
     if second is None:
-        one, other, found = one.split(_version_column(one, version), (base, new))
+        one, other, found = one.split(version_column(one, version), (base, new))
     else:
         if version is not None or base is not None or new is not None:
             raise OptionError("--version, --base and --new choose versions in one file; leave out the second")
-        other = opened(second, values, reader)
-        found = _names_of(one.source, other.source)
-    return gate_versions(
-        one,
-        other,
-        names or found,
-        threshold=_USUAL if threshold is None else threshold,
-        errors=errors,
-        between=share,
-        layout=layout,
-        better=better,
-        missing_fails=missing == "fail",
-        undecided=policies[undecided],
-    )
+        against = open_it(second)
+        if isinstance(against, RunFiles):
+            raise OptionError(f"{one.source} is a table of runs, {against.source} holds traces or models of runs")
+        other, found = against, names_of(one.source, against.source)
+    return gate_versions(one, other, names or found, between=share, layout=layout, **policy)
+
+
+def _of_own_runs(
+    how: Measuring, better: Mapping[str, str], policy: Mapping[str, Any], *, self_test: bool
+) -> VersionGate | SelfTest:
+    """Versions that are measured here."""
+    from perf_gate.reading.long_table import with_better
+    from perf_gate.running.rounds import measured, measured_until_decided
+    from perf_gate.versions.gate import gate_versions
+
+    if self_test:
+        return _self_test(with_better(measured(how), better), policy["threshold"], None, None)
+
+    def judge(table: LongTable, plan: Sequence[Look]) -> VersionGate:
+        one, other, names = with_better(table, better).split("version", list(how.versions))
+        return gate_versions(one, other, names, plan=plan, **policy)
+
+    return measured_until_decided(how, judge)
+
+
+def _self_test(table: LongTable, limit: float, version: str | None, base: str | None) -> SelfTest:
+    """One version of a table: the one that is named, or the first."""
+    from perf_gate.self_test.self_test import self_test
+
+    column = version or table.column_of_versions()
+    return self_test(table if column is None else table.only(column, base), limit)
+
+
+def _of_parts(
+    one: RunFiles,
+    other: Any,
+    parts: str | None,
+    names: tuple[str, str] | None,
+    layout: str | None,
+    between: float | None,
+    policy: Mapping[str, Any],
+) -> VersionGate:
+    """Traces or models of runs."""
+    from perf_gate.parts.gate import gate_parts
+    from perf_gate.parts.opening import RunFiles, part_times
+
+    if not isinstance(other, RunFiles):
+        raise OptionError(
+            f"{one.source} holds traces or models of runs: name those of the second version too, also traces or models"
+        )
+    sources = (one.source, other.source)
+    times = part_times(one, other, parts)
+    return gate_parts(times, sources, names or names_of(*sources), layout=layout, between=between, **policy)
 
 
 def add_to_history(
@@ -170,7 +280,8 @@ def add_to_history(
     commit: str,
     machine: str = "",
     value: str | Iterable[str] = (),
-    better: str | None = None,
+    better: str | Iterable[str] | None = None,
+    read: ReadFile | None = None,
 ) -> Added:
     """Add what was measured of a commit to the file of a history.
 
@@ -183,7 +294,8 @@ def add_to_history(
     commit, machine : str
     value : str or several
         Columns that were measured.
-    better : {"smaller", "larger"}, optional
+    better, read : optional
+        As of `gate`.
 
     Returns
     -------
@@ -195,57 +307,12 @@ def add_to_history(
         A file that is no history, a benchmark in another unit than so far, values that are no positive numbers.
     """
     from perf_gate.history.adding import append_rows, rows_to_add
-    from perf_gate.reading.long_table import BETTER
+    from perf_gate.parts.opening import RunFiles
 
     if not commit.strip():
         raise OptionError("--commit: a name is expected")
-    if better is not None:
-        one_of(better, BETTER, "--better")
     values = [value] if isinstance(value, str) else list(value)
-    return append_rows(history, rows_to_add(opened(results, values), commit, machine, better))
-
-
-def opened(side: Any, values: Iterable[str] = (), reader: str | None = None) -> LongTable:
-    """Runs in whatever form as a long table."""
-    import pandas as pd
-
-    from perf_gate.reading.long_table import LongTable, long_table
-    from perf_gate.reading.sets import read_set
-    from perfcore.data.measurements import Measurements
-    from perfcore.reading.recognise import Reading, read_named
-
-    if isinstance(side, LongTable):
-        return side
-    if isinstance(side, (str, os.PathLike)):
-        return read_set(side, lambda path: read_named(path, reader=reader, wanted=(Measurements,)), list(values))
-    data = Measurements(side) if isinstance(side, pd.DataFrame) else side
-    return long_table(Reading(data, "", 1), list(values))
-
-
-def _version_column(table: LongTable, told: str | None) -> str:
-    """The column that tells versions apart.
-
-    Raises
-    ------
-    OptionError
-        It is not known.
-    """
-    if told is not None:
-        return told
-    for column in table.labels.columns:
-        if str(column).strip().lower() in _VERSIONS:
-            return str(column)
-    if table.reader == "hyperfine" and table.labels["command"].nunique() == 2:
-        return "command"
-    raise OptionError(
-        f"{table.source}: what is it to be compared with? Name a second file, or the column that tells versions apart "
-        "with --version COLUMN, or for a history the column of commits with --commit"
-    )
-
-
-def _names_of(first: str, second: str) -> tuple[str, str]:
-    """What two files are called: without folders and endings where that tells them apart."""
-    for names in ((Path(first).stem, Path(second).stem), (first, second)):
-        if names[0] != names[1]:
-            return names
-    return "A", "B"
+    table = opened(results, values, read, better=better_by_column(better))
+    if isinstance(table, RunFiles):
+        raise OptionError(f"{table.source}: a history keeps benchmarks, not traces or models of runs")
+    return append_rows(history, rows_to_add(table, commit, machine))

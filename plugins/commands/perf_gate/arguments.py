@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 
+from perf_series.durations import parse_duration
 from perfcore.base.errors import OptionError, UnknownNameError
 
-__all__ = ["factor_of", "one_of", "share_of"]
+__all__ = ["BETTER", "better_by_column", "factor_of", "one_of", "seconds_of", "share_of", "versions_of"]
+
+BETTER = ("smaller", "larger")
 
 _NUMBER = r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
 
@@ -57,3 +61,54 @@ def one_of(given: str, choices: tuple[str, ...], option: str) -> str:
     if given not in choices:
         raise UnknownNameError(option, given, choices)
     return given
+
+
+def seconds_of(given: str | float) -> float:
+    """Seconds of a duration: ``"10min"``, or a number of them.
+
+    Examples
+    --------
+    >>> seconds_of("2min"), seconds_of(0.5)
+    (120.0, 0.5)
+    """
+    return parse_duration(str(given)) / 1e9
+
+
+def better_by_column(given: str | Iterable[str] | None, option: str = "--better") -> dict[str, str]:
+    """Which values are better, by column; of all others under the empty name.
+
+    Examples
+    --------
+    >>> better_by_column("larger"), better_by_column(["rate=larger", "time_s=smaller"])
+    ({'': 'larger'}, {'rate': 'larger', 'time_s': 'smaller'})
+    """
+    texts = [given] if isinstance(given, str) else list(given or ())
+    found = {}
+    for text in texts:
+        column, _, word = text.rpartition("=")
+        found[column.strip()] = one_of(word.strip(), BETTER, option)
+    return found
+
+
+def versions_of(texts: Sequence[str]) -> dict[str, str]:
+    """Versions and their commands: ``old=./old/app input``.
+
+    Raises
+    ------
+    OptionError
+        A text is none, or a version is named twice.
+
+    Examples
+    --------
+    >>> versions_of(["old=./old/app -n 5", "new=./new/app -n 5"])
+    {'old': './old/app -n 5', 'new': './new/app -n 5'}
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, command = (part.strip() for part in text.partition("="))
+        if not equals or not name or not command:
+            raise OptionError(f"--version {text!r}: with --run NAME=COMMAND is expected, such as old='./old/app input'")
+        if name in found:
+            raise OptionError(f"--version {name}: the name stands there twice")
+        found[name] = command
+    return found

@@ -33,6 +33,8 @@ class Estimates:
         Runs of each version that count.
     may_pass : (n,) bool
         Whether "not slower" can be told at all: not where nobody knows how sessions differ.
+    sure : float
+        How sure either bound is: more than 95 % where it is looked at again and again.
     """
 
     log_ratio: Floats
@@ -41,6 +43,7 @@ class Estimates:
     rounding: Floats
     rounds: Ints
     may_pass: npt.NDArray[np.bool_]
+    sure: float = SURE
 
     def __len__(self) -> int:
         """How many benchmarks."""
@@ -57,18 +60,18 @@ class Estimates:
         )
 
     def bounds(self) -> Floats:
-        """Logarithms between which each ratio is, 95 % sure of either side (n, 2); NaN of too few rounds."""
+        """Logarithms between which each ratio is, ``sure`` of either side (n, 2); NaN of too few rounds."""
         from scipy.stats import t
 
-        side = t.ppf(SURE, np.maximum(self.freedom, 1.0)) * self.standard_error + self.rounding
+        side = t.ppf(self.sure, np.maximum(self.freedom, 1.0)) * self.standard_error + self.rounding
         found = np.stack([self.log_ratio - side, self.log_ratio + side], axis=1)
         found[self.rounds < FEWEST_ROUNDS] = np.nan
         return found
 
-    def rounds_that_decide(self, log_threshold: float, sure: float = 0.9, most: int = 10_000) -> Ints:
+    def rounds_that_decide(self, log_threshold: float, likely: float = 0.9, most: int = 10_000) -> Ints:
         """How many rounds in all decide with a probability (n,); 0 where ``most`` do not.
 
-        k = variance (t_.95 + t_sure)^2 / distance^2. The distance is that of no change from the threshold where the
+        k = variance (t_.95 + t_likely)^2 / distance^2. The distance is that of no change from the threshold where the
         data leave open that there is none, and of the estimate otherwise.
 
         Examples
@@ -84,7 +87,7 @@ class Estimates:
         distance = np.where(no_change, log_threshold, np.abs(self.log_ratio - log_threshold)) - self.rounding
         variance = self.standard_error**2 * self.rounds
         ladder = np.unique(np.r_[np.arange(FEWEST_ROUNDS, 200), np.geomspace(200, most, 200).astype(np.int64)])
-        quantiles = t.ppf(SURE, ladder - 1.0) + t.ppf(sure, ladder - 1.0)
+        quantiles = t.ppf(self.sure, ladder - 1.0) + t.ppf(likely, ladder - 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             enough = variance[:, None] * quantiles**2 <= ladder * np.maximum(distance, 0.0)[:, None] ** 2
         return np.where(enough.any(axis=1), ladder[enough.argmax(axis=1)], 0)

@@ -2,6 +2,10 @@
 
 R. R. Wilcox, "Introduction to Robust Estimation and Hypothesis Testing", section 4.3: the trimmed mean and its standard
 error by the winsorised variance. Nothing is trimmed of fewer than 8 rounds, where it would cost more than it saves.
+
+One deviation: of h kept rounds the variance has (h - 1)(1 - share cut off) degrees of freedom, where Wilcox has h - 1.
+That is twice the squared mean over the variance of winsorised variances of normal values, to 1 % from 8 to 60 rounds
+(simulated); with h - 1 a probability of 0.0005 stood for up to 0.001, which many benchmarks together show.
 """
 
 from __future__ import annotations
@@ -34,24 +38,25 @@ def trimmed_means(samples: Sequence[Floats]) -> tuple[Floats, Floats, Floats, Fl
     -------
     means, variances, freedom, kept : (n,) float
         The winsorised variance (k - 1) s^2 / (h - 1) of what is kept, so that the variance of a mean is that over h;
-        h - 1; h. Of one value, mean and NaN, 0, 1.
+        its degrees of freedom; h. Of one value, mean and NaN, 0, 1.
     """
     count = len(samples)
     means, variances = np.full(count, np.nan), np.full(count, np.nan)
     sizes = np.array([len(sample) for sample in samples])
-    kept = np.zeros(count)
+    kept, freedom = np.zeros(count), np.zeros(count)
     for size in np.unique(sizes).tolist():
         chosen = np.flatnonzero(sizes == size)
         ordered = np.sort(np.stack([samples[k] for k in chosen.tolist()]), axis=1)
         cut = int(_TRIMMED * size) if size >= _FROM else 0
         h = size - 2 * cut
         kept[chosen] = h
+        freedom[chosen] = (h - 1) * (1.0 - cut / size) if size else 0.0
         means[chosen] = ordered[:, cut : size - cut].mean(axis=1) if size else np.nan
         if size > 1:
             winsorised = ordered.copy()
             winsorised[:, :cut], winsorised[:, size - cut :] = ordered[:, [cut]], ordered[:, [size - cut - 1]]
             variances[chosen] = (size - 1) * winsorised.var(axis=1, ddof=1) / (h - 1)
-    return means, variances, np.maximum(kept - 1.0, 0.0), kept
+    return means, variances, freedom, kept
 
 
 def in_turn(first: Sequence[Floats], second: Sequence[Floats], last_digits: Floats | None = None) -> Estimates:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from perf_experiments.api.arguments import PathLike, seconds_of
 from perf_experiments.design.design import Design, read_design
+from perf_experiments.design.versions import with_rounds, with_versions, words_of
 from perf_experiments.runs.handing import hand_over
 from perf_experiments.runs.history import Summary
 from perf_experiments.runs.options import RunOptions, parse_share
@@ -21,21 +22,27 @@ from perfcore.base.errors import OptionError
 __all__ = ["default_store", "run", "runs"]
 
 
-def default_store(design: PathLike) -> Path:
-    """Where the runs of a design's file are kept unless told otherwise: beside it.
+_WITHOUT_DESIGN = "versions.db"
+_ROUNDS = 10  # of versions without a design
+
+
+def default_store(design: PathLike | None) -> Path:
+    """Where the runs of a design's file are kept unless told otherwise: beside it; of versions alone, versions.db.
 
     Examples
     --------
     >>> default_store("study/design.toml").as_posix()
     'study/design.db'
     """
-    return Path(design).with_suffix(".db")
+    return Path(_WITHOUT_DESIGN) if design is None else Path(design).with_suffix(".db")
 
 
 def run(
-    design: Design | PathLike,
+    design: Design | PathLike | None = None,
     command: str | Sequence[str] = (),
     *,
+    versions: Mapping[str, str | Sequence[str]] | None = None,
+    rounds: int | None = None,
     store: PathLike | None = None,
     launcher: str = "local",
     values: Sequence[str] = (),
@@ -58,12 +65,18 @@ def run(
 
     Parameters
     ----------
-    design : Design or path
+    design : Design or path, optional
+        Of versions it may be left out.
     command : str or sequence of str
         Program and arguments with ``{FACTOR}`` where a level stands; a text is split as a shell would. Without it that
-        of the store.
+        of the store. Of versions what follows the command of each.
+    versions : mapping of str to str or sequence of str, optional
+        Program and arguments of each version. In every round each is measured once at each point, next to each other
+        in random order, so that `perfcore.gate` compares them round by round.
+    rounds : int, >= 1, optional
+        Instead of the replications of the design; 10 of versions without one.
     store : path, optional
-        Where runs are kept; by default the design's path with .db.
+        Where runs are kept; by default the design's path with .db, without a design versions.db.
     launcher : str
         ``local``, ``mpirun``, ``srun``, or words to put before the command.
     values : sequence of str
@@ -107,6 +120,10 @@ def run(
     ...     kept = perfcore.runs(f"{folder}/plan.db")
     >>> done.made, done.failed, [run.values["t"] for run in kept.listed]
     (2, 0, [1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = f"{folder}/versions.db"
+    ...     perfcore.run(versions={"old": "true", "new": "true"}, rounds=2, store=store, max_load=1).made
+    4
     """
     if scheduler is None and (sbatch is not None or collect):
         raise OptionError(f"{'--collect' if collect else '--sbatch'} belongs to --scheduler slurm")
@@ -123,15 +140,34 @@ def run(
         wait_s=0.0 if wait in ("0", "0s", 0) else seconds_of(wait),
         retry_failed=retry_failed,
         keep_bytes=keep,
+        versions={name: words_of(name, words) for name, words in (versions or {}).items()},
     )
+    if rounds is not None and rounds < 1:
+        raise OptionError(f"--rounds {rounds}: at least 1 is expected")
     if store is None:
         if isinstance(design, Design):
             raise OptionError("store is missing: a design that is no file does not tell where its runs are kept")
         store = default_store(design)
-    plan = design if isinstance(design, Design) else read_design(design)
+    known = list(options.versions) or ([] if options.command else _kept_versions(store))
+    if design is None and not known:
+        raise OptionError("give a DESIGN (see `perf design`), or each version with --version NAME=COMMAND")
+    plan = design if isinstance(design, Design) or design is None else read_design(design)
+    if known:
+        plan = with_versions(plan, known, _ROUNDS)
+    assert plan is not None
+    if rounds is not None:
+        plan = with_rounds(plan, rounds)
     if scheduler is None:
         return run_design(plan, store, options)
     return hand_over(plan, store, options, sbatch, collect_only=collect)
+
+
+def _kept_versions(store: PathLike) -> list[str]:
+    """The versions whose runs a store holds; none where there is no store."""
+    if not Path(store).exists():
+        return []
+    with Store.read(store) as opened:
+        return list((opened.study or {}).get("versions", {}))
 
 
 def runs(store: PathLike, *, failed: bool = False, show: int | None = None) -> Runs:

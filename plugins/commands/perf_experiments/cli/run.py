@@ -17,10 +17,26 @@ _SOME_WAITING = 3  # 2 is for mistakes
 
 
 def command(
-    design: Annotated[str, typer.Argument(metavar="DESIGN", help="A design that `perf design` wrote (.toml).")],
+    design: Annotated[
+        str | None,
+        typer.Argument(metavar="[DESIGN]", help="A design that `perf design` wrote (.toml); of versions at will."),
+    ] = None,
     words: Annotated[
         list[str] | None,
         typer.Argument(metavar="[-- COMMAND...]", help="Program and arguments (default: those of the store)."),
+    ] = None,
+    versions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--version",
+            metavar="NAME=COMMAND",
+            help="A version of the program; COMMAND after -- follows it. Repeat it: in every round each is measured "
+            "once, in random order.",
+        ),
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", min=1, help="Rounds (default: the design's replications; of versions alone 10)."),
     ] = None,
     store: Annotated[
         str | None,
@@ -99,19 +115,28 @@ def command(
     \b
     perf run design.toml -- ./app -n {D} -np {p}
     perf run design.toml --launcher mpirun -v 'time=Time = *([0-9.]+)' --limit 10min -- ./app -n {D}
+    perf run --version old='./old/app in' --version new='./new/app in' --rounds 20 --store gate.db
+    perf gate gate.db
     perf run design.toml --scheduler slurm --sbatch '--ntasks={p} --exclusive' --launcher srun -- ./app -n {D}
     perf runs design.db
     perf fit design.db
     """
     with reporting():
         from perf_experiments.api.run import default_store, run
+        from perf_experiments.design.versions import parse_versions
 
+        told = parse_versions(versions or ())
+        if told and design is not None and not design.endswith(".toml"):  # what follows -- without a design
+            words = [design, *(words or ())]
+            design = None
         path = store or default_store(design)
         before = signal.signal(signal.SIGTERM, _end)  # a batch system's: the run in flight is ended as by Ctrl-C
         try:
             summary = run(
                 design,
                 words or (),
+                versions=told,
+                rounds=rounds,
                 store=path,
                 launcher=launcher,
                 values=values or (),
@@ -130,7 +155,8 @@ def command(
             )
         except KeyboardInterrupt:
             more = ("" if store is None else f" --store {store}") + ("" if scheduler is None else " --scheduler slurm")
-            again = f"`perf run {design}{more}`"
+            more = ("" if design is None else f" {design}") + more + ("" if rounds is None else f" --rounds {rounds}")
+            again = f"`perf run{more}`"
             typer.echo(f"perf: all runs that ended are kept in {path}; {again} goes on", err=True)
             raise
         finally:

@@ -13,6 +13,7 @@ import numpy as np
 from perf_experiments.design import layouts
 from perf_experiments.design.constraints import meeting
 from perf_experiments.design.factors import Level, Point, check_factors, level_text, point_text
+from perf_experiments.design.versions import next_to_each_other
 from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, OptionError, PerfError, key_first
 from perfcore.results import Result
@@ -127,9 +128,9 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [own.get(_key(point), self.replications) for point in points]
 
     def block(self, replication: int, points: Sequence[Point]) -> list[Point]:
-        """The points in the random order of one replication, counted from 1."""
+        """The points in the random order of one replication, counted from 1; versions of one point together."""
         order = np.random.default_rng([self.seed, replication]).permutation(len(points))
-        return [points[number] for number in order]
+        return next_to_each_other([points[number] for number in order])
 
 
 def _levels_alone(point: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from perf_experiments.design.factors import Point
+from perf_experiments.runs.environment import program_fingerprint
 from perf_experiments.runs.interference import quiet_or_noisy
 from perf_experiments.runs.options import RunOptions
 from perf_experiments.runs.process import cut, run_process
@@ -34,6 +35,7 @@ class Measuring:
     patterns: Sequence[ValuePattern]
     environment: Mapping[str, object]
     _busy: bool = False
+    _programs: dict[str, Mapping[str, object]] = field(default_factory=dict)
 
     def run(self, point: Point, replication: int, command: Sequence[str]) -> Run:
         """Make one run.
@@ -81,8 +83,14 @@ class Measuring:
             stdout=cut(done.stdout, options.keep_bytes),
             stderr=cut(done.stderr, options.keep_bytes),
             results=cut(content, options.keep_bytes),
-            environment=self.environment,
+            environment={**self.environment, **self._program(command[0])},
         )
+
+    def _program(self, name: str) -> Mapping[str, object]:
+        """The file of a program, which may differ from version to version; looked at once."""
+        if name not in self._programs:
+            self._programs[name] = program_fingerprint(name)
+        return self._programs[name]
 
     def _look(self) -> float | None:
         """Wait until others leave the machine alone; where that did not help once, do not wait again until it does."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from perf_experiments.runs.repetition import FEWEST_RUNS
 from perfcore.base.errors import OptionError
@@ -42,6 +42,8 @@ class RunOptions:
     ----------
     command : sequence of str
         Program and arguments, with ``{FACTOR}`` where a level stands; empty: that of the store.
+    versions : mapping of str to sequence of str
+        Program and arguments of each level of the factor ``version``; ``command`` follows them.
     launcher : str
         ``local``, ``mpirun``, ``srun``, or words of its own to put before the command.
     values : sequence of str
@@ -66,7 +68,7 @@ class RunOptions:
     Raises
     ------
     OptionError
-        A number out of its range.
+        A number out of its range, or options that exclude each other.
     """
 
     command: Sequence[str] = ()
@@ -81,12 +83,18 @@ class RunOptions:
     wait_s: float = 10.0
     retry_failed: bool = False
     keep_bytes: int = 1 << 20
+    versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.max_load <= 1.0:
             raise OptionError(f"a busy share of {self.max_load:g}: 0 to 1 is expected, 1 for no check")
         if self.until is not None and not 0.0 < self.until < 1.0:
             raise OptionError(f"repetition until {self.until:g}: a share between 0 and 1 is expected, 0.02 for 2 %")
+        if self.until is not None and self.versions:
+            raise OptionError(
+                "--until looks at each version alone, and rounds would lose one; leave it out: `perf gate --run` adds "
+                "rounds until the versions can be told apart"
+            )
         if self.until is not None and self.most < FEWEST_RUNS:
             raise OptionError(
                 f"at most {self.most} runs of a point: {FEWEST_RUNS} are needed before the interval of a median exists"

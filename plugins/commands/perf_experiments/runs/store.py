@@ -217,6 +217,19 @@ class Store:
             self._commit()
 
     @property
+    def versions(self) -> list[str]:
+        """Versions of the program in the order of the design, as `set_versions` was told; often none."""
+        with self._told():
+            text = self._fact("versions")
+            return [] if text is None else msgspec.json.decode(text, type=list[str])
+
+    def set_versions(self, names: Sequence[str]) -> None:
+        """Keep the order of the versions, which runs in random order do not show."""
+        with self._told():
+            self._set_fact("versions", msgspec.json.encode(list(names)).decode())
+            self._commit()
+
+    @property
     def sbatch(self) -> str:
         """Options for `sbatch`, as `set_sbatch` was told."""
         with self._told():

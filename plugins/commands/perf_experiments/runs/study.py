@@ -8,6 +8,7 @@ from typing import Any
 
 from perf_experiments.design.design import Design
 from perf_experiments.design.factors import Point
+from perf_experiments.design.versions import VERSION
 from perf_experiments.runs.history import Key, point_key
 from perf_experiments.runs.options import RunOptions
 from perf_experiments.runs.store import Store
@@ -26,7 +27,7 @@ def check_command(design: Design, points: Sequence[Point], options: RunOptions) 
     PerfError
         A program, place or value that cannot be used.
     """
-    if options.command:
+    if options.command or options.versions:
         commands_of(points, options)
         parse_patterns(options.values, list(design.factors))
 
@@ -40,32 +41,41 @@ def with_study(store: Store, design: Design, options: RunOptions) -> RunOptions:
         There is no command, or the store's measurements were made with other factors or another command.
     """
     known = store.study
-    if not options.command and known is None:
+    is_told = bool(options.command or options.versions)
+    if not is_told and known is None:
         raise OptionError("there is no command; write it after --, as in: perf run design.toml -- ./app -n {D}")
-    if known is not None and not options.command:
+    if known is not None and not is_told:
         given = {name: getattr(options, name) for name in ("launcher", "values", "results")}
         defaults = {name: getattr(RunOptions(), name) for name in given}
         kept = {name: known[name] for name in given if given[name] == defaults[name]}
+        kept["versions"] = known.get("versions", {})
         options = RunOptions(**{**vars(options), **kept, "command": tuple(known["command"])})
-    study = {
+    study: dict[str, Any] = {
         "factors": sorted(design.factors),  # their order in the file means nothing
         "command": list(options.command),
         "launcher": options.launcher,
         "values": list(options.values),
         "results": options.results,
     }
+    if options.versions:
+        study["versions"] = {name: list(words) for name, words in options.versions.items()}
     if known is not None and known != study and (store.jobs() or any(run.succeeded for run in store.runs())):
-        name = next(name for name in study if study[name] != known.get(name))
+        name = next(name for name in (*study, "versions") if study.get(name) != known.get(name))
+        made, told = (_shown(each.get(name)) for each in (known, study))
         raise OptionError(
-            f"{store.path}: its runs were made with {name} {_shown(known.get(name))}, not {_shown(study[name])}; name "
-            "another store with --store"
+            f"{store.path}: its runs were made with {name} {made}, not {told}; name another store with --store"
         )
     if known != study:
         store.set_study(study)
+    order = list(map(str, design.factors.get(VERSION, ())))
+    if order != store.versions:
+        store.set_versions(order)
     return options
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={' '.join(words)}" for name, words in value.items())
     return " ".join(value) if isinstance(value, list) else str(value)
 
 
@@ -77,11 +87,18 @@ def commands_of(points: Sequence[Point], options: RunOptions) -> dict[Key, tuple
     PerfError
         A place that names no factor, or a program that does not exist.
     """
-    words = (*launcher_words(options.launcher), *options.command)
-    commands = {point_key(point): filled(words, point) for point in points}
+    before = launcher_words(options.launcher)
+    commands = {
+        point_key(point): filled((*before, *_words_of(point, options), *options.command), point) for point in points
+    }
     if options.results is not None:
         filled([options.results], points[0])
     for program in dict.fromkeys(command[0] for command in commands.values()):
         if shutil.which(program) is None:
             raise OptionError(f"command {program!r}: there is no such program here, or it may not be run")
     return commands
+
+
+def _words_of(point: Point, options: RunOptions) -> Sequence[str]:
+    """Program and arguments of a point's version; none without versions."""
+    return options.versions[str(point[VERSION])] if options.versions else ()

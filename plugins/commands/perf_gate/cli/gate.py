@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Json, Picture, TableFormat
 from perfcore.cli.reading import HowToRead
-
-if TYPE_CHECKING:
-    from perf_gate.reading.long_table import LongTable
 
 __all__ = ["command"]
 
 
 def command(
-    first: Annotated[
-        str, typer.Argument(metavar="FIRST", help="Runs of the first version, or of both: a file, folder or pattern.")
-    ],
     how: HowToRead,
+    first: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FIRST]",
+            help="Runs of the first version, or of both: a file, folder, pattern, or list with commas.",
+        ),
+    ] = None,
     second: Annotated[str | None, typer.Argument(metavar="[SECOND]", help="Runs of the second version.")] = None,
     slower_than: Annotated[
         str | None,
@@ -41,20 +43,40 @@ def command(
         str | None, typer.Option("--machine", metavar="COLUMN", help="Of a history: the column of machines.")
     ] = None,
     version: Annotated[
-        str | None,
-        typer.Option("--version", metavar="COLUMN", help="In one file: the column of versions."),
+        list[str] | None,
+        typer.Option(
+            "--version",
+            metavar="COLUMN|NAME=COMMAND",
+            help="In one file: the column of versions. With --run: a version and its command; repeat it.",
+        ),
     ] = None,
     base: Annotated[str | None, typer.Option("--base", metavar="NAME", help="The first version in it.")] = None,
     new: Annotated[str | None, typer.Option("--new", metavar="NAME", help="The second version in it.")] = None,
     value: Annotated[
         list[str] | None,
         typer.Option(
-            "--value", metavar="COLUMN", help="What was measured (default: as the format says). May be repeated."
+            "--value",
+            "-v",
+            metavar="COLUMN",
+            help="What was measured (default: as the format says); with --run NAME=REGEX, found in the output. May be "
+            "repeated.",
         ),
     ] = None,
     better: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--better",
+            metavar="[COLUMN=]larger|smaller",
+            help="Which values are better (default: by unit). May be repeated.",
+        ),
+    ] = None,
+    parts: Annotated[
         str | None,
-        typer.Option("--better", metavar="larger|smaller", help="Which values are better (default: by unit)."),
+        typer.Option(
+            "--parts",
+            metavar="phases|categories",
+            help="Of traces and models of runs: compare the phases they have in common, or lost cycles by category.",
+        ),
     ] = None,
     layout: Annotated[
         str | None,
@@ -79,6 +101,34 @@ def command(
     undecided: Annotated[
         str, typer.Option("--undecided", metavar="pass|fail", help="Exit status of undecided as that of these.")
     ] = "undecided",
+    run: Annotated[
+        bool,
+        typer.Option("--run", help="Measure the versions in turn, until it is decided; FIRST may be a design (.toml)."),
+    ] = False,
+    max_rounds: Annotated[int, typer.Option("--max-rounds", min=1, help="With --run: the most rounds.")] = 40,
+    budget: Annotated[
+        str | None, typer.Option("--budget", metavar="DURATION", help="With --run: the most time, such as 10min.")
+    ] = None,
+    warmup: Annotated[
+        int, typer.Option("--warmup", min=0, help="With --run: rounds before the first that are not kept.")
+    ] = 1,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="FILE", help="With --run: keep the runs, and go on from those it has (.db)."),
+    ] = None,
+    launcher: Annotated[
+        str, typer.Option("--launcher", metavar="NAME|WORDS", help="With --run: as of `perf run`.")
+    ] = "local",
+    limit: Annotated[
+        str | None, typer.Option("--limit", metavar="DURATION", help="With --run: longest time of one run.")
+    ] = None,
+    self_test: Annotated[
+        bool,
+        typer.Option(
+            "--self-test",
+            help="Look at one version alone, in a file or with --run: noise, false alarms, rounds that are needed.",
+        ),
+    ] = False,
     picture: Picture = None,
     summary: Annotated[
         str | None, typer.Option("--summary", metavar="FILE", help="Append Markdown for the page of a CI job (.md).")
@@ -89,44 +139,66 @@ def command(
 ) -> int:
     """Judge whether any benchmark of SECOND is slower than in FIRST, or became slower in a history.
 
-    Benchmarks are matched by name. Versions that were measured in turn are compared round by round; say `perf run` or
-    your script to measure so. Exit status: 0 passed, all surely not slower; 1 failed, one is surely slower; 3
-    undecided; 2 a mistake.
+    Benchmarks are matched by name; traces and models of runs phase by phase. Versions that were measured in turn are
+    compared round by round: `perf run --version` measures so, and --run does here. Exit status: 0 passed, all surely
+    not slower; 1 failed, one is surely slower; 3 undecided; 2 a mistake.
 
     \b
     perf gate old.json new.json --slower-than 1.05x
     perf gate 'old_*.json' 'new_*.json' --summary "$GITHUB_STEP_SUMMARY"
+    perf gate --run --version old='./old/app in' --version new='./new/app in' --budget 10min
+    perf gate 'old/*.prv' 'new/*.prv' --slower-than 1.1x
     perf gate history.jsonl --commit commit --plot history.png
     perf gate runs.csv --version build --base main --new branch --slower-than 3%
+    perf gate --self-test --run --version app='./app in'
     """
     with reporting():
         from perf_gate.api import gate
-        from perf_gate.reading.sets import read_set
+        from perf_gate.arguments import versions_of
         from perf_pictures.picture import check_files, plot
-        from perfcore.data.measurements import Measurements
 
         check_files(picture, summary, junit)
-
-        def opened(path: str) -> LongTable:
-            return read_set(path, lambda one: how.read_with_format(one, (Measurements,)), value or ())
-
-        verdict = gate(
-            opened(first),
-            None if second is None else opened(second),
-            slower_than=slower_than,
-            commit=commit,
-            since=since,
-            machine=machine,
-            version=version,
-            base=base,
-            new=new,
-            better=better,
-            layout=layout,
-            between=between,
-            errors=errors,
-            missing=missing,
-            undecided=undecided,
-        )
+        told = version or []
+        if run and not told:
+            raise OptionError("--run needs each version with --version NAME=COMMAND")
+        if not run and len(told) > 1:
+            raise OptionError("--version is the column of versions, once; NAME=COMMAND belongs to --run")
+        for given, option in ((budget, "--budget"), (store, "--store"), (limit, "--limit")):
+            if given is not None and not run:
+                raise OptionError(f"{option} belongs to --run")
+        try:
+            verdict = gate(
+                first,
+                second,
+                slower_than=slower_than,
+                commit=commit,
+                since=since,
+                machine=machine,
+                version=None if run or not told else told[0],
+                base=base,
+                new=new,
+                value=value or (),
+                better=better or (),
+                parts=parts,
+                layout=layout,
+                between=between,
+                errors=errors,
+                missing=missing,
+                undecided=undecided,
+                run=versions_of(told) if run else None,
+                max_rounds=max_rounds,
+                budget=budget,
+                warmup=warmup,
+                store=store,
+                launcher=launcher,
+                limit=limit,
+                self_test=self_test,
+                read=how.read_with_format,
+            )
+        except KeyboardInterrupt:
+            if store is not None:
+                typer.echo(f"perf: all runs that ended are kept in {store}; the same call goes on", err=True)
+            raise
         if picture is not None:
             plot(verdict, None, picture)
         if summary is not None or junit is not None:

@@ -25,8 +25,12 @@ def command(
         typer.Option("--value", metavar="COLUMN", help="What was measured (default: as the format says)."),
     ] = None,
     better: Annotated[
-        str | None,
-        typer.Option("--better", metavar="larger|smaller", help="Which values are better (default: by unit)."),
+        list[str] | None,
+        typer.Option(
+            "--better",
+            metavar="[COLUMN=]larger|smaller",
+            help="Which values are better (default: by unit). May be repeated.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -38,11 +42,16 @@ def command(
     """
     with reporting():
         from perf_gate.api import add_to_history
-        from perf_gate.reading.sets import read_set
-        from perfcore.data.measurements import Measurements
 
-        table = read_set(results, lambda one: how.read_with_format(one, (Measurements,)), value or ())
-        added = add_to_history(history, table, commit=commit, machine=machine, better=better)
+        added = add_to_history(
+            history,
+            results,
+            commit=commit,
+            machine=machine,
+            value=value or (),
+            better=better or (),
+            read=how.read_with_format,
+        )
     if as_json:
         print_json("history", vars(added))
     else:

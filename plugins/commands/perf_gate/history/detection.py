@@ -125,6 +125,7 @@ def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) 
     >>> [(step.first <= 40 <= step.last, step.lower < 0.1 < step.upper) for step in found.steps]
     [(True, True)]
     """
+    from perf_gate.history.heavy_tails import lasting_steps
     from perf_gate.history.scan import scan
 
     n = len(values)
@@ -144,6 +145,11 @@ def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) 
 
     steps, outliers = _forward(n, scanned, alpha)
     placed = _backward(n, scanned, steps, outliers, alpha)
+    if steps:
+        lasting = lasting_steps(y, dense, steps, lambda gain: _critical(gain, n, alpha), _PAIR, _KEPT)
+        if len(lasting) < len(steps):
+            steps[:] = lasting
+            placed = _backward(n, scanned, steps, outliers, alpha)
     places = (np.array(sorted(steps), dtype=np.int64), np.array(sorted(outliers), dtype=np.int64))
     phi, theta = GRID[scan(y, dense, *places, GRID, _MARGIN)[4]].tolist()
     fitted = _fitted(y, dense, steps, outliers, phi, theta)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from perf_views.contents import Viewable
 
 __all__ = ["HistoryGatePresenter"]
 
@@ -86,6 +89,12 @@ class HistoryGatePresenter(Presenter):
         """All changes."""
         frame = self.frame(result)
         return [("", list(frame.columns), [[str(cell) for cell in row] for row in frame.itertuples(index=False)])]
+
+    def views(self, result: HistoryGate, data: Any = None, file: Path | None = None) -> Viewable:
+        """All benchmarks, and each by itself."""
+        from perf_gate.presenters.history_views import HistoryViews
+
+        return HistoryViews(result)
 
     def draw(self, result: HistoryGate, figure: Figure, data: Any = None) -> None:
         """Draw values, levels, steps with their bounds, and outliers."""

@@ -11,21 +11,27 @@ from perfcore.base.errors import InputError
 from perfcore.data.measurements import Measurements
 from perfcore.reading.recognise import Reading
 
-__all__ = ["is_json_lines", "read_json_lines", "rows_of"]
+__all__ = ["first_row", "is_json_lines", "read_json_lines", "rows_of"]
 
 _ENDINGS = (".jsonl", ".ndjson")
 
 
 def is_json_lines(path: Path) -> bool:
     """Whether a file is such a table; lines of other shapes are other formats'."""
+    return bool(first_row(path))
+
+
+def first_row(path: Path) -> dict[str, Any]:
+    """The first row; empty of what is no such table."""
     if path.suffix.lower() not in _ENDINGS or not path.is_file():
-        return False
+        return {}
     with path.open("rb") as file:
         first = next((line for line in file if line.strip()), b"")
     try:
-        return _is_flat(msgspec.json.decode(first))
+        row = msgspec.json.decode(first)
     except (UnicodeDecodeError, msgspec.MsgspecError):
-        return False
+        return {}
+    return row if _is_flat(row) else {}
 
 
 def read_json_lines(path: Path) -> Reading:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from perf_gate.arguments import BETTER
+from perf_gate.reading.rounds import rounds_together
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.measurements import Measurements
 from perfcore.data.units import is_rate, unit_of
@@ -15,9 +17,7 @@ if TYPE_CHECKING:
 
     from perfcore.reading.recognise import Reading
 
-__all__ = ["BETTER", "LongTable", "better_of", "long_table"]
-
-BETTER = ("smaller", "larger")
+__all__ = ["VERSIONS", "LongTable", "better_of", "long_table", "with_better"]
 
 # What columns of tables are called that say when a run was, and which round it belongs to.
 _ORDER = ("started", "t0", "order", "timestamp", "start_time", "datetime", "date", "time")
@@ -26,6 +26,8 @@ _ROUND = ("round", "rounds")
 # file; Google Benchmark numbers repetitions, of all benchmarks alike.
 _IN_ORDER_OF_TIME = ("hyperfine",)
 _REPETITION_IS_ROUND = ("google-benchmark",)
+_STORES = ("experiments",)  # of `perf run`: replications are rounds, times are of one clock
+VERSIONS = ("version", "build", "revision", "branch", "variant")  # what columns that tell versions apart are called
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class LongTable:
     files : int
     local : bool
         Order and rounds are counted in each file anew, and say nothing across files.
+    local_rounds : bool
+        Rounds alone are.
     """
 
     runs: pd.DataFrame
@@ -57,6 +61,7 @@ class LongTable:
     reader: str
     files: int
     local: bool
+    local_rounds: bool = False
 
     def split(self, column: str, wanted: Sequence[str | None]) -> tuple[LongTable, LongTable, tuple[str, str]]:
         """Two versions that a column tells apart, and what they are called.
@@ -95,6 +100,26 @@ class LongTable:
         first, second = (self._rows(versions == name, keys) for name in names)
         return first, second, (names[0], names[1])
 
+    def column_of_versions(self) -> str | None:
+        """A column that is called as one that tells versions apart."""
+        return next((str(c) for c in self.labels.columns if str(c).strip().lower() in VERSIONS), None)
+
+    def only(self, column: str, name: str | None) -> LongTable:
+        """One version alone: the one of this name, or the first of the file.
+
+        Raises
+        ------
+        UnknownNameError
+            No such column, or no such version.
+        """
+        if column not in self.labels.columns:
+            raise UnknownNameError(f"column of {self.source}", column, self.labels.columns)
+        versions = self.labels[column].astype(str)
+        if name is not None and name not in set(versions):
+            raise UnknownNameError(f"version in column {column} of {self.source}", name, dict.fromkeys(versions))
+        chosen = versions == (versions.iloc[0] if name is None else name)
+        return self._rows(chosen, tuple(key for key in self.keys if key != column))
+
     def _rows(self, chosen: Any, keys: tuple[str, ...]) -> LongTable:
         runs, labels = (table[chosen].reset_index(drop=True) for table in (self.runs, self.labels))
         return replace(self, runs=runs, labels=labels, keys=keys)
@@ -126,7 +151,12 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
             f"{data.source}: which column was measured? Name it with --value, one of "
             f"{', '.join(map(str, table.columns))}"
         )
-    order, rounds = _order(table, columns, reading.reader), _rounds(table, columns, reading.reader)
+    keys = tuple(
+        k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
+    )
+    is_store = reading.reader in _STORES
+    order = _order(table, columns, reading.reader)
+    rounds = _rounds_of_store(table, keys) if is_store else _rounds(table, columns, reading.reader)
     parts = []
     for column in columns:
         numbers = pd.to_numeric(table[column], errors="coerce")
@@ -152,11 +182,31 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         )
     runs = pd.concat(parts, ignore_index=True)
     labels = pd.concat([table] * len(columns), ignore_index=True)
-    keys = tuple(
-        k for k in dict.fromkeys([*roles.code, *roles.category, *roles.parameters.values()]) if k not in columns
-    )
     local = reading.reader in (*_IN_ORDER_OF_TIME, *_REPETITION_IS_ROUND)
-    return LongTable(runs, labels, keys, data.source, reading.reader, 1, local)
+    return LongTable(runs, labels, keys, data.source, reading.reader, 1, local, is_store)
+
+
+def with_better(table: LongTable, better: Mapping[str, str]) -> LongTable:
+    """The table with what the user says of which values are better.
+
+    Parameters
+    ----------
+    table : LongTable
+    better : mapping of str to {"smaller", "larger"}
+        By column that was measured; under the empty name that of all others.
+
+    Raises
+    ------
+    UnknownNameError
+        A column was not measured.
+    """
+    metrics = table.runs["metric"]
+    known = list(dict.fromkeys(metrics))
+    for column in better:
+        if column and column not in known:
+            raise UnknownNameError(f"measured column of {table.source}", column, known)
+    told = metrics.map({name: better.get(name, better.get("", "")) for name in known})
+    return replace(table, runs=table.runs.assign(better=told.where(told != "", table.runs["better"])))
 
 
 def better_of(runs: pd.DataFrame) -> str:
@@ -197,6 +247,10 @@ def _rounds(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:
     names = ("repetition",) if reader in _REPETITION_IS_ROUND else _ROUND
     column = next((c for c in table.columns if c.strip().lower() in names and c not in values), None)
     return float("nan") if column is None else pd.to_numeric(table[column], errors="coerce").astype(float)
+
+
+def _rounds_of_store(table: pd.DataFrame, keys: Sequence[str]) -> Any:
+    return rounds_together(table, [key for key in keys if key.lower() not in VERSIONS])
 
 
 def _units(table: pd.DataFrame) -> Any:

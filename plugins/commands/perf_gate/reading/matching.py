@@ -95,6 +95,8 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
             names = names + " " + side.runs["metric"]
         across = side.local and (side.files > 1 or sides[0].source != sides[1].source)
         unknown = {"order": float("nan"), "round": float("nan")} if across else {}
+        if side.local_rounds and (side.files > 1 or sides[0].source != sides[1].source):
+            unknown = {"round": float("nan")}
         found.append(side.runs.assign(benchmark=names, **unknown))
     if not several and len(metrics) > 1:
         raise DataError(

@@ -16,7 +16,7 @@ from perf_gate.reading.long_table import LongTable, long_table
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
 
-__all__ = ["ReadFile", "read_set"]
+__all__ = ["ReadFile", "files_of", "read_set"]
 
 ReadFile = Callable[[str], "Reading"]
 
@@ -39,13 +39,11 @@ def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence
     """
     import pandas as pd
 
-    from perfcore.reading.many_files import named_files
-
     name = os.fspath(path)
     for recognised, read_it in ((is_asv, read_asv), (is_benchmark_action, read_benchmark_action)):
         if recognised(Path(name)):
             return read_it(Path(name))
-    files = named_files(name) or [Path(name)]
+    files = list(map(Path, files_of(name)))
 
     def read_one(file: Path) -> Reading:
         return read_json_lines(file) if is_json_lines(file) else read_file(str(file))
@@ -57,4 +55,18 @@ def read_set(path: str | os.PathLike[str], read_file: ReadFile, values: Sequence
     runs, labels = (
         pd.concat([getattr(table, part) for table in tables], ignore_index=True) for part in ("runs", "labels")
     )
-    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), tables[0].local)
+    return LongTable(runs, labels, keys, name, tables[0].reader, len(tables), tables[0].local, tables[0].local_rounds)
+
+
+def files_of(name: str) -> list[str]:
+    """The files that a folder, a pattern or a list with commas names, or the one file.
+
+    Raises
+    ------
+    InputError
+        A folder or pattern names none.
+    """
+    from perfcore.reading.many_files import named_files
+
+    parts = [name] if Path(name).exists() or "," not in name else [part.strip() for part in name.split(",")]
+    return [str(file) for part in parts for file in named_files(part) or [Path(part)]]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perf_gate.reading.long_table import LongTable
 from perf_gate.reading.matching import match
 from perf_gate.versions.layouts import Laid, laid_out
+from perf_gate.versions.sequential import Look, judge_in_looks
 from perf_gate.versions.shift import CommonShift, common_shift
 from perf_gating.estimates import Estimates
 from perf_gating.judging import Judged, Outcome, judge
@@ -19,6 +20,7 @@ from perf_gating.known_order import in_known_order
 from perf_gating.rounding import last_digit
 from perf_gating.rounds import in_turn
 from perf_gating.sessions import apart
+from perfcore.base.errors import DataError
 from perfcore.results import Result
 
 __all__ = ["VersionGate", "gate_versions"]
@@ -149,6 +151,7 @@ def gate_versions(
     better: str | None = None,
     missing_fails: bool = False,
     undecided: Outcome = Outcome.UNDECIDED,
+    plan: Sequence[Look] | None = None,
 ) -> VersionGate:
     """Judge whether the benchmarks of the second version are slower.
 
@@ -159,16 +162,23 @@ def gate_versions(
     threshold : float, >= 1
     errors, between, layout, better, missing_fails, undecided
         As of `perf_gate.api.gate`.
+    plan : sequence of Look, optional
+        Where rounds are added until it is decided: when that is looked at (`perf_gate.versions.sequential`). Bounds
+        then hold at all looks together.
 
     Raises
     ------
     DataError
-        No benchmark in common, or other units.
+        No benchmark in common, or other units; with a plan, benchmarks that were not measured in turn.
     """
     matched = match(first, second, better)
     laid = [laid_out(matched.runs[0][name], matched.runs[1][name], layout) for name in matched.names]
     larger = np.array([matched.larger_is_better[name] for name in matched.names])
-    estimates = _estimates(laid, larger, float(np.log(threshold)), between)
+    if plan is None:
+        estimates = _estimates(laid, larger, float(np.log(threshold)), between)
+        judged = judge(estimates, threshold, errors)
+    else:
+        estimates, judged = _in_looks(matched.names, laid, larger, threshold, plan, errors)
     medians = [[float(side[name]["value"].median()) for name in matched.names] for side in matched.runs]
     return VersionGate(
         names=names,
@@ -178,7 +188,7 @@ def gate_versions(
         larger_is_better=larger,
         layouts=tuple(each.layout for each in laid),
         estimates=estimates,
-        judged=judge(estimates, threshold, errors),
+        judged=judged,
         errors=errors,
         between=between,
         shift=common_shift(_differences(laid, larger), estimates.log_ratio),
@@ -202,11 +212,32 @@ def _differences(laid: Sequence[Laid], larger: npt.NDArray[np.bool_]) -> list[Fl
     ]
 
 
+def _in_looks(
+    names: Sequence[str],
+    laid: Sequence[Laid],
+    larger: npt.NDArray[np.bool_],
+    threshold: float,
+    plan: Sequence[Look],
+    errors: str,
+) -> tuple[Estimates, Judged]:
+    """Rounds so far by the looks that they reach."""
+    for name, each in zip(names, laid, strict=True):
+        if each.layout != "turn":
+            raise DataError(f"{name}: versions must be measured in turn where rounds are added until it is decided")
+    own = list(zip(laid, larger.tolist(), strict=True))
+    first, second = [_logs(e.first, up) for e, up in own], [_logs(e.second, up) for e, up in own]
+    return judge_in_looks(first, second, threshold, plan, errors, _last_digits(laid))
+
+
+def _last_digits(laid: Sequence[Laid]) -> Floats:
+    return np.array([last_digit(each.first) + last_digit(each.second) for each in laid])
+
+
 def _estimates(
     laid: Sequence[Laid], larger: npt.NDArray[np.bool_], log_threshold: float, between: float | None
 ) -> Estimates:
     """Each benchmark by the method of its layout."""
-    digits = np.array([last_digit(each.first) + last_digit(each.second) for each in laid])
+    digits = _last_digits(laid)
     layouts = np.array([each.layout for each in laid])
     found: list[tuple[npt.NDArray[np.int64], Estimates]] = []
     for layout in dict.fromkeys(layouts.tolist()):
@@ -223,4 +254,5 @@ def _estimates(
         found.append((chosen, estimates))
     order = np.argsort(np.concatenate([chosen for chosen, _ in found]), kind="stable")
     fields = ("log_ratio", "standard_error", "freedom", "rounding", "rounds", "may_pass")
-    return Estimates(*(np.concatenate([getattr(e, field) for _, e in found])[order] for field in fields))
+    joined: dict[str, Any] = {f: np.concatenate([getattr(e, f) for _, e in found])[order] for f in fields}
+    return Estimates(**joined)

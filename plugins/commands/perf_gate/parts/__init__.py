@@ -1,0 +1,1 @@
+"""Phases and lost cycles of several runs of two versions."""

@@ -1,0 +1,66 @@
+"""Rounds of a store of `perf run`: its replications, where they were made together in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["rounds_together"]
+
+_SECONDS = 60.0  # between the end of a run and the start of the next one of its round
+_TIMES = 10.0  # as long as usual between runs of a round: what lies farther apart was interrupted
+
+
+def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.float64]:
+    """The replication of each run as its round; what was made apart from its round gets a round of its own.
+
+    Runs that were interrupted and resumed the next day, made again after a failure, or made by jobs of a scheduler in
+    any order bear the same number and met another machine.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Of a store: ``replication``, ``started``, ``wall_s``, and the keys.
+    keys : sequence of str
+        Columns that tell benchmarks apart, the version not among them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> started = [f"2026-01-01T{clock}Z" for clock in ("00:00:00", "00:00:01", "00:00:02", "01:00:00")]
+    >>> runs = pd.DataFrame({"replication": [1, 1, 2, 2], "wall_s": 0.5, "started": started})
+    >>> rounds_together(runs, []).tolist()
+    [1.0, 1.0, -1.0, -2.0]
+    """
+    import pandas as pd
+
+    times = pd.to_datetime(table["started"], utc=True, format="ISO8601")
+    started = times.dt.as_unit("ns").astype("int64").to_numpy() / 1e9
+    ended = started + table["wall_s"].to_numpy(dtype=float)
+    rounds = table["replication"].to_numpy(dtype=float)
+    names: Any = (
+        table.groupby(list(keys), sort=False, dropna=False).ngroup().to_numpy() if keys else np.zeros(len(table))
+    )
+    order = np.lexsort((started, names))
+    same_name = np.diff(names[order]) == 0
+    same_round = same_name & (np.diff(rounds[order]) == 0)
+    idle = started[order][1:] - ended[order][:-1]
+    usual = float(np.median(idle[same_round])) if same_round.any() else 0.0
+    together = same_round & (idle <= max(_SECONDS, _TIMES * usual))
+    stretch = np.cumsum(np.r_[True, ~together])  # of runs that follow one another within a round
+    # Of a round in several stretches the largest is the round, where it alone is.
+    found = rounds.copy()
+    pieces = pd.DataFrame({"name": names[order], "round": rounds[order], "stretch": stretch, "row": order})
+    sizes = pieces.groupby(["name", "round", "stretch"], sort=False)["row"].size().reset_index()
+    largest = sizes.groupby(["name", "round"], sort=False)["row"].transform("max")
+    ties = sizes[sizes["row"] == largest].groupby(["name", "round"], sort=False)["stretch"].transform("size")
+    whole = set(sizes.loc[ties.index[ties == 1], "stretch"].tolist())
+    alone = pieces.loc[~pieces["stretch"].isin(whole), "row"].to_numpy()
+    found[alone] = -1.0 - np.arange(len(alone))
+    return found

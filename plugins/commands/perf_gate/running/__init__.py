@@ -1,0 +1,1 @@
+"""Versions that the gate measures itself."""

@@ -1,0 +1,202 @@
+"""Rounds of two versions, added until it is decided or the budget ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from perf_gate.reading.long_table import VERSIONS, LongTable, long_table
+from perf_gate.versions.gate import VersionGate
+from perf_gate.versions.sequential import Look, next_look, sequential_plan
+from perf_gating.judging import Outcome
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError
+
+__all__ = ["Measuring", "measured", "measured_until_decided"]
+
+Command = str | Sequence[str]
+_LONGEST = 200  # letters of what a failed run said last
+
+Judge = Callable[[LongTable, Sequence[Look]], VersionGate]
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How versions are measured.
+
+    Parameters
+    ----------
+    versions : mapping of str to str or sequence of str
+        Program and arguments of each.
+    design : path, optional
+        Points at which each is measured; see `perfcore.design`.
+    store : path, optional
+        Where runs are kept, and taken from; by default nowhere.
+    values : sequence of str
+        ``NAME=REGEX``, what to find in the output; by default the wall time counts.
+    launcher : str
+    limit : str or float, optional
+        Longest time of a run.
+    warmup : int, >= 0
+        Rounds before the first, not kept.
+    most : int
+        Rounds.
+    budget_s : float, optional
+        Seconds in all.
+    """
+
+    versions: Mapping[str, Command]
+    design: str | os.PathLike[str] | None = None
+    store: str | os.PathLike[str] | None = None
+    values: Sequence[str] = ()
+    launcher: str = "local"
+    limit: str | float | None = None
+    warmup: int = 1
+    most: int = 40
+    budget_s: float | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """What is judged: the values by their names; none for the wall time."""
+        return [text.partition("=")[0] for text in self.values]
+
+
+def measured_until_decided(how: Measuring, judge: Judge) -> VersionGate:
+    """Add rounds until no benchmark is undecided, or the budget ends.
+
+    Parameters
+    ----------
+    how : Measuring
+        Of two versions.
+    judge : callable
+        Verdict on all rounds so far by a plan of looks (`perf_gate.versions.sequential`).
+
+    Raises
+    ------
+    OptionError
+        There are not two versions.
+    DataError
+        A run failed.
+    """
+    if len(how.versions) != 2:
+        raise OptionError(
+            f"--run compares two versions, not {len(how.versions)}; give each with --version NAME=COMMAND, or one with "
+            "--self-test"
+        )
+    plan: tuple[Look, ...] = ()
+    judged_at = -1
+    with _place(how.store) as store:
+        for rounds in _rounds(how, store):
+            plan = plan or sequential_plan(how.most, _benchmarks(_read(store, how.columns)))
+            look = max((look.rounds for look in plan if look.rounds <= rounds), default=0)
+            if look > judged_at:
+                judged_at, verdict = look, judge(_read(store, how.columns), plan)
+                if verdict.outcome is not Outcome.UNDECIDED or next_look(plan, rounds) is None:
+                    return verdict
+                if look:
+                    progress.note(f"{rounds} rounds: {verdict.summary()[0]}")
+        return judge(_read(store, how.columns), plan)
+
+
+def measured(how: Measuring) -> LongTable:
+    """All rounds of one version.
+
+    Raises
+    ------
+    OptionError
+        There are several versions.
+    DataError
+        A run failed.
+    """
+    if len(how.versions) != 1:
+        raise OptionError("--self-test measures one version against itself; give one with --version NAME=COMMAND")
+    with _place(how.store) as store:
+        for _ in _rounds(how, store):
+            pass
+        return _read(store, how.columns)
+
+
+def _rounds(how: Measuring, store: Path) -> Iterator[int]:
+    """Measure round after round; how many there are.
+
+    Ends after the most rounds, or where another one would pass the budget. Rounds that the store has already come
+    first, together.
+
+    Raises
+    ------
+    DataError
+        A run failed.
+    """
+    begun = time.monotonic()
+    if how.warmup:
+        with tempfile.TemporaryDirectory() as folder:
+            _run(how, Path(folder) / "warm-up.db", how.warmup)
+    with progress.bar("rounds", how.most) as advance:
+        kept = _rounds_in(store)
+        advance(min(kept, how.most))
+        for rounds in range(max(1, min(kept, how.most)), how.most + 1):
+            started = time.monotonic()
+            _run(how, store, rounds)
+            advance(int(rounds > kept))
+            yield rounds
+            now = time.monotonic()
+            if how.budget_s is not None and now - begun + (now - started) > how.budget_s and rounds < how.most:
+                progress.note(f"the budget ends after {rounds} round{'s' if rounds > 1 else ''}")
+                return
+
+
+@contextlib.contextmanager
+def _place(store: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The store, or one that is gone afterwards."""
+    if store is not None:
+        yield Path(store)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "rounds.db"
+
+
+def _run(how: Measuring, store: Path, rounds: int) -> None:
+    import perfcore
+
+    done = perfcore.run(
+        how.design,
+        versions=how.versions,
+        rounds=rounds,
+        store=store,
+        launcher=how.launcher,
+        values=how.values,
+        limit=how.limit,
+        max_load=1.0,  # what disturbs a round disturbs all of it
+    )
+    if done.failed:
+        bad = perfcore.runs(store, failed=True).listed[0]
+        where = "" if how.store is None else f"; `perf runs {how.store} --failed` lists them"
+        printed = perfcore.runs(store, show=bad.number).listed[0].stderr.decode(errors="replace").strip().splitlines()
+        last = f" ({printed[-1][:_LONGEST]})" if printed else ""
+        raise DataError(f"{bad.point['version']}, round {bad.replication}: {bad.problem}{last}{where}")
+
+
+def _rounds_in(store: Path) -> int:
+    """Rounds that a store has, the last perhaps in part."""
+    import perfcore
+
+    runs = perfcore.runs(store).listed if store.exists() else ()
+    return max((run.replication for run in runs), default=0)
+
+
+def _read(store: Path, columns: Sequence[str]) -> LongTable:
+    from perfcore.reading.recognise import read_named
+
+    return long_table(read_named(store, reader="experiments"), list(columns))
+
+
+def _benchmarks(table: LongTable) -> int:
+    """How many there are of each version."""
+    keys = [key for key in table.keys if key not in VERSIONS]
+    points = len(table.labels[keys].drop_duplicates()) if keys else 1
+    return points * int(table.runs["metric"].nunique())

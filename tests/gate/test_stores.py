@@ -1,0 +1,105 @@
+"""Stores of `perf run` are read as rounds, where their runs lie together in time."""
+
+import dataclasses
+import datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perf_experiments import Run, Store
+from perf_gate.reading.rounds import rounds_together
+
+BEGIN = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+RUN = Run({}, 1, None, "", ("x",), 10**9, 0.1, 0.1, 0, 0, None, None, noisy=False, environment={"host": "h"})
+
+
+def keep(path: Path, rows: list[tuple[str, int, float, float]], order: tuple[str, ...] = ("old", "new")) -> Path:
+    """A store of runs: version, round, seconds since the beginning, wall time."""
+    with Store.hold(path) as store:
+        store.set_versions(order)
+        for version, replication, at, wall in rows:
+            started = (BEGIN + datetime.timedelta(seconds=at)).isoformat(timespec="milliseconds")
+            point = {"version": version, "n": 4}
+            store.add(
+                dataclasses.replace(
+                    RUN, point=point, replication=replication, started=started, wall_ns=round(wall * 1e9)
+                )
+            )
+    return path
+
+
+def in_turn(factor: float, k: int = 6, gap_after: int = 0) -> list[tuple[str, int, float, float]]:
+    rng = np.random.default_rng(2)
+    rows, at = [], 0.0
+    for number in range(1, k + 1):
+        for version in rng.permutation(["old", "new"]).tolist():
+            wall = (factor if version == "new" else 1.0) * float(rng.lognormal(0.0, 0.01))
+            rows.append((version, number, at, wall))
+            at += wall + 0.05
+        at += 3600.0 * (number == gap_after)
+    return rows
+
+
+def test_a_store_is_compared_round_by_round_without_being_told_more(perf, tmp_path: Path) -> None:
+    path = keep(tmp_path / "s.db", in_turn(1.2))
+    verdict = perfcore.gate(path)
+    assert (verdict.names, verdict.layouts, verdict.outcome.value) == (("old", "new"), ("turn",), "failed")
+    assert verdict.estimates.rounds.tolist() == [6]
+    assert perfcore.gate(path, base="new", new="old").outcome == "passed"
+    assert perf("gate", path) == 1
+    assert perf("gate", path, "--value", "wall_s", "--value", "user_s") == 1
+
+
+def test_an_exact_threefold_slowdown_fails(tmp_path: Path) -> None:
+    rows = in_turn(1.0)
+    old = {number: wall for version, number, _, wall in rows if version == "old"}
+    exact = [(v, number, at, wall if v == "old" else 3.0 * old[number]) for v, number, at, wall in rows]
+    verdict = perfcore.gate(keep(tmp_path / "s.db", exact))
+    assert verdict.outcome == "failed"
+    np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0, rtol=1e-6)
+
+
+def test_a_round_that_was_interrupted_is_no_pair(tmp_path: Path) -> None:
+    rows = in_turn(1.0)
+    later = [(v, number, at + 7200.0 * (k > 6), wall) for k, (v, number, at, wall) in enumerate(rows)]
+    verdict = perfcore.gate(keep(tmp_path / "s.db", later))
+    assert verdict.estimates.rounds.tolist() == [5]
+    whole = perfcore.gate(keep(tmp_path / "w.db", in_turn(1.0, gap_after=3)))
+    assert whole.estimates.rounds.tolist() == [6]
+
+
+def test_one_version_after_the_other_is_no_turn_whatever_the_numbers_say(tmp_path: Path) -> None:
+    rows = [
+        (v, number, 10.0 * (number + 100 * (v == "new")), 1.0 + 0.001 * number)
+        for v in ("old", "new")
+        for number in range(6)
+    ]
+    assert perfcore.gate(keep(tmp_path / "s.db", rows)).layouts == ("blocks",)
+
+
+def test_rounds_of_two_stores_are_not_the_same(tmp_path: Path) -> None:
+    paths = [keep(tmp_path / f"{v}.db", [row for row in in_turn(1.0) if row[0] == v], (v,)) for v in ("old", "new")]
+    tables = [perfcore.read(path).table.drop(columns="version") for path in paths]
+    assert all(len(table) == 6 for table in tables)
+    assert perfcore.gate(*paths).layouts == ("turn",)  # by their times, which alternate
+    far = keep(tmp_path / "far.db", [(v, k, at + 1e5, wall) for v, k, at, wall in in_turn(1.0) if v == "new"], ("new",))
+    assert perfcore.gate(paths[0], far).layouts == ("blocks",)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_order_of_rows_does_not_matter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    started = pd.to_datetime(BEGIN) + pd.to_timedelta(np.arange(12) * 2.0, unit="s")
+    table = pd.DataFrame(
+        {
+            "n": 1,
+            "replication": np.repeat(np.arange(6), 2),
+            "wall_s": 1.0,
+            "started": started.map(lambda t: t.isoformat()),
+        }
+    )
+    mixed = table.sample(frac=1.0, random_state=int(rng.integers(99)))
+    assert rounds_together(mixed, ["n"]).tolist() == mixed["replication"].tolist()
