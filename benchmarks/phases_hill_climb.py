@@ -1,12 +1,13 @@
 """How near hill climbing comes to the exact least sum of squares on curves that are hard for a local search.
 
-Run ``python benchmarks/phases_hill_climb.py``. ``--steps`` far above 5,000, up to which the search is exact itself. Each
+Run ``python benchmarks/phases_hill_climb.py``. ``--steps`` is far above 5,000, up to which the search is exact. Each
 start of the search is compared with the dynamic programme over all edges; number of phases and degree are drawn.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from collections.abc import Callable
@@ -110,9 +111,7 @@ def main() -> None:
             started = time.process_time()
             found = method.segment(curve, n, Basis(degree)).breaks
             seconds[name] += time.process_time() - started
-            sums[name] = sum(
-                tree.error(tree.interval(a, b), degree) for a, b in zip(found[:-1], found[1:], strict=True)
-            )
+            sums[name] = sum(tree.error(tree.interval(a, b), degree) for a, b in itertools.pairwise(found))
         for start in given.starts:
             excess = sums[start] / sums["exact"] - 1.0
             above.setdefault((start, family), []).append(excess)

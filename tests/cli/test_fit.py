@@ -175,7 +175,7 @@ def test_unknown_states_are_refused_with_the_nearest(refused):
 
 def test_files_that_are_not_there(refused, folder):
     assert refused("fit", "none.csv") == "none.csv: there is no such file"
-    assert "only measurements can be put together from several files" in refused("fit", folder)
+    assert "holds a Trace, and" in refused("fit", folder)
     assert "Missing argument 'DATA'" in refused("fit")
     assert "unexpected extra argument" in refused("fit", "curve.csv", "curve.csv")
 
