@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import perfcore
+from perf_worley.companion import Companion
 from perf_worley.options import WorleyOptions
 from perf_worley.phase_model import PhaseModel, function_of_time
 from perfcore import Series, Trace, UtilizationCurve
@@ -61,7 +62,12 @@ class WorleyFitter(Fitter):
         counts = _counts(options.phases, merged.n_steps)
         # The rule looks for polynomials; with other functions the curve of errors is all there is.
         rule = "knee" if options.rule == "auto" and options.functions else options.rule
-        if rule == "auto":
+        companions: tuple[Companion, ...] = ()
+        if options.joint:
+            from perf_worley.joint_breaks import by_joint_rule, companion_curves
+
+            found, companions = by_joint_rule(merged, companion_curves(data, options.joint), counts, options)
+        elif rule == "auto":
             found = by_rule_auto(
                 merged, counts, segmenter, functools.partial(_basis, options, merged, segmenter), options
             )
@@ -82,6 +88,7 @@ class WorleyFitter(Fitter):
             sequence=tuple(found.sequence),
             rule=rule if len(counts) > 1 else None,
             evidence=found.evidence,
+            companions=companions,
             objective=found.objective,
             functions=maker.basis.names,
             scale=_scale(options, merged),
