@@ -231,9 +231,11 @@ class GrowingTable:
             at = np.array([locations.index(name) for name in piece.locations], np.int32)
             of = np.array([states.index(name) for name in piece.states], np.int32)
             codes.append((at[piece.location], of[piece.state], piece.start_ns, piece.end_ns))
-        columns = [np.concatenate(each) for each in zip(*codes, strict=True)]
+        location, state, start_ns, end_ns = (np.concatenate(each) for each in zip(*codes, strict=True))
         # One piece: next time only what is new is put together with it.
-        made = Trace(*columns, locations, states, time_unit=self._pieces[0].time_unit, source=self.name)
+        made = Trace(
+            location, state, start_ns, end_ns, locations, states, time_unit=self._pieces[0].time_unit, source=self.name
+        )
         self._pieces = [made]
         return made
 

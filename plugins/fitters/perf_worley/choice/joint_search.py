@@ -108,7 +108,7 @@ def joint_models(
 
 
 def placed_together(
-    trees: Sequence[MomentTree], breaks: Floats, degrees: Sequence[Sequence[int]], noises: Floats, width: float
+    trees: Sequence[MomentTree], breaks: Floats, degrees: Sequence[npt.NDArray[np.int64]], noises: Floats, width: float
 ) -> Floats:
     """Breaks moved to the edges near them where all curves together have the least sum of squares.
 
@@ -118,7 +118,8 @@ def placed_together(
         Of each curve.
     breaks : (n_phases + 1,) float
         From 0 to the duration.
-    degrees : K sequences of (n_phases,) int
+    degrees : sequence of (n_phases,) int
+        Of each curve.
     noises : (K,) float
     width : float
         Of a cell.

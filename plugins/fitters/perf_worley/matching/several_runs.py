@@ -100,7 +100,7 @@ def same_phases(models: Sequence[Any], names: Sequence[str]) -> list[list[range]
             model = models[run]
             middle = 0.5 * (model.phases[phase].start + model.phases[phase].end)
             shares.append((middle - model.start) / (model.end - model.start))
-        return sum(shares) / len(shares)
+        return float(sum(shares)) / len(shares)
 
     ordered = sorted(groups.values(), key=place)
     result = []
