@@ -195,7 +195,8 @@ def join(parts: Sequence[tuple[Path, Any]], name: str, pattern: NamePattern | No
         Files with data of several types or of one that cannot be joined, or whose name the pattern does not fit.
     """
     joins = registry().entries("joins")
-    types = [f"{type(data).__module__}:{type(data).__qualname__}" for _, data in parts]
+    bases = ([f"{each.__module__}:{each.__qualname__}" for each in type(data).__mro__] for _, data in parts)
+    types = [next((base for base in each if base in joins), each[0]) for each in bases]
     for (path, data), type_ in zip(parts, types, strict=True):
         if type_ not in joins:
             known = listing(sorted(entry.partition(":")[2].lower() for entry in joins))

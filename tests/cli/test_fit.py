@@ -175,7 +175,7 @@ def test_unknown_states_are_refused_with_the_nearest(refused):
 
 def test_files_that_are_not_there(refused, folder):
     assert refused("fit", "none.csv") == "none.csv: there is no such file"
-    assert "only measurements can be put together from several files" in refused("fit", folder)
+    assert "holds a Trace, and" in refused("fit", folder)
     assert "Missing argument 'DATA'" in refused("fit")
     assert "unexpected extra argument" in refused("fit", "curve.csv", "curve.csv")
 
@@ -199,3 +199,9 @@ def test_help_has_the_options_of_the_fitter_and_of_the_part_that_it_selects(perf
     assert "--start" in text
     assert "--break-tolerance" not in text
     assert "Options of worley" not in perf("fit", "--fitter", "worly", "--help").out
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_that_nobody_writes_any_more_is_followed_to_its_end(perf, refused):
+    assert perf("fit", "curve.csv", "--follow", "--idle-timeout", "0").out == perf("fit", "curve.csv").out
+    assert "--from-name belongs to many" in refused("fit", "curve.csv", "--follow", "--from-name", "{p}.csv")

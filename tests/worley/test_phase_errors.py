@@ -71,4 +71,7 @@ def test_predictions_say_what_their_bounds_are(tmp_path, capsys):
     model = perfcore.fit(dependent(3, 0.5), phases=2)
     assert "how far the curve strays" in model.bounds_meaning
     assert perfcore.predict(model, at="t=5").meaning == ""
-    assert perfcore.predict(model, at="t=5", interval=0.95).meaning == model.bounds_meaning
+    found = perfcore.predict(model, at="t=5", interval=0.95)
+    assert found.meaning == model.bounds_meaning
+    assert found.to_dict()["bounds"].startswith("how far the curve strays from the model")
+    assert "bounds" not in perfcore.predict(model, at="t=5").to_dict()

@@ -41,6 +41,10 @@ class Predictions(Result):
         """Names of the columns of values."""
         return ["value", "lower", "upper"][: self.values.reshape(len(self.values), -1).shape[1]]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Points and values, JSON-ready, and what the bounds are of, where the model says."""
+        return {**({"bounds": self.meaning.removeprefix("bounds: ")} if self.meaning else {}), "rows": self.to_dicts()}
+
     def to_dicts(self) -> list[dict[str, Any]]:
         """One JSON-ready mapping for each point."""
         rows = self.values.reshape(len(self.values), -1).tolist()

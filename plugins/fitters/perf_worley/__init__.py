@@ -3,7 +3,18 @@
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_fitters", "register_presenters", "register_segmenters"]
+__all__ = ["register_fitters", "register_joins", "register_presenters", "register_segmenters"]
+
+
+@hookimpl
+def register_joins(register: Register) -> None:
+    """Announce what runs of one program are together: a table of how long each phase takes in each."""
+    for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
+        register(
+            data,
+            "perf_worley.matching.joining:join_runs",
+            help="durations and processor times of the phases that the runs have in common",
+        )
 
 
 @hookimpl

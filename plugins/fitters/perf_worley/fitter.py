@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import perfcore
+from perf_worley.companion import Companion
 from perf_worley.options import WorleyOptions
 from perf_worley.phase_model import PhaseModel, function_of_time
 from perfcore import Series, Trace, UtilizationCurve
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.contracts import Basis, Fitter, Segmenter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
@@ -52,16 +54,63 @@ class WorleyFitter(Fitter):
         OptionError
             Options that exclude one another.
         """
-        segmenter: Segmenter = parts["segmenter"]
         curve = as_curve(data, options)
+        return self._of_curve(data, curve, curve.merged(), options, parts["segmenter"])
+
+    def follow(self, states: Iterable[Any], options: WorleyOptions, **parts: Any) -> PhaseModel:
+        """Fit a run again and again while it grows, and say when a phase has ended.
+
+        Parameters
+        ----------
+        states : iterable of Trace, UtilizationCurve or Series
+            The same run, longer each time.
+        options : WorleyOptions
+
+        Returns
+        -------
+        PhaseModel
+            Of the last one, as `fit` makes it.
+
+        Raises
+        ------
+        DataError, OptionError
+            The last one cannot be fitted.
+        """
+        from perf_worley.following import EndedPhases, GrowingTree
+
+        tree, ended = GrowingTree(), EndedPhases()
+        model: PhaseModel | None = None
+        problem: PerfError | None = None
+        for data in states:
+            try:
+                curve = as_curve(data, options)
+                merged = curve.merged()
+                tree.extend(merged)
+                model, problem = self._of_curve(data, curve, merged, options, parts["segmenter"]), None
+            except PerfError as error:  # a state that was named may only come later
+                problem = error
+            else:
+                ended.look(model)
+        if problem is not None or model is None:
+            raise problem or DataError("there is nothing to fit")
+        return model
+
+    def _of_curve(
+        self, data: Any, curve: UtilizationCurve, merged: UtilizationCurve, options: WorleyOptions, segmenter: Segmenter
+    ) -> PhaseModel:
+        """The model of a curve; ``merged`` is the same with equal neighbours joined."""
         # Imported here, with the compiler: help and completion ask this module for its options only.
         from perf_worley.search import by_rule_auto, by_rule_of_errors
 
-        merged = curve.merged()
         counts = _counts(options.phases, merged.n_steps)
         # The rule looks for polynomials; with other functions the curve of errors is all there is.
         rule = "knee" if options.rule == "auto" and options.functions else options.rule
-        if rule == "auto":
+        companions: tuple[Companion, ...] = ()
+        if options.joint:
+            from perf_worley.joint_breaks import by_joint_rule, companion_curves
+
+            found, companions = by_joint_rule(merged, companion_curves(data, options.joint), counts, options)
+        elif rule == "auto":
             found = by_rule_auto(
                 merged, counts, segmenter, functools.partial(_basis, options, merged, segmenter), options
             )
@@ -82,6 +131,7 @@ class WorleyFitter(Fitter):
             sequence=tuple(found.sequence),
             rule=rule if len(counts) > 1 else None,
             evidence=found.evidence,
+            companions=companions,
             objective=found.objective,
             functions=maker.basis.names,
             scale=_scale(options, merged),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from perf_formulas.formula import Formula
 from perf_formulas.functions import functions_of
+from perf_worley.companion import Companion
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS
@@ -176,6 +177,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         Number of processors, if known.
     evidence : Evidence or None
         What the rule ``auto`` found; None for other rules.
+    companions : tuple of Companion
+        Further curves of the run that share the breaks.
     """
 
     time_unit: str
@@ -192,6 +195,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
     centered_squares: float
     n_locations: int | None
     evidence: Evidence | None = None
+    companions: tuple[Companion, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
@@ -202,6 +206,9 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         unknown = set(self.functions) - set(functions_of(("t",)))
         if unknown:
             raise ValueError(f"function {sorted(unknown)[0]!r} is not installed")
+        for each in self.companions:
+            if len(each.levels) != len(self.phases):
+                raise ValueError(f"{each.name} has {len(each.levels)} levels, and there are {len(self.phases)} phases")
         for number, phase in enumerate(self.phases):
             expected = len(self.functions) + 1 if self.functions else phase.degree + 1
             if len(phase.coefficients) != expected:

@@ -19,7 +19,7 @@ from perf_worley.uncertainty.phase_errors import phase_errors
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis, Segmentation, Segmenter
 
-__all__ = ["Found", "by_rule_auto", "by_rule_of_errors"]
+__all__ = ["Found", "by_rule_auto", "by_rule_of_errors", "with_errors"]
 
 _DEGREES = (0, 1, 2)
 _LEAST_SQUARES = "sum of squared errors"
@@ -76,7 +76,7 @@ def by_rule_of_errors(
         errors = [entry.sum_of_squares for entry in sequence]
         chosen = list(counts).index(RULES[rule](counts, errors, curve.n_steps))
         result = _with_kept(phases[chosen], sequence[chosen].kept)
-    result = _with_errors(maker, curve, result, objective)
+    result = with_errors(maker, curve, result, objective)
     return Found(maker, result, sequence, None, objective, dict(refined[chosen].statistics))
 
 
@@ -120,7 +120,7 @@ def by_rule_auto(
         cell=models.cells.width,
         reason=choice.reason if len(counts) > 1 else "",
     )
-    phases = _with_errors(maker, curve, phases, objective)
+    phases = with_errors(maker, curve, phases, objective)
     return Found(maker, phases, sequence, evidence, objective, dict(placed.statistics))
 
 
@@ -162,7 +162,7 @@ def _with_kept(phases: Sequence[Phase], kept: Sequence[int]) -> list[Phase]:
     return [replace(phase, kept=number) for phase, number in zip(phases, (None, *kept), strict=True)]
 
 
-def _with_errors(maker: PhaseMaker, curve: UtilizationCurve, phases: list[Phase], objective: str) -> list[Phase]:
+def with_errors(maker: PhaseMaker, curve: UtilizationCurve, phases: list[Phase], objective: str) -> list[Phase]:
     """With standard errors, and intervals of breaks that lie where the behaviour changes, as far as there are any."""
     placed = objective == _LEAST_SQUARES
     if maker.basis.functions:

@@ -45,6 +45,7 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
     if with_kept:
         header.append("break kept")
         following = sum(entry.n_phases > len(model.phases) for entry in model.sequence)
+    header += [f"mean {companion.name}" for companion in model.companions]
     origin = shown_origin(model.start, model.end)
     rows = []
     for number, phase in enumerate(model.phases, 1):
@@ -73,6 +74,7 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             row.insert(2, within)
         if with_kept:
             row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
+        row += [f"{companion.levels[number - 1]:.4g}" for companion in model.companions]
         rows.append(row)
     return header, rows
 

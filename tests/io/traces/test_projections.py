@@ -86,11 +86,12 @@ def test_a_folder_or_a_pattern_with_one_trace_is_that_trace(folder, name):
     assert (trace.locations, trace.source) == (("PE 0", "PE 1"), str(folder / "cell.sts"))
 
 
-def test_two_traces_are_not_one(folder):
+def test_two_traces_are_a_table_of_their_phases(folder):
     for path in list(folder.iterdir()):
         (folder / path.name.replace("cell", "other")).write_bytes(path.read_bytes())
-    with pytest.raises(InputError, match=r"cell\.sts: holds a Trace; only measurements can be put together"):
-        perfcore.read(folder)
+    table = perfcore.read(folder).table
+    assert sorted(table["file"].unique()) == [str(folder / "cell.sts"), str(folder / "other.sts")]
+    assert set(table["p"]) == {2}
 
 
 @pytest.mark.parametrize(("name", "what"), [("cell.0.log", "log"), ("cell.0.sum", "summary")])

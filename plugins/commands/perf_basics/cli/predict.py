@@ -94,7 +94,7 @@ def _predict_fitted(
 
         predictions = predict(model, places, interval)
     if as_json:
-        print_json("predictions", predictions.to_dicts())
+        print_json("predictions", predictions.to_dict())
     elif table_format is not None:
         print_plainly(table_format, predictions.tables())
     else:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from perf_worley.choice.cells import Cells
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["MOST", "BoundedModels", "bounded_models", "leaves_bounds"]
+__all__ = ["MOST", "BoundedModels", "bounded_costs", "bounded_models", "least_totals", "leaves_bounds"]
 
 MOST = 20  # phases; Worley's own range (Figures 6 and 18)
 
@@ -136,24 +136,38 @@ def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels
     >>> found.squares.round(12).tolist(), found.breaks[1].tolist()
     ([13.5, 0.0], [0, 3, 6])
     """
-    announce_compilation(stretch_costs, best_partitions)
     n_cells = len(cells.values)
-    shortest = max(2, degree + 1)
-    most = max(1, min(most, n_cells // shortest))
-    shortest = min(shortest, n_cells)
+    shortest = min(max(2, degree + 1), n_cells)
+    most = max(1, min(most, n_cells // max(2, degree + 1)))
+    costs, taken = bounded_costs(cells, degree)
+    squares, breaks = least_totals(costs, most, shortest)
+    degrees = tuple(taken[places[1:], places[:-1]].astype(np.int64) for places in breaks)
+    return BoundedModels(degree, squares, breaks, degrees)
+
+
+def bounded_costs(cells: Cells, degree: int) -> tuple[Floats, npt.NDArray[np.int8]]:
+    """What a phase on cells i .. j - 1 costs, and its degree, at [j, i]; (n_cells + 1, n_cells + 1) each."""
+    announce_compilation(stretch_costs)
+    n_cells = len(cells.values)
     mean = float(cells.values.mean())
     costs = np.empty((n_cells + 1, n_cells + 1))
     taken = np.zeros((n_cells + 1, n_cells + 1), np.int8)
     stretch_costs(cells.values - mean, degree, cells.low - mean, cells.high - mean, costs, taken)
+    return costs, taken
+
+
+def least_totals(costs: Floats, most: int, shortest: int) -> tuple[Floats, tuple[npt.NDArray[np.int64], ...]]:
+    """Least cost of 1 to ``most`` phases of at least ``shortest`` cells, and their breaks in cells."""
+    announce_compilation(best_partitions)
+    n_cells = len(costs) - 1
     total = np.full((most + 1, n_cells + 1), np.inf)
     total[0, 0] = 0.0
     back = np.zeros((most + 1, n_cells + 1), np.int64)
     best_partitions(costs, most, shortest, total, back)
-    breaks, degrees = [], []
+    breaks = []
     for n in range(1, most + 1):
         places = [n_cells]
         for number in range(n, 0, -1):
             places.append(int(back[number, places[-1]]))
         breaks.append(np.array(places[::-1]))
-        degrees.append(taken[places[-2::-1], places[:0:-1]].astype(np.int64))
-    return BoundedModels(degree, total[1:, n_cells].copy(), tuple(breaks), tuple(degrees))
+    return total[1:, n_cells].copy(), tuple(breaks)

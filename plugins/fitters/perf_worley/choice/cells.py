@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perf_worley.trees.moment_tree import MomentTree, interval
 from perfcore.base.kernels import kernel
 
-__all__ = ["CELLS", "TOLERANCE", "Cells", "cells_of"]
+__all__ = ["CELLS", "TOLERANCE", "Cells", "cells_of", "even_cells"]
 
 CELLS = 512  # the constants of the rule are calibrated at this number
 TOLERANCE = 0.02  # of the processors: how far a phase may leave [0, P], so that a ramp from 0 to P is one
@@ -74,7 +74,13 @@ def cells_of(tree: MomentTree, n_locations: int | None, *, fine: bool = False) -
     array([5., 1., 1., 2.])
     """
     samples = _samples(tree)
-    n_cells = CELLS if samples is None else samples * (max(1, CELLS // samples) if fine else 1)
+    return even_cells(
+        tree, n_locations, CELLS if samples is None else samples * (max(1, CELLS // samples) if fine else 1)
+    )
+
+
+def even_cells(tree: MomentTree, n_locations: int | None, n_cells: int = CELLS) -> Cells:
+    """Means of so many cells of equal duration, whatever the steps are."""
     cuts = np.linspace(0.0, tree.duration, n_cells + 1)
     means = np.empty(n_cells)
     _means(*tree.arrays, cuts, means)

@@ -30,12 +30,12 @@ from perf_worley.choice.long_run_variance import (
 )
 from perfcore.base.kernels import announce_compilation
 
-__all__ = ["FEW", "Choice", "choose", "gains_of"]
+__all__ = ["FEW", "FIRST_ORDER", "MATERIAL", "Choice", "choose", "gains_of", "needed_gain"]
 
 Floats = npt.NDArray[np.float64]
 
-_FIRST_ORDER, _AUTOREGRESSIVE, _TOTAL = 1.5, 2.0, 1.0  # price of a parameter, by estimate of the noise
-_MATERIAL = 0.5  # likewise, of the mean square about one level
+FIRST_ORDER, _AUTOREGRESSIVE, _TOTAL = 1.5, 2.0, 1.0  # price of a parameter, by estimate of the noise
+MATERIAL = 0.5  # likewise, of the mean square about one level
 _LEVEL = 0.01  # of the processors: differences between levels that are too small to matter
 _EVENTS = 3.0
 _GATE, _GATE_SHORT = 1.5, 50.0  # what must be gained is _GATE + _GATE_SHORT / N units
@@ -146,20 +146,20 @@ def _judge(cells: Cells, models: BoundedModels, blocks: float, events: float, fi
     n_cells, total = len(values), _mean_square(values)
     exact = 1e-12 * total  # below it there is only rounding
     simple, rich = _noises(values, models)
-    one = max(_consistent(squares, simple, _FIRST_ORDER, degree, n_cells, exact), blocks, events)
+    one = max(_consistent(squares, simple, FIRST_ORDER, degree, n_cells, exact), blocks, events)
     other = max(_consistent(squares, rich, _AUTOREGRESSIVE, degree, n_cells, max(0.5 * blocks, exact)), events)
     significant = sorted(
         (
-            _least(squares, one, _FIRST_ORDER, degree, _stretches(squares, one, n_cells)),
+            _least(squares, one, FIRST_ORDER, degree, _stretches(squares, one, n_cells)),
             _least(squares, other, _AUTOREGRESSIVE, degree, _stretches(squares, other, n_cells)),
             _least(squares, total, _TOTAL, degree, n_cells),
         )
     )[1]
     level = max(total, (_LEVEL * cells.scale) ** 2)
-    material = _least(squares, _MATERIAL * level, 1.0, degree, n_cells)
+    material = _least(squares, MATERIAL * level, 1.0, degree, n_cells)
     noise = sorted((one, other, total))[1]
     n, stretches = min(significant, material), _stretches(squares, noise, n_cells)
-    needed = _GATE + _GATE_SHORT / stretches
+    needed = needed_gain(stretches)
     shown = max(n, 2)
     gain = max(_gains(squares, noise, degree, stretches)[1:shown], default=0.0)
     reason = ""
@@ -187,7 +187,7 @@ def _with_degree(cells: Cells, models: Mapping[int, BoundedModels], judged: Mapp
     noise = min(each.noise for each in judged.values())
     tenth = min(float(each.squares[min(9, len(each.squares) - 1)]) for each in models.values())
     stretches = max(_LEAST_STRETCHES, min(n_cells, tenth / max(noise, 1e-300)))
-    price = max(_FIRST_ORDER * noise * math.log(stretches), _MATERIAL * _mean_square(cells.values) * math.log(n_cells))
+    price = max(FIRST_ORDER * noise * math.log(stretches), MATERIAL * _mean_square(cells.values) * math.log(n_cells))
     costs: dict[tuple[int, int], float] = {}
     for degree, each in models.items():
         for n in {1, judged[degree].n_phases} if first == 1 else {judged[degree].n_phases}:
@@ -217,3 +217,8 @@ def gains_of(choice: Choice, models: BoundedModels) -> list[float]:
     if choice.noise <= 0.0:
         return [0.0] * len(models.squares)
     return _gains(models.squares, choice.noise, models.degree, choice.stretches)
+
+
+def needed_gain(stretches: float) -> float:
+    """What phases must gain, in units of the noise, to be more than noise."""
+    return _GATE + _GATE_SHORT / stretches

@@ -33,6 +33,6 @@ class HillClimbOptions:
     """Options of `HillClimb`."""
 
     start: str = option(
-        "minimax", "partition to start from: Worley's, inserted one by one, or equal widths",
-        choices=("minimax", "greedy", "equal"),
+        "likely", "partition to start from: the best at likely edges, Worley's, inserted one by one, or equal widths",
+        choices=("likely", "minimax", "greedy", "equal"),
     )  # fmt: skip

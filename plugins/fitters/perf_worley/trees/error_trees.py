@@ -12,7 +12,7 @@ from perfcore import UtilizationCurve
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Basis
 
-__all__ = ["error_tree", "factor_tree", "moment_tree"]
+__all__ = ["error_tree", "extend_tree", "factor_tree", "moment_tree"]
 
 # A curve never changes, and neither does its tree; both go when the last one who uses the curve lets go of it.
 _moment_trees: weakref.WeakKeyDictionary[UtilizationCurve, MomentTree] = weakref.WeakKeyDictionary()
@@ -24,6 +24,12 @@ def moment_tree(curve: UtilizationCurve) -> MomentTree:
     if curve not in _moment_trees:
         _moment_trees[curve] = MomentTree(curve)
     return _moment_trees[curve]
+
+
+def extend_tree(curve: UtilizationCurve, before: MomentTree | None) -> MomentTree:
+    """The moment tree of a curve that begins as the curve of another tree does, whose summaries it keeps."""
+    tree = _moment_trees[curve] = MomentTree(curve, before)
+    return tree
 
 
 def factor_tree(curve: UtilizationCurve, basis: Basis) -> FactorTree:

@@ -315,6 +315,8 @@ class MomentTree:
     ----------
     curve : UtilizationCurve
         Any curve; it is read once.
+    before : MomentTree, optional
+        Of a curve with the same beginning: the summaries of blocks whose steps are the same are taken from it.
 
     Attributes
     ----------
@@ -330,7 +332,7 @@ class MomentTree:
     2.0
     """
 
-    def __init__(self, curve: UtilizationCurve) -> None:
+    def __init__(self, curve: UtilizationCurve, before: MomentTree | None = None) -> None:
         announce_compilation(build, join_levels, interval, squared_error)
         self.edges = curve.relative_edges
         self.edges.flags.writeable = False
@@ -343,12 +345,26 @@ class MomentTree:
         n_leaves = 1 << (n_blocks - 1).bit_length()
         self.nodes = np.zeros((2 * n_leaves, 6))
         self.arrays = (self.edges, self.heights, self.origin, self.nodes)
-        with progress.bar("moment tree", n_blocks) as advance:
-            for first in range(0, n_blocks, _BLOCKS_AT_ONCE):
+        known = 0 if before is None else self._kept(before)
+        with progress.bar("moment tree", n_blocks - known) as advance:
+            for first in range(known, n_blocks, _BLOCKS_AT_ONCE):
                 last = min(first + _BLOCKS_AT_ONCE, n_blocks)
                 build(*self.arrays, first, last)
                 advance(last - first)
         join_levels(self.nodes)
+
+    def _kept(self, before: MomentTree) -> int:
+        """Take over the summaries of the blocks that are the same; returns how many."""
+        shared = min(self.n_steps, before.n_steps)
+        same = (self.edges[1 : shared + 1] == before.edges[1 : shared + 1]) & (
+            self.heights[:shared] == before.heights[:shared]
+        )
+        kept = (shared if same.all() else int(np.argmin(same))) // BLOCK
+        if self.origin != before.origin:
+            return 0
+        mine, theirs = len(self.nodes) // 2, len(before.nodes) // 2
+        self.nodes[mine : mine + kept] = before.nodes[theirs : theirs + kept]
+        return kept
 
     def reach(self, begin: float, step: int, limit: float, degree: int, gap: float = 0.0) -> Reach:
         """The longest phase from ``begin`` (in ``step``) whose squared error is at most ``limit``.

@@ -1,0 +1,156 @@
+"""Phases of several curves of one run with the same breaks: their costs are summed up, in units of each one's noise.
+
+A change that several curves show faintly is found where none of them tells alone, and a break is where all of them
+change. Each curve has its own polynomial in each phase, so a phase has ``K (d + 1) + 1`` parameters; otherwise the
+questions are those of `perf_worley.choice.number_of_phases`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.choice.bounded_search import MOST, BoundedModels, bounded_costs, least_totals
+from perf_worley.choice.cells import Cells
+from perf_worley.choice.number_of_phases import FIRST_ORDER, MATERIAL, Choice, needed_gain
+from perf_worley.trees.moment_tree import MomentTree
+
+__all__ = ["JointModels", "joint_models", "placed_together"]
+
+Floats = npt.NDArray[np.float64]
+
+_NEAR = 2.0  # cells within which a break is placed anew
+_TRIED = 48  # edges that are tried at a time; where there are more, those between the best two are tried next
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class JointModels:
+    """The best models of 1, 2, ... phases of several curves, and how many the rule takes.
+
+    Attributes
+    ----------
+    models : BoundedModels
+        ``squares`` are those of all curves together, in units of the first curve's noise, and ``degrees`` the first
+        curve's.
+    degrees : tuple of tuple of (n_phases,) int
+        Of each curve, by number of phases.
+    choice : Choice
+    noises : (K,) float
+        Long-run variance of a cell of each curve.
+    """
+
+    models: BoundedModels
+    degrees: tuple[tuple[npt.NDArray[np.int64], ...], ...]
+    choice: Choice
+    noises: Floats
+
+
+def joint_models(
+    several: Sequence[Cells], degree: int, noises: Floats, first: int = 1, last: int = MOST
+) -> JointModels:
+    """Search the breaks that several curves share, and choose their number.
+
+    Parameters
+    ----------
+    several : sequence of Cells
+        Of each curve, equally many of the same width.
+    degree : int, 0 to 2
+    noises : (K,) float, > 0
+        Long-run variance of a cell of each curve.
+    first, last : int
+        Fewest and most phases to choose.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> level = np.repeat([3.0, 5.0], 64)
+    >>> cells = [Cells(level * k + rng.normal(0, 1, 128), 1.0, -1.0, np.inf, 8.0) for k in (1, -1)]
+    >>> joint_models(cells, 0, np.ones(2), last=9).choice.n_phases
+    2
+    """
+    n_cells, k = len(several[0].values), len(several)
+    costs = [bounded_costs(cells, degree) for cells in several]
+    weights = noises[0] / noises
+    most = max(1, min(max(last, MOST), n_cells // max(2, degree + 1)))
+    shortest = min(max(2, degree + 1), n_cells)
+    squares, breaks = least_totals(
+        np.asarray(sum(weight * each for weight, (each, _) in zip(weights, costs, strict=True))), most, shortest
+    )
+    degrees = tuple(tuple(taken[places[1:], places[:-1]].astype(np.int64) for places in breaks) for _, taken in costs)
+    models = BoundedModels(degree, squares, breaks, degrees[0])
+    gains = squares / noises[0]
+    stretches = max(8.0, min(float(n_cells), float(gains[min(9, most - 1)]) / k))
+    price, number = k * (degree + 1) + 1, np.arange(1, most + 1)
+    significant = int(np.argmin(gains + FIRST_ORDER * price * number * math.log(stretches))) + 1
+    # Material: of what varies in each curve, instead of its noise.
+    levels = MATERIAL * np.array([max(float(np.var(cells.values)), 1e-300) for cells in several])
+    shares = np.zeros(most)
+    for level, (each, _) in zip(levels, costs, strict=True):
+        shares += [float(each[places[1:], places[:-1]].sum()) / level for places in breaks]
+    material = int(np.argmin(shares + price * number * math.log(n_cells))) + 1
+    n = min(significant, material)
+    needed = needed_gain(stretches)
+    unit = price * math.log(stretches)
+    gain = max(float(gains[0] - gains[j]) / (unit * j) for j in range(1, max(n, 2))) if most > 1 else 0.0
+    reason = ""
+    if significant == 1 or gain <= needed:
+        n, reason = 1, "no more than noise"
+    elif material == 1:
+        reason = "no change is large enough to matter"
+    n = min(max(n, first), last, most)
+    choice = Choice(n, degree, gain, needed, stretches, float(noises[0]), reason if n == 1 else "")
+    return JointModels(models, degrees, choice, noises)
+
+
+def placed_together(
+    trees: Sequence[MomentTree], breaks: Floats, degrees: Sequence[npt.NDArray[np.int64]], noises: Floats, width: float
+) -> Floats:
+    """Breaks moved to the edges near them where all curves together have the least sum of squares.
+
+    Parameters
+    ----------
+    trees : sequence of MomentTree
+        Of each curve.
+    breaks : (n_phases + 1,) float
+        From 0 to the duration.
+    degrees : sequence of (n_phases,) int
+        Of each curve.
+    noises : (K,) float
+    width : float
+        Of a cell.
+    """
+    breaks = breaks.copy()
+    edges = np.unique(np.concatenate([tree.edges for tree in trees]))
+
+    def total(i: int, at: float) -> float:
+        found = 0.0
+        for tree, own, noise in zip(trees, degrees, noises, strict=True):
+            found += tree.error(tree.interval(float(breaks[i - 1]), at), int(own[i - 1])) / noise
+            found += tree.error(tree.interval(at, float(breaks[i + 1])), int(own[i])) / noise
+        return found
+
+    for _ in range(_ROUNDS):
+        before = breaks.copy()
+        for i in range(1, len(breaks) - 1):
+            low, high = np.searchsorted(edges, [breaks[i] - _NEAR * width, breaks[i] + _NEAR * width])
+            near = edges[low:high]
+            near = near[(near > breaks[i - 1]) & (near < breaks[i + 1])]
+            if not len(near):
+                continue
+            first, last = 0, len(near) - 1
+            while True:
+                tried = np.unique(np.linspace(first, last, _TRIED).astype(np.int64))
+                best = int(np.argmin([total(i, float(near[k])) for k in tried]))
+                if last - first < _TRIED:
+                    break
+                first, last = int(tried[max(best - 1, 0)]), int(tried[min(best + 1, len(tried) - 1)])
+            if total(i, float(near[tried[best]])) < total(i, float(breaks[i])):
+                breaks[i] = near[tried[best]]
+        if (breaks == before).all():
+            break
+    return breaks

@@ -1,0 +1,148 @@
+"""Phases of a run by several of its curves at once, which share the breaks: states of a trace, columns of a series."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from perf_worley.choice.bounded_search import bounded_models
+from perf_worley.choice.cells import CELLS, even_cells
+from perf_worley.choice.curve_models import MOST_BOUNDED
+from perf_worley.choice.joint_search import joint_models, placed_together
+from perf_worley.choice.number_of_phases import choose
+from perf_worley.companion import Companion
+from perf_worley.describe_phases import PhaseMaker, sequence_entries
+from perf_worley.options import WorleyOptions
+from perf_worley.phase_model import Evidence
+from perf_worley.search import Found, with_errors
+from perf_worley.trees.error_trees import moment_tree
+from perfcore import Series, Trace, UtilizationCurve
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+from perfcore.contracts import Basis, Segmentation
+
+__all__ = ["by_joint_rule", "companion_curves"]
+
+_OBJECTIVE = "sum of squared errors of all curves, each in units of its noise"
+
+
+def companion_curves(data: Any, names: Sequence[str]) -> dict[str, UtilizationCurve]:
+    """The curves that share the breaks: how many locations are in each state, or columns.
+
+    Raises
+    ------
+    UnknownNameError
+        No such state or column.
+    OptionError
+        The data have neither.
+    """
+    if isinstance(data, Trace):
+        return {name: data.utilization([name]) for name in names}
+    if not isinstance(data, Series):
+        raise OptionError("--with names states of a trace, or columns of a time series; these data have neither")
+    for name in names:
+        if name not in data.columns:
+            raise UnknownNameError("column", name, data.columns)
+    return {name: data.curve(name) for name in names}
+
+
+def by_joint_rule(
+    curve: UtilizationCurve, others: dict[str, UtilizationCurve], counts: Sequence[int], options: WorleyOptions
+) -> tuple[Found, tuple[Companion, ...]]:
+    """Choose the number of phases, and place their breaks, by several curves.
+
+    Parameters
+    ----------
+    curve : UtilizationCurve
+        Neighbouring steps have different heights.
+    others : dict of str to UtilizationCurve
+        Of the same run.
+    counts : sequence of int
+        Numbers of phases.
+    options : WorleyOptions
+
+    Raises
+    ------
+    OptionError
+        Options that belong to the phases of one curve.
+    DataError
+        A curve is constant.
+    """
+    _check(options)
+    started = time.perf_counter()
+    names, curves = [None, *others], [curve, *(other.merged() for other in others.values())]
+    if any((each.start, each.end) != (curve.start, curve.end) for each in curves):
+        raise DataError("--with: the curves do not begin and end at the same time")
+    trees = [moment_tree(each) for each in curves]
+    several = [even_cells(tree, each.n_locations, CELLS) for tree, each in zip(trees, curves, strict=True)]
+    degrees = (0, 1, 2) if options.degree == "auto" else (int(options.degree),)
+    alone = [choose(cells, {d: bounded_models(cells, d) for d in degrees}) for cells in several]
+    for name, each in zip(names, alone, strict=True):
+        if not each.noise > 0.0:
+            raise DataError(f"--with: {name or 'the utilization'} is constant and says nothing of phases; leave it out")
+    degree = max(each.degree for each in alone)
+    noises = np.array([each.noise for each in alone])
+    last = min(counts[-1], MOST_BOUNDED)
+    found = joint_models(several, degree, noises, min(counts[0], last), last)
+    choice, width, n = found.choice, several[0].width, found.choice.n_phases
+    breaks = _times(found.models.breaks[n - 1], width, curve)
+    own = [each[n - 1] for each in found.degrees]
+    if options.refine:
+        breaks = placed_together(trees, breaks, own, noises, width)
+    facts = {"seconds": time.perf_counter() - started}
+    makers = [PhaseMaker(each, Basis(degree=degree)) for each in curves]
+    phases = [maker.phases(Segmentation(breaks, taken, facts)) for maker, taken in zip(makers, own, strict=True)]
+    companions = tuple(
+        Companion(name=str(name), noise=float(noise), levels=tuple(_mean(tree, a, b) for a, b in _pairs(breaks)))
+        for name, tree, noise in zip(names[1:], trees[1:], noises[1:], strict=True)
+    )
+    sequence = []
+    if len(counts) > 1:
+        shown = [k for k in counts if k <= len(found.models.squares)]
+        placed = [
+            Segmentation(_times(found.models.breaks[k - 1], width, curve), found.models.degrees[k - 1]) for k in shown
+        ]
+        sequence = sequence_entries(shown, placed, [makers[0].phases(each) for each in placed], curve)
+    evidence = Evidence(
+        degree=degree,
+        gain=choice.gain,
+        needed=choice.needed,
+        stretches=choice.stretches,
+        noise=choice.noise,
+        cell=width,
+        reason=choice.reason if len(counts) > 1 else "",
+    )
+    # Intervals of breaks are those of one curve; here all curves tell, so there are none.
+    result = with_errors(makers[0], curve, phases[0], _OBJECTIVE)
+    return Found(makers[0], result, sequence, evidence, _OBJECTIVE, facts), companions
+
+
+def _check(options: WorleyOptions) -> None:
+    given = {
+        "--functions": bool(options.functions),
+        f"--rule {options.rule}": options.rule != "auto",
+        f"--segmenter {options.segmenter}": options.segmenter != "bounded",
+        f"--degree {options.degree}": options.degree in ("3", "mixed"),
+    }
+    for flag, is_given in given.items():
+        if is_given:
+            raise OptionError(
+                f"--with and {flag} do not go together: curves share breaks by the rule auto, up to degree 2"
+            )
+
+
+def _times(places: Any, width: float, curve: UtilizationCurve) -> Any:
+    breaks = places.astype(np.float64) * width
+    breaks[-1] = curve.duration
+    return breaks
+
+
+def _pairs(breaks: Any) -> list[tuple[float, float]]:
+    return [(float(a), float(b)) for a, b in itertools.pairwise(breaks)]
+
+
+def _mean(tree: Any, begin: float, end: float) -> float:
+    return float(tree.interval(begin, end)[1]) + float(tree.origin)

@@ -1,0 +1,144 @@
+"""Traces or curves of several runs as one table of measurements: how long each phase takes in each run.
+
+Any fitter of measurements then fits it: each phase has a law of its duration, or of its processor time, over the
+processors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import perfcore
+from perf_worley.matching.comparison import mean_level
+from perf_worley.matching.several_runs import agreed_models, same_phases
+from perf_worley.phase_model import PhaseModel
+from perfcore import Measurements, Trace, UtilizationCurve
+from perfcore.base import progress
+from perfcore.base.errors import OptionError, listing
+from perfcore.data.roles import guess_roles
+from perfcore.data.units import NANOSECONDS
+
+__all__ = ["join_runs"]
+
+_PHASE, _DURATION, _PROCESSOR_TIME, _FILE = "phase", "duration_s", "processor_time_s", "file"
+# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
+_REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
+
+
+def join_runs(
+    parts: Sequence[tuple[Path, Trace | UtilizationCurve]], fields: Sequence[Mapping[str, Any]], name: str
+) -> Measurements:
+    """Durations and processor times of the phases that several runs have in common.
+
+    Each run is fitted by itself, phases of neighbours are matched in their order, and a phase is called by its place:
+    ``phase 1``. Several phases of one run count together where another has them as one.
+
+    Parameters
+    ----------
+    parts : sequence of (Path, Trace or UtilizationCurve)
+        At least one.
+    fields : sequence of mapping of str to int, float or str
+        What the name of each file says. Numbers are parameters; where none counts processors, the number of locations
+        of each run is ``p``, if it is known.
+    name : str
+        How the user names the set.
+
+    Returns
+    -------
+    Measurements
+        Columns ``phase``, the parameters, ``duration_s``, ``processor_time_s``, and ``file``; a row for each phase of
+        each run that has it.
+
+    Raises
+    ------
+    DataError
+        Runs that do not look alike.
+    OptionError
+        Nothing says what was varied, or a field of the names is a column of the table.
+    """
+    import pandas as pd
+
+    taken = {_PHASE, _DURATION, _PROCESSOR_TIME, _FILE} & set(fields[0])
+    if taken:
+        raise OptionError(f"--from-name: the phases of runs have a column {taken.pop()!r}; call the field otherwise")
+    curves = [data.utilization() if isinstance(data, Trace) else data for _, data in parts]
+    told, parameters = _with_processors(fields, curves, name)
+    curves = [_within(curve, each.get(parameters[0])) for curve, each in zip(curves, told, strict=True)]
+    order = sorted(range(len(parts)), key=lambda k: [told[k][parameter] for parameter in parameters])
+    models = []
+    with progress.bar("phases of runs", len(order)) as advance:
+        for k in order:
+            models.append(perfcore.fit(curves[k], fitter="worley"))
+            advance(1)
+    names = [str(parts[k][0]) for k in order]
+    agreed = agreed_models(models, names, lambda k, n: perfcore.fit(curves[order[k]], fitter="worley", phases=n))
+    if others := [of for of, (_, is_other) in zip(names, agreed, strict=True) if is_other]:
+        progress.note(f"{name}: with as many phases as the other runs have: {listing(others, 3)}")
+    rows = _rows([model for model, _ in agreed], names, [told[k] for k in order])
+    words = [field for field, value in fields[0].items() if isinstance(value, str) and field not in _REPETITIONS]
+    return Measurements(
+        pd.DataFrame(rows),
+        {
+            ("p" if "p" not in parameters and number == 0 else column): column
+            for number, column in enumerate(parameters)
+        },
+        _DURATION,
+        code=[*words, _PHASE],
+        unit="s",
+        source=f"{name} ({len(parts)} runs)" if len(parts) > 1 else name,
+    )
+
+
+def _with_processors(
+    fields: Sequence[Mapping[str, Any]], curves: Sequence[UtilizationCurve], name: str
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """What is known of each run, with its number of processors, and the parameters, processors first."""
+    numbers = [f for f, value in fields[0].items() if not isinstance(value, str) and f not in _REPETITIONS]
+    told = [dict(each) for each in fields]
+    named = bool(guess_roles(numbers, set(numbers)).parameters)
+    if not named and "p" not in told[0] and all(curve.n_locations for curve in curves):
+        for each, curve in zip(told, curves, strict=True):
+            each["p"] = curve.n_locations
+        if not numbers or len({each["p"] for each in told}) > 1:
+            numbers = ["p", *numbers]
+    if not numbers:
+        raise OptionError(
+            f"{name}: nothing says how many processors each run had; --from-name 'run_p{{p:int}}.csv' takes it from "
+            "the names of the files"
+        )
+    processors = guess_roles(numbers, set(numbers)).parameters.values()
+    return told, sorted(numbers, key=lambda column: column not in processors)
+
+
+def _within(curve: UtilizationCurve, processors: float | None) -> UtilizationCurve:
+    """With the number of processors that the name of the file says, where the file says none and it can be that."""
+    if curve.n_locations or not processors or float(curve.heights.max()) > processors:
+        return curve
+    return UtilizationCurve(
+        curve.edges, curve.heights, curve.time_unit, n_locations=int(processors), source=curve.source
+    )
+
+
+def _rows(
+    models: Sequence[PhaseModel], names: Sequence[str], told: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    groups = same_phases(models, names)
+    rows = []
+    for number, group in enumerate(groups, 1):
+        for model, run, known, phases in zip(models, names, told, group, strict=True):
+            if not phases:
+                continue
+            begin, end = model.phases[phases[0]].start, model.phases[phases[-1]].end
+            seconds = (end - begin) * NANOSECONDS[model.time_unit] * 1e-9
+            rows.append(
+                {
+                    _PHASE: f"phase {number}",
+                    **known,
+                    _DURATION: seconds,
+                    _PROCESSOR_TIME: seconds * mean_level(model, begin, end),
+                    **({_FILE: run} if len(models) > 1 else {}),
+                }
+            )
+    return rows
