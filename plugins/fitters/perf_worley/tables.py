@@ -45,6 +45,9 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
     if with_kept:
         header.append("break kept")
         following = sum(entry.n_phases > len(model.phases) for entry in model.sequence)
+    with_name = any(phase.activity is not None for phase in model.phases)
+    if with_name:
+        header.append("what runs")
     origin = shown_origin(model.start, model.end)
     rows = []
     for number, phase in enumerate(model.phases, 1):
@@ -73,6 +76,8 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             row.insert(2, within)
         if with_kept:
             row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
+        if with_name:
+            row.append("" if phase.activity is None else phase.activity.name)
         rows.append(row)
     return header, rows
 
@@ -85,8 +90,9 @@ def phase_frame(model: PhaseModel) -> pd.DataFrame:
     for number, phase in enumerate(model.phases, 1):
         length = phase.end - phase.start
         form, heights = _form(model, phase), _heights(model, phase)
-        rows.append((number, phase.start, phase.end, length, form, *heights, phase.error))
-    columns = ["phase", "start", "end", "duration", "form", "mean", "at_start", "at_end", "l2_error"]
+        name = "" if phase.activity is None else phase.activity.name
+        rows.append((number, phase.start, phase.end, length, form, *heights, phase.error, name))
+    columns = ["phase", "start", "end", "duration", "form", "mean", "at_start", "at_end", "l2_error", "what_runs"]
     return pd.DataFrame(rows, columns=columns)
 
 
