@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 import perfcore
 from perf_worley.companion import Companion
+from perf_worley.names.activity import activities
 from perf_worley.options import WorleyOptions
-from perf_worley.phase_model import PhaseModel, function_of_time
+from perf_worley.phase_model import Phase, PhaseModel, function_of_time
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.contracts import Basis, Fitter, Segmenter
+from perfcore.data.units import nanoseconds_per
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
@@ -118,6 +122,7 @@ class WorleyFitter(Fitter):
             basis = _basis(options, merged, segmenter, "mixed" if segmenter.supports_mixed else "2")
             found = by_rule_of_errors(merged, counts, segmenter, basis, rule, refine=options.refine)
         maker, result = found.maker, found.phases
+        named = _with_activity(data, options, result) if isinstance(data, Trace) else result
         return PhaseModel(
             origin=Origin(
                 fitter="worley",
@@ -127,7 +132,7 @@ class WorleyFitter(Fitter):
                 version=perfcore.__version__,
             ),
             time_unit=curve.time_unit,
-            phases=tuple(result),
+            phases=tuple(named),
             sequence=tuple(found.sequence),
             rule=rule if len(counts) > 1 else None,
             evidence=found.evidence,
@@ -172,6 +177,14 @@ def _counts(phases: str, n_steps: int) -> list[int]:
     first, _, last = ("{}..{}".format(*_AUTO) if phases == "auto" else phases).partition("..")
     most = max(min(int(last or first), n_steps), int(first))
     return list(range(int(first), most + 1))
+
+
+def _with_activity(trace: Trace, options: WorleyOptions, phases: Sequence[Phase]) -> list[Phase]:
+    """With what runs in each; the outermost edges are those of the run, to the nanosecond."""
+    factor = nanoseconds_per(trace.time_unit)
+    edges = [trace.span_ns[0], *(round(phase.start * factor) for phase in phases[1:]), trace.span_ns[1]]
+    found = activities(trace, edges, options.busy, options.idle)
+    return [replace(phase, activity=each) for phase, each in zip(phases, found, strict=True)]
 
 
 def _scale(options: WorleyOptions, curve: UtilizationCurve) -> float:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from perf_formulas.formula import Formula
 from perf_formulas.functions import functions_of
 from perf_worley.companion import Companion
+from perf_worley.names.activity import Activity
 from perfcore.base.errors import OptionError
 from perfcore.contracts import Function
 from perfcore.data.units import NANOSECONDS
@@ -54,6 +55,8 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Standard error of the phase's mean.
     break_interval : pair of float or None
         95 % interval of when the program changed, at the break at ``start``; None for the first phase.
+    activity : Activity or None
+        What runs in it, and its name; None where the data were no trace.
     """
 
     start: float
@@ -65,6 +68,7 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     standard_errors: tuple[float, ...] | None = None
     level_error: float | None = None
     break_interval: tuple[float, float] | None = None
+    activity: Activity | None = None
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

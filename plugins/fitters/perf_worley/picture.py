@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
 
 from perf_pictures.picture import draw_curve, time_axis
+from perf_worley.names.picture import draw_activity
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError
 
@@ -17,9 +20,10 @@ if TYPE_CHECKING:
 
     from perf_worley.phase_model import PhaseModel
 
-__all__ = ["draw_phases", "draw_sequence"]
+__all__ = ["draw_phases", "draw_sequence", "mark_intervals", "number_phases"]
 
 _POINTS_PER_PHASE = 101
+_ROOM = 0.011  # of the picture's width for a digit
 _MODEL = "#c1272d"
 _KEPT = "#1f5fa8"
 
@@ -35,15 +39,19 @@ def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
     data : Trace, UtilizationCurve or Series, optional
         What the model was fitted to.
     """
-    if not model.sequence:
+    named = all(phase.activity is not None for phase in model.phases)
+    if not model.sequence and not named:
         _draw_model(model, figure.add_subplot(), data)
         return
-    figure.set_size_inches(10, 8)
-    grid = figure.add_gridspec(2, 2, width_ratios=[3, 1], height_ratios=[3, 2])
-    above = figure.add_subplot(grid[0, :])
-    _draw_model(model, above, data)
-    _draw_breaks(model, figure.add_subplot(grid[1, 0]))
-    _draw_errors(model, figure.add_subplot(grid[1, 1]))
+    rows = [3.0, *([1.6] if named else []), *([2.0] if model.sequence else [])]
+    figure.set_size_inches(10, 1.6 * sum(rows))
+    grid = figure.add_gridspec(len(rows), 2, width_ratios=[3, 1], height_ratios=rows)
+    _draw_model(model, figure.add_subplot(grid[0, :]), data)
+    if named:
+        draw_activity(model, figure.add_subplot(grid[1, :]))
+    if model.sequence:
+        _draw_breaks(model, figure.add_subplot(grid[-1, 0]))
+        _draw_errors(model, figure.add_subplot(grid[-1, 1]))
 
 
 def draw_sequence(model: PhaseModel, figure: Figure) -> None:
@@ -61,10 +69,10 @@ def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
         curve = _curve_of(model, data)
         draw_curve(axes, curve)
         place = time_axis(axes, curve.start, curve.end, curve.time_unit)
-    intervals = [phase.break_interval for phase in model.phases if phase.break_interval is not None]
-    for i, interval in enumerate(intervals):
-        begin, end = (float(place(at)) for at in interval)
-        axes.axvspan(begin, end, color="0.85", linewidth=0, zorder=0, label="95% of a break" if i == 0 else None)
+    intervals = place([phase.break_interval for phase in model.phases if phase.break_interval is not None])
+    if len(intervals):
+        mark_intervals(axes, intervals)
+    number_phases(axes, place([phase.start for phase in model.phases] + [model.end]))
     for i, phase in enumerate(model.phases[1:]):
         axes.axvline(
             float(place(phase.start)),
@@ -89,9 +97,48 @@ def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
     drawn = np.concatenate(values)
     bottom, top = axes.get_ylim()
     axes.set_ylim(min(bottom, 1.05 * float(drawn.min())), max(top, 1.05 * float(drawn.max())))
-    axes.set_title(model.title, fontsize=10, loc="left")
-    # Above the axes, where no data can lie behind it.
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=5, fontsize=8, frameon=False)
+    axes.set_title(model.title, fontsize=10, loc="left", pad=20)
+    # Above the axes, where no data can lie behind it, and below the title.
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=5, fontsize=8, frameon=False)
+
+
+def mark_intervals(axes: Axes, intervals: npt.NDArray[np.float64]) -> None:
+    """Shade intervals of breaks; a bar with ends above the shade shows also those that are a line wide.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+    intervals : (n, 2) float
+        In the axes' unit.
+    """
+    for i, (begin, end) in enumerate(intervals):
+        axes.axvspan(
+            begin, end, color=_KEPT, alpha=0.13, linewidth=0, zorder=0, label="95% of a break" if i == 0 else None
+        )
+    middle, half = intervals.mean(axis=1), 0.5 * np.diff(intervals, axis=1)[:, 0]
+    axes.errorbar(
+        middle, np.full(len(middle), 1.0), xerr=half, fmt="none", ecolor=_KEPT, elinewidth=2.5, capsize=4, capthick=1.2,
+        transform=axes.get_xaxis_transform(), clip_on=False, zorder=5,
+    )  # fmt: skip
+
+
+def number_phases(axes: Axes, edges: npt.NDArray[np.float64]) -> None:
+    """Write the number of each phase into its upper end, where it has room.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+    edges : (n + 1,) float
+        In the axes' unit.
+    """
+    whole = edges[-1] - edges[0]
+    for number, (begin, end) in enumerate(itertools.pairwise(edges), 1):
+        if len(edges) > 2 and end - begin > _ROOM * whole * len(str(number)):
+            axes.text(
+                0.5 * (begin + end), 0.965, str(number), transform=axes.get_xaxis_transform(), ha="center", va="top",
+                fontsize=9, fontweight="bold", color=_MODEL, clip_on=True,
+                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.75},
+            )  # fmt: skip
 
 
 def _curve_of(model: PhaseModel, data: Any) -> UtilizationCurve:

@@ -46,6 +46,9 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
         header.append("break kept")
         following = sum(entry.n_phases > len(model.phases) for entry in model.sequence)
     header += [f"mean {companion.name}" for companion in model.companions]
+    with_name = any(phase.activity is not None for phase in model.phases)
+    if with_name:
+        header.append("what runs")
     origin = shown_origin(model.start, model.end)
     rows = []
     for number, phase in enumerate(model.phases, 1):
@@ -75,6 +78,8 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
         if with_kept:
             row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
         row += [f"{companion.levels[number - 1]:.4g}" for companion in model.companions]
+        if with_name:
+            row.append("" if phase.activity is None else phase.activity.name)
         rows.append(row)
     return header, rows
 
@@ -87,8 +92,9 @@ def phase_frame(model: PhaseModel) -> pd.DataFrame:
     for number, phase in enumerate(model.phases, 1):
         length = phase.end - phase.start
         form, heights = _form(model, phase), _heights(model, phase)
-        rows.append((number, phase.start, phase.end, length, form, *heights, phase.error))
-    columns = ["phase", "start", "end", "duration", "form", "mean", "at_start", "at_end", "l2_error"]
+        name = "" if phase.activity is None else phase.activity.name
+        rows.append((number, phase.start, phase.end, length, form, *heights, phase.error, name))
+    columns = ["phase", "start", "end", "duration", "form", "mean", "at_start", "at_end", "l2_error", "what_runs"]
     return pd.DataFrame(rows, columns=columns)
 
 

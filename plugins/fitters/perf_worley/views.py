@@ -29,7 +29,7 @@ from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
 from perf_worley.fitter import as_curve
 from perf_worley.options import DEGREES, WorleyOptions
-from perf_worley.picture import draw_sequence
+from perf_worley.picture import draw_sequence, mark_intervals
 from perfcore.base.errors import OptionError
 from perfcore.hooks.options import build
 from perfcore.results import further_presenters
@@ -176,10 +176,9 @@ def _overlay(model: PhaseModel) -> Callable[[Axes, Any, Zoom], None]:
     def draw(axes: Axes, place: Any, zoom: Zoom) -> None:
         shown = [phase for phase in model.phases if phase.end > zoom.start and phase.start < zoom.end]
         inner = [phase.start for phase in shown if zoom.start < phase.start]
-        for phase in shown:
-            if phase.break_interval is not None:
-                begin, end = (min(max(at, zoom.start), zoom.end) for at in phase.break_interval)
-                axes.axvspan(float(place(begin)), float(place(end)), color="0.9", linewidth=0, zorder=0)
+        intervals = [phase.break_interval for phase in shown if phase.break_interval is not None]
+        if intervals:
+            mark_intervals(axes, place(np.clip(intervals, zoom.start, zoom.end)))
         if inner:
             axes.vlines(
                 place(inner), 0.0, 1.0, transform=axes.get_xaxis_transform(), color="0.45", linewidth=0.8,

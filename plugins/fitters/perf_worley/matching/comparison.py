@@ -9,13 +9,15 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.matching.order_preserving import ALIKE, Shape, match_phases
+from perf_worley.matching.order_preserving import ALIKE, Shape, match_phases, unlike
+from perf_worley.names.activity import Activity, joined
 from perfcore.data.units import NANOSECONDS
 from perfcore.results import Result
 
 __all__ = ["PhaseComparison", "Side", "compare_phases", "mean_level"]
 
 _NORMAL = 1.959964
+_SAME_NAMES = 0.5  # up to which two runs may differ in what runs, that names tell which phases are the same
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -47,6 +49,8 @@ class Side:
         ``level`` in processors is the mean, ``processor_time`` its integral.
     duration_within, level_within : pair of float, or None
         95 % intervals, where the model has any.
+    activity : Activity or None
+        What runs in them.
     """
 
     phases: range
@@ -55,6 +59,7 @@ class Side:
     level: float
     duration_within: tuple[float, float] | None
     level_within: tuple[float, float] | None
+    activity: Activity | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +77,9 @@ class PhaseComparison(Result):
     totals : pair of Side
         Both runs as wholes.
     cost : float
-        How unlike they are, see `perf_worley.matching.order_preserving.ALIKE`.
+        How unlike they are in shape, see `perf_worley.matching.order_preserving.ALIKE`.
+    by_name : bool or None
+        Whether what runs in the phases took part; None where it is not known of both.
     """
 
     names: tuple[str, str]
@@ -81,6 +88,7 @@ class PhaseComparison(Result):
     pairs: tuple[tuple[Side | None, Side | None], ...]
     totals: tuple[Side, Side]
     cost: float
+    by_name: bool | None = None
 
     @property
     def alike(self) -> bool:
@@ -94,6 +102,7 @@ class PhaseComparison(Result):
             "time_unit": self.time_unit,
             "cost": self.cost,
             "alike": self.alike,
+            "by_name": self.by_name,
             "total": [_facts(side) for side in self.totals],
             "phases": [[_facts(side) for side in pair] for pair in self.pairs] if self.alike else [],
         }
@@ -115,7 +124,11 @@ def compare_phases(one: HasPhases, other: HasPhases, names: tuple[str, str]) -> 
         scales = [float(number or 1) for number in known]
     else:  # without the number of processors the levels are compared as they are
         scales = [max(*(mean_level(model, p.start, p.end) for model in models for p in model.phases), 1e-300)] * 2
-    shapes = (_shape_of(one, scales[0]), _shape_of(other, scales[1]))
+    whole = [_activity(model.phases) for model in models]
+    by_name = None
+    if whole[0] is not None and whole[1] is not None:
+        by_name = unlike(whole[0].shares, whole[1].shares) <= _SAME_NAMES
+    shapes = (_shape_of(one, scales[0], by_name is True), _shape_of(other, scales[1], by_name is True))
     pairs, cost = match_phases((len(one.phases), len(other.phases)), shapes, scales[0] / scales[1])
     return PhaseComparison(
         names=names,
@@ -127,7 +140,14 @@ def compare_phases(one: HasPhases, other: HasPhases, names: tuple[str, str]) -> 
             _whole(other, factors[1]),
         ),
         cost=cost,
+        by_name=by_name,
     )
+
+
+def _activity(phases: Sequence[Any]) -> Activity | None:
+    """What runs in some phases together; None where it is not known of all."""
+    parts = [phase.activity for phase in phases]
+    return joined(parts) if all(part is not None for part in parts) else None
 
 
 def mean_level(model: HasPhases, begin: float, end: float) -> float:
@@ -141,12 +161,18 @@ def mean_level(model: HasPhases, begin: float, end: float) -> float:
     return total / (end - begin)
 
 
-def _shape_of(model: HasPhases, scale: float) -> Callable[[int, int], Shape]:
+def _shape_of(model: HasPhases, scale: float, by_name: bool) -> Callable[[int, int], Shape]:
     def shape(first: int, last: int) -> Shape:
         begin, end = model.phases[first].start, model.phases[last - 1].end
         middle = 0.5 * (begin + end)
         halves = mean_level(model, begin, middle) / scale, mean_level(model, middle, end) / scale
-        return Shape((end - begin) / (model.end - model.start), 0.5 * (halves[0] + halves[1]), halves[1] - halves[0])
+        activity = _activity(model.phases[first:last]) if by_name else None
+        return Shape(
+            (end - begin) / (model.end - model.start),
+            0.5 * (halves[0] + halves[1]),
+            halves[1] - halves[0],
+            None if activity is None else activity.shares,
+        )
 
     return shape
 
@@ -167,7 +193,9 @@ def _side(model: HasPhases, phases: range, factor: float) -> Side | None:
         errors = [(p.level_error or 0.0) * (p.end - p.start) / (end - begin) for p in chosen]
         half = _NORMAL * float(np.sqrt(np.sum(np.square(errors))))
         level_within = (level - half, level + half)
-    return Side(phases, (end - begin) * factor, level * (end - begin) * factor, level, within, level_within)
+    return Side(
+        phases, (end - begin) * factor, level * (end - begin) * factor, level, within, level_within, _activity(chosen)
+    )
 
 
 def _whole(model: HasPhases, factor: float) -> Side:
@@ -186,4 +214,5 @@ def _facts(side: Side | None) -> dict[str, Any] | None:
         "processor_time": side.processor_time,
         "level": side.level,
         "level_within": side.level_within,
+        "what_runs": None if side.activity is None else side.activity.name,
     }

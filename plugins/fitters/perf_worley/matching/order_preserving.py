@@ -1,21 +1,23 @@
 """Which phases of two runs are the same: the cheapest pairing that keeps their order.
 
-A phase is its share of the run, its level as a share of the processors, and how far it rises from its first half to
-its second. Pairs are of one phase with one, two or three neighbours of the other run, or a phase has no partner.
+A phase is what runs in it, where that is known, and its shape: its share of the run, its level as a share of the
+processors, and how far it rises from its first half to its second. Phases in which nothing runs that runs in the other
+are never the same. Pairs are of one phase with one, two or three neighbours of the other run, or a phase has no partner.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["ALIKE", "Pair", "Shape", "match_phases"]
+__all__ = ["ALIKE", "Pair", "Shape", "match_phases", "unlike"]
 
 # Measured on simulated pairs of runs of one program, and on recorded ones.
 _RISE, _SHARE, _JOINED, _ALONE = 0.5, 0.15, 0.03, 0.5
+_RUNS = 0.5  # of two phases with nothing in common: as dear as both without partner
 _MOST_JOINED = 3
 ALIKE = 0.25  # cost above which two runs are not one program's: one program's cost 0.03 to 0.22, others' 0.24 to 0.82
 
@@ -31,11 +33,14 @@ class Shape(NamedTuple):
         Mean, as a share of the processors.
     rise : float
         Mean of the second half less that of the first, likewise.
+    runs : mapping of str to float, optional
+        Share of each state in the computing time.
     """
 
     share: float
     level: float
     rise: float
+    runs: Mapping[str, float] | None = None
 
 
 class Pair(NamedTuple):
@@ -65,7 +70,7 @@ def match_phases(
     pairs : list of Pair
         In order.
     cost : float
-        0 for equal runs; see `ALIKE`.
+        Of the shapes, 0 for equal runs; see `ALIKE`.
 
     Examples
     --------
@@ -83,6 +88,7 @@ def match_phases(
     cost = np.full((n + 1, m + 1), np.inf)
     cost[0, 0] = 0.0
     before: dict[tuple[int, int], tuple[int, int]] = {}
+    of_names: dict[tuple[int, int, int, int], float] = {}  # what a pair costs beside its shape
     for i in range(n + 1):
         for j in range(m + 1):
             options = []
@@ -93,16 +99,32 @@ def match_phases(
             for k, q in spans:
                 if i >= k and j >= q:
                     one, other = known[0][i - k, i], known[1][j - q, j]
-                    price = (_distance(one, other, ratio) + _JOINED * (k + q - 2)) * (one.share + other.share)
-                    options.append((cost[i - k, j - q] + price, (i - k, j - q)))
+                    size = one.share + other.share
+                    price = (_distance(one, other, ratio) + _JOINED * (k + q - 2)) * size
+                    named = of_names[i - k, j - q, i, j] = _RUNS * unlike(one.runs, other.runs) * size
+                    options.append((cost[i - k, j - q] + price + named, (i - k, j - q)))
             if options:
                 cost[i, j], before[i, j] = min(options)
-    pairs, at = [], (n, m)
+    pairs, at, names = [], (n, m), 0.0
     while at != (0, 0):
         earlier = before[at]
+        names += of_names.get((*earlier, *at), 0.0)
         pairs.append(Pair(range(earlier[0], at[0]), range(earlier[1], at[1])))
         at = earlier
-    return pairs[::-1], float(cost[n, m])
+    return pairs[::-1], max(float(cost[n, m]) - names, 0.0)
+
+
+def unlike(one: Mapping[str, float] | None, other: Mapping[str, float] | None) -> float:
+    """How much two stretches differ in what runs: total variation, 1 with nothing in common; 0 where one is not known.
+
+    Examples
+    --------
+    >>> unlike({"dgemm": 1.0}, {"dgemm": 0.75, "dtrsm": 0.25})
+    0.25
+    """
+    if not one or not other:
+        return 0.0
+    return 0.5 * sum(abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in one.keys() | other.keys())
 
 
 def _distance(one: Shape, other: Shape, ratio: float) -> float:

@@ -38,13 +38,20 @@ class PhaseComparisonPresenter(Presenter):
             if side is not None and partner is None
         ]
         note = "intervals are of where phases begin and end; how durations vary from run to run, one run cannot say"
-        return [*lines, f"phases are matched in order (cost {result.cost:.2f}, up to {ALIKE} is alike)", *alone, note]
+        how = {
+            True: "by what runs in them and their shapes, in order",
+            False: "in order, by their shapes: what runs has other names in both runs",
+            None: "in order",
+        }[result.by_name]
+        return [*lines, f"phases are matched {how} (cost {result.cost:.2f}, up to {ALIKE} is alike)", *alone, note]
 
     def tables(self, result: PhaseComparison) -> Tables:
         """A row for each pair, and the totals."""
         one, other = result.names
         header = [f"phases {one}", f"phases {other}", f"duration {one}", f"duration {other}", "ratio", "within (95%)"]
         header += ["processor time", "ratio", f"level {one}", f"level {other}"]
+        if with_names := any(side.activity is not None for side in result.totals):
+            header += [f"what runs {one}", f"what runs {other}"]
         unit = result.time_unit
         pairs = [*(result.pairs if result.alike else ()), result.totals]
         rows = []
@@ -59,6 +66,10 @@ class PhaseComparisonPresenter(Presenter):
                 row += [_change(first.processor_time, second.processor_time, unit)]
                 row += [_quotient(first.processor_time, second.processor_time)]
             row += [_level(side) for side in (first, second)]
+            if with_names:
+                row += [
+                    "-" if side is None or side.activity is None else side.activity.name for side in (first, second)
+                ]
             rows.append(row)
         return [("", header, rows)]
 

@@ -1,0 +1,1 @@
+"""Phases have names: by what the processors do in them."""

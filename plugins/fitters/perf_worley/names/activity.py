@@ -1,0 +1,216 @@
+"""What the processors do in a stretch of a run: the time of each state, and a name made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.names.clipped_sums import clipped_sums
+from perf_worley.names.plain_names import plain_names
+from perfcore.data.trace import Trace, busy_mask
+
+__all__ = ["Activity", "StateTime", "activities", "joined"]
+
+_MOST_STATES = 20  # that are kept by name
+_MOST_NAMED = 3
+_NAMED = 0.95  # share of the computing time that a name need not exceed
+_LEAST = 0.05  # share of what a name mentions after its first word
+_REASON = 0.2  # share of the idle time that a state must take to be mentioned
+_ALONE = 0.995  # share from which on a state is all there is
+_NEVER = 0.01  # of a stretch: who computes less is idle in it
+_WHOLE = 0.8  # of the idle time: when so much is of idle locations, they are counted
+
+
+class StateTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Processor time of one state.
+
+    Attributes
+    ----------
+    state : str
+    time_ns : int
+    computing : bool
+        Whether it counts as computing.
+    """
+
+    state: str
+    time_ns: int
+    computing: bool
+
+
+class Activity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What all locations do in a stretch: every nanosecond of each is in exactly one of the fields.
+
+    Attributes
+    ----------
+    name : str
+        In a line, as ``"84% dgemm, 12% dtrsm; 3 of 16 idle (MPI_Wait)"``: shares of the computing time, and how many
+        locations do not compute; with a decimal it is their mean number.
+    states : tuple of StateTime
+        The longest, at most 20.
+    others_computing_ns, others_ns : int
+        Of further states that compute, and that do not.
+    no_state_ns : int
+        Of locations that are in no state.
+    duration_ns, n_locations, idle_locations : int
+        ``idle_locations`` hardly compute at all: less than 1 % of the stretch.
+    """
+
+    name: str
+    states: tuple[StateTime, ...]
+    others_computing_ns: int
+    others_ns: int
+    no_state_ns: int
+    duration_ns: int
+    n_locations: int
+    idle_locations: int
+
+    @property
+    def computing_ns(self) -> int:
+        """Processor time of all states that compute."""
+        return self.others_computing_ns + sum(each.time_ns for each in self.states if each.computing)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Share of each computing state in the computing time, of further ones together as ``""``; empty without any."""
+        total = self.computing_ns
+        if not total:
+            return {}
+        named = {each.state: each.time_ns / total for each in self.states if each.computing}
+        return {**named, "": self.others_computing_ns / total}
+
+
+def activities(
+    trace: Trace,
+    edges_ns: Sequence[int] | npt.NDArray[np.int64],
+    busy: Sequence[str] | None = None,
+    idle: Sequence[str] | None = None,
+) -> list[Activity]:
+    """What runs in each stretch of a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+    edges_ns : (n + 1,) int, nanoseconds, increasing
+    busy, idle : sequence of str, optional
+        As for `Trace.utilization`.
+
+    Examples
+    --------
+    >>> trace = Trace([0, 0, 1], [0, 1, 2], [0, 80, 0], [80, 100, 40], ["a", "b"], ["dgemm", "dtrsm", "wait"])
+    >>> [each.name for each in activities(trace, [0, 50, 100])]
+    ['dgemm; 1 of 2 idle (80% wait)', '60% dgemm, 40% dtrsm; 1 of 2 idle']
+    """
+    computes = busy_mask(trace.states, trace.busy_states, busy, idle)
+    edges = np.asarray(edges_ns, np.int64)
+    n_states, n_locations = len(trace.states), len(trace.locations)
+    computing_at = np.where(computes[trace.state], trace.location, n_locations)
+    by_state, by_location = clipped_sums(
+        trace.start_ns, trace.end_ns, edges, [(trace.state, n_states), (computing_at, n_locations + 1)]
+    )
+    short = dict(zip(trace.states, plain_names(trace.states), strict=True))
+    found = []
+    for times, own, duration in zip(by_state, by_location[:, :n_locations], np.diff(edges).tolist(), strict=True):
+        order = np.argsort(-times, kind="stable")[:_MOST_STATES]
+        states = tuple(
+            StateTime(trace.states[at], int(times[at]), bool(computes[at])) for at in order.tolist() if times[at]
+        )
+        rest = times.copy()
+        rest[order] = 0
+        found.append(
+            _named(
+                states,
+                int(rest[computes].sum()),
+                int(rest[~computes].sum()),
+                duration,
+                n_locations,
+                int((own < _NEVER * duration).sum()),
+                duration * n_locations - int(times.sum()),
+                short,
+            )
+        )
+    return found
+
+
+def joined(parts: Sequence[Activity]) -> Activity:
+    """What runs in neighbouring stretches of one run together."""
+    if len(parts) == 1:
+        return parts[0]
+    times: dict[tuple[str, bool], int] = {}
+    for part in parts:
+        for each in part.states:
+            key = each.state, each.computing
+            times[key] = times.get(key, 0) + each.time_ns
+    ordered = sorted(times.items(), key=lambda item: -item[1])
+    states = tuple(StateTime(state, time, computing) for (state, computing), time in ordered[:_MOST_STATES])
+    rest = [sum(time for (_, does), time in ordered[_MOST_STATES:] if does is computing) for computing in (True, False)]
+    return _named(
+        states,
+        rest[0] + sum(part.others_computing_ns for part in parts),
+        rest[1] + sum(part.others_ns for part in parts),
+        sum(part.duration_ns for part in parts),
+        parts[0].n_locations,
+        min(part.idle_locations for part in parts),
+        sum(part.no_state_ns for part in parts),
+        dict(zip((s.state for s in states), plain_names([s.state for s in states]), strict=True)),
+    )
+
+
+def _named(
+    states: tuple[StateTime, ...],
+    others_computing: int,
+    others: int,
+    duration: int,
+    n_locations: int,
+    idle_locations: int,
+    no_state: int,
+    short: Mapping[str, str],
+) -> Activity:
+    computing = others_computing + sum(each.time_ns for each in states if each.computing)
+    idle = duration * n_locations - computing
+    parts = []
+    if computing > _NEVER * duration * n_locations or not idle:
+        parts.append(_listed([(short[s.state], s.time_ns) for s in states if s.computing], computing))
+    if n_locations and idle > 0.5 * _LEAST * duration * n_locations:
+        parts.append(_idle_text(idle / duration, idle_locations, n_locations))
+        waiting = [(short[s.state], s.time_ns) for s in states if not s.computing and s.time_ns > _REASON * idle]
+        if waiting:
+            parts[-1] += f" ({_listed(waiting, idle)})"
+    return Activity(
+        name="; ".join(part for part in parts if part),
+        states=states,
+        others_computing_ns=others_computing,
+        others_ns=others,
+        no_state_ns=no_state,
+        duration_ns=duration,
+        n_locations=n_locations,
+        idle_locations=idle_locations,
+    )
+
+
+def _listed(times: Sequence[tuple[str, int]], total: int) -> str:
+    """The states that take most of a time, with their shares."""
+    if not times or not total:
+        return ""
+    if times[0][1] >= _ALONE * total:
+        return times[0][0]
+    words, told = [], 0
+    for name, time in times[:_MOST_NAMED]:
+        if words and (told > _NAMED * total or time < _LEAST * total):
+            break
+        words.append(f"{time / total:.0%} {name}")
+        told += time
+    return ", ".join(words if times[0][1] >= _LEAST * total else [*words, "many others"])
+
+
+def _idle_text(mean: float, idle_locations: int, n_locations: int) -> str:
+    """How many locations do not compute: whole ones where they do so throughout."""
+    if n_locations == 1:
+        return f"{mean:.0%} idle"
+    if mean > (1.0 - 0.5 * _NEVER) * n_locations:
+        return f"all {n_locations} idle"
+    if idle_locations >= _WHOLE * mean and round(mean) == idle_locations:
+        return f"{idle_locations} of {n_locations} idle"
+    return f"{mean:.1f} of {n_locations} idle"

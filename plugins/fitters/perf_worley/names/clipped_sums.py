@@ -1,0 +1,62 @@
+"""Time of each state, or of each location, within stretches of a run: one pass over the intervals of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["clipped_sums"]
+
+Integers = npt.NDArray[np.int64]
+
+_CHUNK = 1 << 18  # intervals at a time: temporaries stay within the cache
+
+
+def clipped_sums(
+    start_ns: Integers, end_ns: Integers, edges_ns: Integers, codes: Sequence[tuple[npt.NDArray[np.integer], int]]
+) -> list[Integers]:
+    """Sum up the intervals' time by stretch and code, to the nanosecond.
+
+    Parameters
+    ----------
+    start_ns, end_ns : (n,) int64, nanoseconds
+        In any order.
+    edges_ns : (m + 1,) int64, nanoseconds, not decreasing
+        Of the stretches; what lies outside of all counts nowhere.
+    codes : sequence of ((n,) int, int)
+        What to sum by: a code for each interval, and how many codes there are.
+
+    Returns
+    -------
+    list of (m, n_codes) int64, nanoseconds
+        One for each entry of ``codes``.
+
+    Examples
+    --------
+    >>> edges, state = np.array([0, 10, 20]), np.array([0, 1])
+    >>> clipped_sums(np.array([2, 8]), np.array([5, 25]), edges, [(state, 2)])[0].tolist()
+    [[3, 2], [0, 10]]
+    """
+    n_stretches = len(edges_ns) - 1
+    sums = [np.zeros(n_stretches * n_codes, np.int64) for _, n_codes in codes]
+    for at in range(0, len(start_ns), _CHUNK):
+        start, end = (np.clip(times[at : at + _CHUNK], edges_ns[0], edges_ns[-1]) for times in (start_ns, end_ns))
+        first = np.searchsorted(edges_ns, start, side="right") - 1
+        np.minimum(first, n_stretches - 1, out=first)
+        last = np.maximum(np.searchsorted(edges_ns, end, side="left") - 1, first)
+        crossing = last > first
+        # Of one location only one interval crosses an edge: few are cut into pieces.
+        inner = np.where(crossing, edges_ns[first + 1], end)
+        inner -= start
+        cut = np.flatnonzero(crossing)
+        repeats = last[cut] - first[cut]
+        which = np.repeat(cut, repeats)
+        stretch = first[which] + 1 + np.arange(len(which)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        pieces = np.minimum(end[which], edges_ns[stretch + 1]) - edges_ns[stretch]
+        for total, (code, n_codes) in zip(sums, codes, strict=True):
+            here = code[at : at + _CHUNK]
+            np.add.at(total, first * n_codes + here, inner)
+            np.add.at(total, stretch * n_codes + here[which], pieces)
+    return [total.reshape(n_stretches, n_codes) for total, (_, n_codes) in zip(sums, codes, strict=True)]

@@ -1,0 +1,74 @@
+"""The picture of what runs in each phase: mean numbers of locations in each state, on top of each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_pictures.picture import time_axis
+from perf_pictures.style import COLOURS, SMALL_POINTS
+from perf_worley.names.plain_names import plain_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from perf_worley.phase_model import PhaseModel
+
+__all__ = ["draw_activity"]
+
+_MOST_COMPUTING, _MOST_IDLE = 5, 2
+_COLUMNS = 3  # of the legend
+_GREYS = ("0.72", "0.86")
+
+
+def draw_activity(model: PhaseModel, axes: Axes) -> None:
+    """Draw what runs; a model whose phases have no activity has no such picture.
+
+    Parameters
+    ----------
+    model : PhaseModel
+    axes : matplotlib Axes
+        Empty.
+    """
+    place = time_axis(axes, model.start, model.end, model.time_unit)
+    edges = place([phase.start for phase in model.phases] + [model.end])
+    found = [phase.activity for phase in model.phases if phase.activity is not None]
+    totals: dict[tuple[str, bool], int] = {}
+    for each in found:
+        for state in each.states:
+            key = state.state, state.computing
+            totals[key] = totals.get(key, 0) + state.time_ns
+    ordered = sorted(totals, key=lambda key: -totals[key])
+    computing = [name for name, computes in ordered if computes][:_MOST_COMPUTING]
+    idle = [name for name, computes in ordered if not computes][:_MOST_IDLE]
+    short = dict(zip((*computing, *idle), plain_names([*computing, *idle]), strict=True))
+    durations = np.array([max(each.duration_ns, 1) for each in found])
+
+    def mean_of(names: list[str]) -> npt.NDArray[np.float64]:
+        times = [sum(state.time_ns for state in each.states if state.state in names) for each in found]
+        return np.array(times) / durations
+
+    whole = np.array([each.computing_ns for each in found]) / durations
+    layers = [(short[name], mean_of([name]), colour) for name, colour in zip(computing, COLOURS, strict=False)]
+    rest = whole - mean_of(computing)
+    if (rest > 1e-9 * whole.max(initial=1.0)).any():
+        layers.append(("others", rest, "#bfae8f"))
+    layers += [(f"{short[name]} (idle)", mean_of([name]), grey) for name, grey in zip(idle, _GREYS, strict=False)]
+    below = np.zeros(len(found))
+    for name, heights, colour in layers:
+        axes.stairs(below + heights, edges, baseline=below, fill=True, color=colour, linewidth=0, label=name)
+        below += heights
+    for edge in edges[1:-1]:
+        axes.axvline(edge, color="white", linewidth=0.8)
+    axes.set_ylim(0.0, min(found[0].n_locations, 1.15 * float(below.max(initial=0.0))) or 1.0)
+    axes.set_ylabel("locations (mean)")
+    axes.set_title("what runs in each phase", fontsize=9, loc="left")
+    handles, names = axes.get_legend_handles_labels()
+    legend = axes.legend(
+        handles, [str(number) for number in range(len(names))], loc="upper left", bbox_to_anchor=(-0.01, -0.24),
+        fontsize=SMALL_POINTS, frameon=False, ncols=_COLUMNS,
+    )  # fmt: skip
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(text=name, parse_math=False)
