@@ -247,7 +247,7 @@ def _self_test(table: LongTable, limit: float, version: str | None, base: str | 
     """One version of a table: the one that is named, or the first."""
     from perf_gate.self_test.self_test import self_test
 
-    column = version or table.column_of_versions()
+    column = version_column(table, version) if base is not None else version or table.column_of_versions()
     return self_test(table if column is None else table.only(column, base), limit)
 
 

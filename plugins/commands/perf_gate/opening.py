@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -123,7 +124,8 @@ def names_of(first: str, second: str) -> tuple[str, str]:
 def _short(name: str) -> str:
     """The last part of a path that says something: of a pattern or list what all its files have."""
     paths = [Path(part.strip()) for part in name.split(",")]
-    for part in (os.path.commonprefix([path.stem for path in paths]), *reversed(paths[0].parent.parts)):
+    letters = itertools.takewhile(lambda each: len(set(each)) == 1, zip(*(path.stem for path in paths), strict=False))
+    for part in ("".join(each[0] for each in letters), *reversed(paths[0].parent.parts)):
         if words := re.split(r"[*?]|\[[^]]*\]", part)[0].rstrip("_-. "):
             return words
     return name

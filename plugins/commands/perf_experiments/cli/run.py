@@ -19,7 +19,7 @@ _SOME_WAITING = 3  # 2 is for mistakes
 def command(
     design: Annotated[
         str | None,
-        typer.Argument(metavar="[DESIGN]", help="A design that `perf design` wrote (.toml); of versions at will."),
+        typer.Argument(metavar="DESIGN", help="A design that `perf design` wrote (.toml); of versions at will."),
     ] = None,
     words: Annotated[
         list[str] | None,

@@ -15,15 +15,16 @@ __all__ = ["command"]
 
 
 def command(
-    how: HowToRead,
     first: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FIRST]",
+            metavar="FIRST",
             help="Runs of the first version, or of both: a file, folder, pattern, or list with commas.",
         ),
     ] = None,
-    second: Annotated[str | None, typer.Argument(metavar="[SECOND]", help="Runs of the second version.")] = None,
+    second: Annotated[str | None, typer.Argument(metavar="SECOND", help="Runs of the second version.")] = None,
+    *,
+    how: HowToRead,
     slower_than: Annotated[
         str | None,
         typer.Option(

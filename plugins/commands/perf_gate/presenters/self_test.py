@@ -87,7 +87,8 @@ class SelfTestPresenter(Presenter):
         axes.set_yticks(places, list(result.benchmarks))
         axes.invert_yaxis()
         axes.set_xlabel("noise [%]")
-        axes.legend()
+        axes.set_xlim(0.0, 1.3 * axes.get_xlim()[1])
+        axes.legend(loc="upper right")
         axes.set_title(self.title(result))
 
 
@@ -111,6 +112,6 @@ def _advice(result: SelfTest) -> str:
             f"a limit of {limit} needs {many} rounds in turn for {result.benchmarks[worst]}: take a larger limit with "
             "--slower-than, longer runs, or a quieter machine"
         )
-    worst = int(np.argmax(rounds))
+    worst, most = int(np.argmax(rounds)), int(rounds.max())
     named = f" ({result.benchmarks[worst]} most)" if len(rounds) > 1 else ""
-    return f"{rounds[worst]} rounds in turn decide a limit of {limit}, 90 % likely{named}: --rounds {rounds[worst]}"
+    return f"{most} rounds in turn decide a limit of {limit}, 90 % likely{named}: `perf run --rounds {most}`"

@@ -21,6 +21,8 @@ __all__ = ["SelfTest", "self_test"]
 
 Floats = npt.NDArray[np.float64]
 
+_OF_ONE_PROCESS = ("pytest-benchmark",)  # values of a file are iterations, which say nothing of how runs differ
+
 
 @dataclass(frozen=True, repr=False)
 class SelfTest(Result):
@@ -100,7 +102,7 @@ def self_test(table: LongTable, limit: float) -> SelfTest:
     matched = match(table, table)
     series, counts, left_out = {}, {}, []
     for name in matched.names:
-        values = _in_order(matched.runs[0][name])
+        values = _in_order(matched.runs[0][name], table.reader)
         counts[name] = len(values)
         if len(values) < FEWEST_RUNS:
             left_out.append(name)
@@ -123,9 +125,9 @@ def self_test(table: LongTable, limit: float) -> SelfTest:
     )
 
 
-def _in_order(runs: pd.DataFrame) -> Floats:
+def _in_order(runs: pd.DataFrame, reader: str) -> Floats:
     """Values of the runs in order of time, or of rounds and files; iterations of a file or round are one run."""
-    if runs["session"].nunique() > 1:
+    if reader in _OF_ONE_PROCESS or runs["session"].nunique() > 1:
         values = runs.groupby("session")["value"].median()
     elif runs["order"].notna().all():
         values = runs.sort_values("order", kind="stable")["value"]
