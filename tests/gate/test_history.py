@@ -89,8 +89,10 @@ def test_large_shocks_that_die_away_are_no_steps(phi: float) -> None:
 
 
 def test_a_level_that_stays_is_a_step_also_among_shocks() -> None:
-    values = 0.01 * np.random.default_rng(3).standard_t(2, 300)
-    assert [abs(step.place - 150) <= 3 for step in detect(values + 0.05 * (np.arange(300) >= 150)).steps] == [True]
+    for seed in range(6):
+        values = 0.01 * np.random.default_rng(seed).standard_t(2, 300)
+        found = detect(values + 0.05 * (np.arange(300) >= 150))
+        assert any(abs(step.place - 150) <= 3 for step in found.steps)
 
 
 def test_bounds_hold_the_size_and_the_place() -> None:

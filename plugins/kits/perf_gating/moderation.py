@@ -4,9 +4,9 @@ G. K. Smyth, "Linear models and empirical Bayes methods for assessing differenti
 experiments", Statistical Applications in Genetics and Molecular Biology 3, 2004, equations for d_0 and s_0.
 
 Three deviations, since noises of benchmarks (0.5 % to 20 %) are not drawn from one distribution: the degrees of
-freedom of the prior are capped, they count half (three quarters of 50 benchmarks and more, which know the prior better),
-and no variance becomes smaller. As Smyth has it, three to a hundred benchmarks of unequal noise gave 6 to 12 % false
-alarms at three to five rounds, where 5 % were asked; so it is at most 5 % (`benchmarks/gates.py`).
+freedom of the prior are capped, they count half (of 50 benchmarks and more, which know the prior better, three
+quarters), and no variance becomes smaller. As Smyth has it, three to a hundred benchmarks of unequal noise gave 6 to
+12 % false alarms at three to five rounds, where 5 % were asked; so it is at most 5 % (`benchmarks/gates.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Steps in noise with heavy tails: which are more than shocks that die away?
 
-Where shocks of the machine are large now and then and its memory is long, a shock jumps up and comes back slowly, and a
-normal likelihood takes it for a step. A likelihood with Student's t for the shocks does not: a jump that the noise's own
-tails make probable counts little, and what counts is that the level stays. Its weights are those of K. L. Lange,
+Where shocks of the machine are large now and then and its memory is long, a shock jumps up and comes back slowly, and
+a normal likelihood takes it for a step. A likelihood with Student's t for the shocks does not: a jump that the noise's
+own tails make probable counts little, and what counts is that the level stays. Its weights are those of K. L. Lange,
 R. J. A. Little, J. M. G. Taylor, "Robust statistical modeling using the t distribution", Journal of the American
 Statistical Association 84, 1989; the scale's update is that of C. Liu, D. B. Rubin, Y. N. Wu, "Parameter expansion to
 accelerate EM", Biometrika 85, 1998.
