@@ -48,7 +48,7 @@ class HillClimb(SequenceSegmenter):
     at quadratic cost.
 
     A dynamic programme over likely edges finds where to start: those of an even grid, of Worley's partitions and of
-    greedy ones. The breaks that climbing finds for any number of phases join the likely edges, and it is made again.
+    greedy ones, and the largest jumps. The breaks that climbing finds for any number of phases join the likely edges, and it is made again.
 
     Source: in the spirit of M. D. Vose's hill climber, which Worley cites as [13]. Deviation: a move is the exact best
     place between the neighbours, found by branch and bound, instead of a small shift.
