@@ -68,6 +68,16 @@ def _bottom_up(run: Run) -> list[float]:
     return [b / _CELLS for b in found[:-1]]
 
 
+def _skchange(run: Run) -> list[float]:
+    from skchange.detectors import PELT
+    from skchange.interval_scorers import L2Cost
+
+    cells = _cells(run)
+    noise = np.median(np.abs(np.diff(cells))) / 0.6745 / np.sqrt(2)
+    samples = (cells / max(noise, 1e-9))[:, None]  # its penalty is for noise of variance 1
+    return [float(b) / _CELLS for b in PELT(cost=L2Cost()).fit(samples).predict(samples)]
+
+
 METHODS: dict[str, Callable[[Run], list[float]]] = {
     "rule auto": _fit,
     "rule auto, degree given": lambda run: _fit(run, degree=run.degree),
@@ -78,6 +88,7 @@ METHODS: dict[str, Callable[[Run], list[float]]] = {
     ),
     "ruptures Pelt rbf": _pelt,
     "ruptures BottomUp linear": _bottom_up,
+    "skchange PELT": _skchange,
 }
 
 
@@ -297,7 +308,7 @@ def main() -> None:
         f"on {given.seeds} runs of each family (benchmarks/phases_simulated.py), {given.others} of them for other\n"
         "methods; no constant was set on these seeds. F1 is of breaks, right within 2 % of the run, where the start\n"
         "of the run counts as one. ruptures sees means of 512 cells, Pelt with the penalty 2 log 512, BottomUp with\n"
-        "3 log 512 times the variance of differences.\n"
+        "3 log 512 times the variance of differences; skchange sees them in units of the noise of differences.\n"
     )
     for part in given.parts:
         if part == "noise":

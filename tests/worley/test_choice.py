@@ -248,3 +248,19 @@ def test_recorded_runs_have_few_phases(real_data, path, least, most):
     if path.is_dir():
         path = next(path.glob("*.prv*"))
     assert least <= len(perfcore.fit(path, fitter="worley").phases) <= most
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_single_cells_far_away_make_no_phases(seed):
+    rng = np.random.default_rng(seed)
+    heights = 80 + np.clip(rng.standard_t(2, 1500), -79, 500)
+    model = perfcore.fit(UtilizationCurve(np.arange(1501.0), heights), fitter="worley")
+    assert len(model.phases) == 1
+
+
+def test_a_dead_second_in_the_middle_is_a_phase():
+    """It lasts 2 % of the run: longer than what counts as an outlier."""
+    heights = 20 + np.random.default_rng(1).normal(0, 1, 1000)
+    heights[400:420] = 0.0
+    model = perfcore.fit(UtilizationCurve(np.arange(1001.0), heights), fitter="worley")
+    assert model.breaks == pytest.approx((400.0, 420.0), abs=1.0)

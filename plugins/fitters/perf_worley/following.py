@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perf_worley.matching.comparison import mean_level
+from perf_worley.matching.comparison import side_of
 from perf_worley.phase_model import PhaseModel
 from perf_worley.trees.error_trees import extend_tree
 from perf_worley.trees.moment_tree import MomentTree
@@ -42,7 +42,7 @@ class EndedPhases:
             if seen and not any(abs(phase.end - at) <= near for at in self._said):
                 self._said.append(phase.end)
                 length, unit = phase.end - phase.start, model.time_unit
-                level = mean_level(model, phase.start, phase.end)
+                level = side_of(model, range(number - 1, number)).level
                 lines.append(
                     f"phase {number} ended at {readable(phase.end - model.start, unit)} after "
                     f"{readable(length, unit)}, {level:.4g} processors on average"

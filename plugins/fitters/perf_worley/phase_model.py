@@ -151,7 +151,7 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return "sum of squared errors" if self.tolerance is None else "tolerance of local errors"
 
 
-class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
+class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Phases of a processor-utilization curve.
 
     Attributes

@@ -41,11 +41,11 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
     with_error = any(phase.level_error is not None for phase in model.phases)
     if with_error:
         header.insert(header.index("mean") + 1, "+- (95%)")
+    header += [f"mean {companion.name}" for companion in model.companions]
     with_kept = any(phase.kept is not None for phase in model.phases)
     if with_kept:
         header.append("break kept")
         following = sum(entry.n_phases > len(model.phases) for entry in model.sequence)
-    header += [f"mean {companion.name}" for companion in model.companions]
     with_name = any(phase.activity is not None for phase in model.phases)
     if with_name:
         header.append("what runs")
@@ -66,6 +66,7 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             f"{at_end:.4g}",
             f"{phase.error:.6g}",
         ]
+        row += [f"{companion.levels[number - 1]:.4g}" for companion in model.companions]
         if with_error:
             row.insert(7, "" if phase.level_error is None else f"{_NORMAL * phase.level_error:.2g}")
         if with_interval:
@@ -77,7 +78,6 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             row.insert(2, within)
         if with_kept:
             row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
-        row += [f"{companion.levels[number - 1]:.4g}" for companion in model.companions]
         if with_name:
             row.append("" if phase.activity is None else phase.activity.name)
         rows.append(row)

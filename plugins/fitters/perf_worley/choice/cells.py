@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,12 @@ import numpy.typing as npt
 from perf_worley.trees.moment_tree import MomentTree, interval
 from perfcore.base.kernels import kernel
 
-__all__ = ["CELLS", "TOLERANCE", "Cells", "cells_of", "even_cells"]
+__all__ = ["CELLS", "TOLERANCE", "Cells", "cells_of", "even_cells", "without_outliers"]
 
 CELLS = 512  # the constants of the rule are calibrated at this number
 TOLERANCE = 0.02  # of the processors: how far a phase may leave [0, P], so that a ramp from 0 to P is one
+
+_AROUND, _FAR = 3, 3.5  # cells on both sides, and standard deviations, of what is an outlier: set on t(3) and dips
 
 Floats = npt.NDArray[np.float64]
 
@@ -87,6 +89,27 @@ def even_cells(tree: MomentTree, n_locations: int | None, n_cells: int = CELLS) 
     scale = float(n_locations or tree.heights.max()) or 1.0
     high = (1.0 + TOLERANCE) * scale if n_locations else np.inf
     return Cells(means + tree.origin, tree.duration / n_cells, -TOLERANCE * scale, high, scale)
+
+
+def without_outliers(cells: Cells) -> Cells:
+    """Cells that are far from the median of their neighbours moved near it; the same object where there are none.
+
+    Up to three cells in a row are outliers; what lasts longer may be a phase.
+
+    Examples
+    --------
+    >>> values = np.tile([1.0, 2.0], 8)
+    >>> values[5] = 90.0
+    >>> without_outliers(Cells(values, 1.0, -1.0, np.inf, 90.0)).values.max() < 6.0
+    True
+    """
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(cells.values, _AROUND, mode="edge"), 2 * _AROUND + 1)
+    middle = np.median(windows, axis=1)
+    apart = cells.values - middle
+    most = _FAR * float(np.median(np.abs(apart))) / 0.6745
+    if most <= 0.0 or (np.abs(apart) <= most).all():
+        return cells
+    return replace(cells, values=middle + np.clip(apart, -most, most))
 
 
 def _samples(tree: MomentTree) -> int | None:

@@ -4,6 +4,9 @@
 2. Material? A phase explains a share of what there is to explain: at 512 cells and degree 0 1.2 % of the squares.
 3. More than noise? All phases together gain more than those of a curve without any.
 
+They are asked once more of the curve without its outliers: phases that only single cells far from their neighbours make
+are none.
+
 Criteria of the form ``S(n) / noise + c (d + 2) n log N``, where S(n) is the least sum of squares of n phases on cells
 and N the number of independent stretches, go back to Y.-C. Yao, Statistics & Probability Letters 6 (1988). Deviations:
 the noise is a long-run variance, since cells are dependent; the constants are calibrated on simulated utilization of
@@ -19,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.choice.bounded_search import BoundedModels
-from perf_worley.choice.cells import Cells
+from perf_worley.choice.bounded_search import BoundedModels, bounded_models
+from perf_worley.choice.cells import Cells, without_outliers
 from perf_worley.choice.long_run_variance import (
     autoregressive,
     block_variance,
@@ -85,12 +88,25 @@ def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, la
         range; where both are the same, the degree is all that is chosen.
     """
     announce_compilation(residuals, first_order, autoregressive)
+    last = _most(models) if last is None else last
+    found = _answer(cells, models, first, last)
+    calm = without_outliers(cells) if found.n_phases > first else cells
+    if calm is not cells:
+        again = _answer(
+            calm, {d: bounded_models(calm, d, len(each.squares)) for d, each in models.items()}, first, last
+        )
+        if again.n_phases < found.n_phases:
+            return again
+    return found
+
+
+def _answer(cells: Cells, models: Mapping[int, BoundedModels], first: int, last: int) -> Choice:
+    """What the three questions say."""
     values = cells.values
     n_cells = len(values)
     if float(np.ptp(values)) <= 1e-12 * cells.scale or n_cells < 4:
         reason = "the curve is constant" if n_cells >= 4 else "too few cells to tell"
         return Choice(min(first, _most(models)), min(models), 0.0, math.inf, float(n_cells), 0.0, reason)
-    last = _most(models) if last is None else last
     blocks, events = block_variance(values), _EVENTS * event_variance(values)
     judged = {degree: _judge(cells, each, blocks, events, first, last) for degree, each in models.items()}
     if len(models) == 1:

@@ -14,7 +14,7 @@ from perf_worley.names.activity import Activity, joined
 from perfcore.data.units import NANOSECONDS
 from perfcore.results import Result
 
-__all__ = ["PhaseComparison", "Side", "compare_phases", "mean_level"]
+__all__ = ["PhaseComparison", "Side", "compare_phases", "side_of"]
 
 _NORMAL = 1.959964
 _SAME_NAMES = 0.5  # up to which two runs may differ in what runs, that names tell which phases are the same
@@ -123,7 +123,7 @@ def compare_phases(one: HasPhases, other: HasPhases, names: tuple[str, str]) -> 
     if all(known):
         scales = [float(number or 1) for number in known]
     else:  # without the number of processors the levels are compared as they are
-        scales = [max(*(mean_level(model, p.start, p.end) for model in models for p in model.phases), 1e-300)] * 2
+        scales = [max(*(_mean(model, p.start, p.end) for model in models for p in model.phases), 1e-300)] * 2
     whole = [_activity(model.phases) for model in models]
     by_name = None
     if whole[0] is not None and whole[1] is not None:
@@ -150,7 +150,14 @@ def _activity(phases: Sequence[Any]) -> Activity | None:
     return joined(parts) if all(part is not None for part in parts) else None
 
 
-def mean_level(model: HasPhases, begin: float, end: float) -> float:
+def side_of(model: HasPhases, phases: range) -> Side:
+    """Some neighbouring phases of a run together, at least one; times in the model's unit."""
+    side = _side(model, phases, 1.0)
+    assert side is not None
+    return side
+
+
+def _mean(model: HasPhases, begin: float, end: float) -> float:
     """Mean of the model over a stretch; exact for polynomials."""
     total = 0.0
     for phase in model.phases:
@@ -165,7 +172,7 @@ def _shape_of(model: HasPhases, scale: float, by_name: bool) -> Callable[[int, i
     def shape(first: int, last: int) -> Shape:
         begin, end = model.phases[first].start, model.phases[last - 1].end
         middle = 0.5 * (begin + end)
-        halves = mean_level(model, begin, middle) / scale, mean_level(model, middle, end) / scale
+        halves = _mean(model, begin, middle) / scale, _mean(model, middle, end) / scale
         activity = _activity(model.phases[first:last]) if by_name else None
         return Shape(
             (end - begin) / (model.end - model.start),
@@ -182,7 +189,7 @@ def _side(model: HasPhases, phases: range, factor: float) -> Side | None:
         return None
     chosen = [model.phases[k] for k in phases]
     begin, end = chosen[0].start, chosen[-1].end
-    level = mean_level(model, begin, end)
+    level = _mean(model, begin, end)
     starts = (begin, begin) if phases[0] == 0 else chosen[0].break_interval
     ends = (end, end) if phases[-1] + 1 == len(model.phases) else model.phases[phases[-1] + 1].break_interval
     within = None

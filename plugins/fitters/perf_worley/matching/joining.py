@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import perfcore
-from perf_worley.matching.comparison import mean_level
+from perf_worley.matching.comparison import side_of
 from perf_worley.matching.several_runs import agreed_models, same_phases
 from perf_worley.phase_model import PhaseModel
 from perfcore import Measurements, Trace, UtilizationCurve
@@ -130,14 +130,13 @@ def _rows(
         for model, run, known, phases in zip(models, names, told, group, strict=True):
             if not phases:
                 continue
-            begin, end = model.phases[phases[0]].start, model.phases[phases[-1]].end
-            seconds = (end - begin) * NANOSECONDS[model.time_unit] * 1e-9
+            side, seconds = side_of(model, phases), NANOSECONDS[model.time_unit] * 1e-9
             rows.append(
                 {
                     _PHASE: f"phase {number}",
                     **known,
-                    _DURATION: seconds,
-                    _PROCESSOR_TIME: seconds * mean_level(model, begin, end),
+                    _DURATION: side.duration * seconds,
+                    _PROCESSOR_TIME: side.processor_time * seconds,
                     **({_FILE: run} if len(models) > 1 else {}),
                 }
             )

@@ -30,7 +30,7 @@ _MOST_RELOCATIONS = 1000
 # Steps squared times phases up to which all edges are candidates: 5,000 steps and 20 phases, which take a second.
 _EXACT = 5_000**2 * 20
 _MOST_LIKELY = 128  # phases beyond which no table of likely edges is made
-_GRID = 512  # of the likely edges: as many evenly in time, and evenly in steps
+_GRID = 512  # of the likely edges: as many evenly in time, evenly in steps, and by the size of the jump
 _GAIN = 1e-9  # relative, of the sum, that is worth another round
 _ROUNDS = 3  # of climbing and joining what was found; hard curves gained nothing in a fourth
 
@@ -48,7 +48,7 @@ class HillClimb(SequenceSegmenter):
     at quadratic cost.
 
     A dynamic programme over likely edges finds where to start: those of an even grid, of Worley's partitions and of
-    greedy ones. The breaks that climbing finds for any number of phases join the likely edges, and it is made again.
+    greedy ones, and the largest jumps. The breaks that climbing finds for any number of phases join the likely edges, and it is made again.
 
     Source: in the spirit of M. D. Vose's hill climber, which Worley cites as [13]. Deviation: a move is the exact best
     place between the neighbours, found by branch and bound, instead of a small shift.
@@ -113,10 +113,14 @@ def _from_likely_edges(
 def _likely_edges(
     tree: MomentTree, curve: UtilizationCurve, counts: Sequence[int], basis: Basis
 ) -> npt.NDArray[np.int64]:
-    """Indices of edges where a break may be: of grids, and of partitions that others find."""
+    """Indices of edges where a break may be: of grids, the largest jumps, and of partitions that others find."""
     most = min(max(counts), tree.n_steps)
     evenly = np.searchsorted(tree.edges, np.linspace(0.0, tree.duration, _GRID + 1))
     found = [np.minimum(evenly, tree.n_steps), np.linspace(0, tree.n_steps, _GRID + 1).astype(np.int64)]
+    # A short stretch that is far from its neighbours is worth a phase; its edges are the largest jumps.
+    widths = np.sqrt(np.diff(tree.edges))
+    jumps = np.abs(np.diff(tree.heights)) * np.minimum(widths[:-1], widths[1:])
+    found.append(1 + np.argpartition(jumps, -_GRID)[-_GRID:] if len(jumps) > _GRID else np.arange(tree.n_steps))
     several = sorted({min(n, tree.n_steps) for n in (most, 2 * most, 4 * most)})
     for starter in (Minimax(), Greedy()):
         found += [np.array(_snap(tree, each.breaks)) for each in starter.sequence(curve, several, basis)]
