@@ -60,6 +60,7 @@ class WorleyFitter(Fitter):
         segmenter: Segmenter = parts["segmenter"]
         curve = as_curve(data, options)
         # Imported here, with the compiler: help and completion ask this module for its options only.
+        from perf_worley.iterations.of_phases import repetition
         from perf_worley.search import by_rule_auto, by_rule_of_errors
 
         merged = curve.merged()
@@ -97,6 +98,7 @@ class WorleyFitter(Fitter):
             total_squares=maker.total_squares,
             centered_squares=maker.centered_squares,
             n_locations=curve.n_locations,
+            iterations=repetition(merged, data if isinstance(data, Trace) else None, options.busy, options.idle),
         )
 
 

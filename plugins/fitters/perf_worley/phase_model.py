@@ -22,7 +22,7 @@ from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.results import Result
 
-__all__ = ["Evidence", "Phase", "PhaseModel", "SequenceEntry", "function_of_time"]
+__all__ = ["Evidence", "Phase", "PhaseModel", "Repetition", "SequenceEntry", "function_of_time"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,6 +68,30 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level_error: float | None = None
     break_interval: tuple[float, float] | None = None
     activity: Activity | None = None
+
+
+class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Iterations of the run; see `perf_worley.iterations.iterations.Iterations`.
+
+    Attributes
+    ----------
+    count : int
+    period : float
+        Mean duration, in the model's time unit.
+    spread : float
+        Standard deviation of durations, as a share of the mean.
+    start, end : float
+        Of the first and the last one, in the model's time unit.
+    text : str
+        All of it in a line, with the iteration that differs.
+    """
+
+    count: int
+    period: float
+    spread: float
+    start: float
+    end: float
+    text: str
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -180,6 +204,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
         Number of processors, if known.
     evidence : Evidence or None
         What the rule ``auto`` found; None for other rules.
+    iterations : Repetition or None
+        Sections that repeat; None where there are none.
     """
 
     time_unit: str
@@ -196,6 +222,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True):
     centered_squares: float
     n_locations: int | None
     evidence: Evidence | None = None
+    iterations: Repetition | None = None
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
