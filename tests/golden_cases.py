@@ -83,9 +83,9 @@ JSON = {
 # What is said of the program; as wide as the variable COLUMNS says.
 COLUMNS = "100"
 COMMANDS = (
-    "compare", "completion", "design", "eval", "explore", "fit", "formats", "gate", "history", "info", "judge", "next",
-    "overheads", "plot", "plugins", "predict", "rank", "read", "report", "run", "runs", "sample", "schedule", "value",
-    "verify",
+    "compare", "completion", "design", "eval", "explore", "fit", "formats", "gate", "history", "info", "iterations",
+    "judge", "next", "overheads", "plot", "plugins", "predict", "rank", "read", "report", "run", "runs", "sample",
+    "schedule", "value", "verify",
 )  # fmt: skip
 HELP = {
     "perf": ["--help"],

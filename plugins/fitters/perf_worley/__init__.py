@@ -3,7 +3,13 @@
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_fitters", "register_joins", "register_presenters", "register_segmenters"]
+__all__ = [
+    "register_commands",
+    "register_fitters",
+    "register_joins",
+    "register_presenters",
+    "register_segmenters",
+]
 
 
 @hookimpl
@@ -65,6 +71,18 @@ def register_fitters(register: Register) -> None:
 
 
 @hookimpl
+def register_commands(register: Register) -> None:
+    """Announce the command, and the function behind it."""
+    register(
+        "iterations",
+        "perf_worley.cli.iterations:command",
+        group="Model",
+        help="Sections of a run that repeat: how many, how long, which one differs.",
+        function="perf_worley.iterations.iterations:iterations",
+    )
+
+
+@hookimpl
 def register_presenters(register: Register) -> None:
     """Announce how phases, curves, and the curves of traces are shown."""
     register(
@@ -76,6 +94,11 @@ def register_presenters(register: Register) -> None:
         "perf_worley.matching.comparison:PhaseComparison",
         "perf_worley.matching.presenter:PhaseComparisonPresenter",
         help="two runs phase by phase",
+    )
+    register(
+        "perf_worley.iterations.iterations:Iterations",
+        "perf_worley.iterations.presenter:IterationsPresenter",
+        help="sections of a run that repeat",
     )
     for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
         register(data, "perf_worley.curve_views:CurvePresenter", help="utilization over time, closer and wider")

@@ -104,6 +104,7 @@ class WorleyFitter(Fitter):
     ) -> PhaseModel:
         """The model of a curve; ``merged`` is the same with equal neighbours joined."""
         # Imported here, with the compiler: help and completion ask this module for its options only.
+        from perf_worley.iterations.of_phases import repetition
         from perf_worley.search import by_rule_auto, by_rule_of_errors
 
         counts = _counts(options.phases, merged.n_steps)
@@ -146,6 +147,7 @@ class WorleyFitter(Fitter):
             total_squares=maker.total_squares,
             centered_squares=maker.centered_squares,
             n_locations=curve.n_locations,
+            iterations=repetition(merged, data if isinstance(data, Trace) else None, options.busy, options.idle),
         )
 
 

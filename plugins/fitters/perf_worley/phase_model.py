@@ -23,7 +23,7 @@ from perfcore.models.design_rows import DesignRows
 from perfcore.models.model import Model, Parameter, Points
 from perfcore.results import Result
 
-__all__ = ["Evidence", "Phase", "PhaseModel", "SequenceEntry", "function_of_time"]
+__all__ = ["Evidence", "Phase", "PhaseModel", "Repetition", "SequenceEntry", "function_of_time"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,6 +69,30 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level_error: float | None = None
     break_interval: tuple[float, float] | None = None
     activity: Activity | None = None
+
+
+class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Iterations of the run; see `perf_worley.iterations.iterations.Iterations`.
+
+    Attributes
+    ----------
+    count : int
+    period : float
+        Mean duration, in the model's time unit.
+    spread : float
+        Standard deviation of durations, as a share of the mean.
+    start, end : float
+        Of the first and the last one, in the model's time unit.
+    text : str
+        All of it in a line, with the iteration that differs.
+    """
+
+    count: int
+    period: float
+    spread: float
+    start: float
+    end: float
+    text: str
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -183,6 +207,8 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
         What the rule ``auto`` found; None for other rules.
     companions : tuple of Companion
         Further curves of the run that share the breaks.
+    iterations : Repetition or None
+        Sections that repeat; None where there are none.
     """
 
     time_unit: str
@@ -200,6 +226,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     n_locations: int | None
     evidence: Evidence | None = None
     companions: tuple[Companion, ...] = ()
+    iterations: Repetition | None = None
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""

@@ -42,6 +42,8 @@ class PhasePresenter(Presenter):
                 lines[-1] += f"   R^2 {label}: {value:.5f}"
         if options["verbose"]:
             lines.append("search: " + ", ".join(f"{name} {value:.6g}" for name, value in result.cost.items()))
+        if result.iterations is not None:
+            lines.append(f"iterations: {result.iterations.text} (`perf iterations` shows each)")
         return [*lines, *_number_lines(result)]
 
     def tables(self, result: PhaseModel) -> Tables:

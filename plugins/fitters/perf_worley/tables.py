@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perf_worley.iterations.of_phases import period_text
 from perfcore.data.units import readable, shown_origin
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
         header.append("break kept")
         following = sum(entry.n_phases > len(model.phases) for entry in model.sequence)
     with_name = any(phase.activity is not None for phase in model.phases)
+    if model.iterations is not None:
+        header.append("iterations")
     if with_name:
         header.append("what runs")
     origin = shown_origin(model.start, model.end)
@@ -78,6 +81,8 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             row.insert(2, within)
         if with_kept:
             row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
+        if model.iterations is not None:
+            row.append(period_text(phase, model.iterations, model.time_unit))
         if with_name:
             row.append("" if phase.activity is None else phase.activity.name)
         rows.append(row)

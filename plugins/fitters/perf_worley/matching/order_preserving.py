@@ -1,8 +1,8 @@
 """Which phases of two runs are the same: the cheapest pairing that keeps their order.
 
 A phase is what runs in it, where that is known, and its shape: its share of the run, its level as a share of the
-processors, and how far it rises from its first half to its second. Phases in which nothing runs that runs in the other
-are never the same. Pairs are of one phase with one, two or three neighbours of the other run, or a phase has no partner.
+processors, and how far it rises from its first half to its second. Phases with nothing in common that runs in them are
+never the same. Pairs are of one phase with one, two or three neighbours of the other run, or a phase has no partner.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Activity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Share of each computing state in the computing time, of further ones together as ``""``; empty without any."""
+        """Share of each computing state in the computing time, of further ones as ``""``; empty without any."""
         total = self.computing_ns
         if not total:
             return {}

@@ -33,8 +33,8 @@ def plain_name(name: str, *, templates: bool = False) -> str:
     'vectorized_kernel'
     >>> plain_name("void at::native::vectorized_kernel<4, at::Add<float> >(int, at::Add<float>)", templates=True)
     'vectorized_kernel<4, Add<float>>'
-    >>> plain_name("Waiting a message"), plain_name("Memcpy (Host -> Device)"), plain_name("std::set<int>::operator()(int)")
-    ('Waiting a message', 'Memcpy (Host -> Device)', 'set::operator()')
+    >>> plain_name("Memcpy (Host -> Device)"), plain_name("std::set<int>::operator()(int)")
+    ('Memcpy (Host -> Device)', 'set::operator()')
     """
     line = " ".join(name.split())
     if not _CODE.search(line):

@@ -1,0 +1,85 @@
+"""``perf iterations``: sections of a run that repeat."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
+from perfcore.cli.parameters import Data, Json, Picture, TableFormat, names_of
+from perfcore.cli.reading import HowToRead
+
+__all__ = ["command"]
+
+
+def command(
+    data: Data,
+    how: HowToRead,
+    busy: Annotated[
+        str | None, typer.Option("--busy", metavar="STATE,...", help="Traces: states that count as computing.")
+    ] = None,
+    idle: Annotated[
+        str | None, typer.Option("--idle", metavar="STATE,...", help="Traces: instead, states that do not count.")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option("--column", metavar="NAME", help="Series of several columns: the one to look at.")
+    ] = None,
+    markers: Annotated[
+        bool, typer.Option("--markers/--no-markers", help="Believe states that count, such as step#1, step#2.")
+    ] = True,
+    representation: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="What the durations become in --output (default: as in `perf value`).",
+            autocompletion=names_of("representations"),
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write an iteration's duration in seconds as a value."),
+    ] = None,
+    picture: Picture = None,
+    as_json: Json = False,
+    table_format: TableFormat = None,
+) -> None:
+    """Find the iterations of DATA, a trace or a utilization curve: how many, how long, which one differs and why.
+
+    \b
+    perf iterations trace.prv
+    perf iterations trace.prv --as normal -o iteration.json
+    perf eval "100*x" --with x=iteration.json
+    """
+    with reporting():
+        import msgspec
+
+        from perf_pictures.picture import check_files, plot
+        from perf_worley.iterations.iterations import iterations
+        from perfcore.base.errors import OptionError
+        from perfcore.base.files import write_bytes
+
+        if as_json and table_format is not None:
+            raise OptionError("--json and --table do not go together")
+        if representation is not None and output is None:
+            raise OptionError("--as belongs to --output FILE")
+        check_files(picture, output)
+        found = iterations(
+            data, busy=_names(busy), idle=_names(idle), column=column, markers=markers, read=how.read_file
+        )
+        if output is not None:
+            value = found.value(representation)
+            write_bytes(output, msgspec.json.format(msgspec.json.encode(value.to_dict()), indent=1) + b"\n")
+        if picture is not None:
+            plot(found, None, picture)
+    if as_json:
+        print_json("iterations", found.to_dict())
+    elif table_format is not None:
+        print_plainly(table_format, found.plain_tables() if table_format == "csv" else found.tables())
+    else:
+        print_findings(found, value=output, picture=picture)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(word.strip() for word in text.split(",") if word.strip())

@@ -1,0 +1,1 @@
+"""Sections of a run that repeat: how many, how long, and which one differs."""

@@ -1,0 +1,384 @@
+"""Where each iteration begins and ends: sections that match one profile, found by dynamic programming."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.iterations.periods import FEWEST, Candidate
+from perf_worley.iterations.signal import Signal
+from perfcore.base.kernels import kernel
+
+__all__ = ["Aligned", "align"]
+
+Floats = npt.NDArray[np.float64]
+
+_PARTS = 32  # of a section, while it is looked for
+_FINE = 64  # of a section, while its ends are moved
+_SHORTEST, _LONGEST = 0.6, 1.6  # of the period
+_LIKE = 0.3  # correlation from which on a section is an iteration
+_GAP = 1.0  # price of a gap between two sections, in periods
+_STRAY, _USUAL = 0.05, 0.12  # price of a duration that is not the period, and how far durations usually stray
+_USUALLY = 0.7  # share of the usual correlation from which on a section is one, once that is known
+_ROUNDS = 3
+_ORIGINS = 8  # places of an iteration that are tried as its start
+_SLACK, _SLACK_ANYWAY = 1.2, 0.02  # times, and plus: what a shorter period may leave unexplained
+_MOST_SHIFT = 0.25  # of a period, by which all starts are moved together
+_PARTED = (5, 4, 3, 2)  # as so many a section may turn out
+_MOST_SCREENED = 100  # iterations that are looked at before all
+# Noise strays by 0.2 and more where it explains anything; what explains much may stray more.
+_MOST_STRAY, _LEAST_EXPLAINED, _STRAY_OF_NONE, _STRAY_PER_EXPLAINED = 0.17, 0.2, 0.1, 0.14
+_ODD, _ODD_SPREADS = 0.2, 3.0  # how far the duration of a first or last section may be from the median
+_FLOOR = 0.02
+_FAR = 6.0  # times the usual residual
+_MOST_PARTS = 1024
+_STEPS = (0.06, 0.03, 0.03, 0.015, 0.015, 0.008)  # of the period, by which ends are moved
+
+
+class Aligned(NamedTuple):
+    """Iterations.
+
+    Attributes
+    ----------
+    starts, ends : (n,) float
+        In cells of the signal, in order; an iteration may begin where the one before ends, or later.
+    explained : float
+        Share of the signal's variance in them that the mean of all other iterations explains.
+    """
+
+    starts: Floats
+    ends: Floats
+    explained: float
+
+    @property
+    def period(self) -> float:
+        """Mean duration."""
+        return float((self.ends - self.starts).mean())
+
+    @property
+    def stray(self) -> float:
+        """Root mean squared logarithm of durations over their median."""
+        return float(np.sqrt((self._logarithms**2).mean()))
+
+    @property
+    def _logarithms(self) -> Floats:
+        durations = self.ends - self.starts
+        found: Floats = np.log(durations / np.median(durations))
+        return found
+
+    @property
+    def regular(self) -> bool:
+        """Whether these are iterations: noise has sections that look alike, but not of one duration."""
+        return self.explained >= _LEAST_EXPLAINED and self.stray <= min(
+            _STRAY_OF_NONE + _STRAY_PER_EXPLAINED * self.explained, _MOST_STRAY
+        )
+
+    def trimmed(self) -> Aligned:
+        """Without first and last sections of another duration: what lies beside them may look like a part of one."""
+        strays = np.abs(self._logarithms)
+        odd = strays > _ODD + _ODD_SPREADS * 1.4826 * float(np.median(strays))
+        usual = np.flatnonzero(~odd)
+        kept = slice(usual[0], usual[-1] + 1)
+        return Aligned(self.starts[kept], self.ends[kept], self.explained)
+
+
+class _Fit(NamedTuple):
+    """Sections on cells of their own.
+
+    Attributes
+    ----------
+    gain : float
+    starts, ends : (n,) float
+    """
+
+    gain: float
+    starts: Floats
+    ends: Floats
+
+
+def align(signal: Signal, found: Sequence[Candidate]) -> Aligned | None:
+    """The iterations of the shortest period that explains the run about as well as any; None where there are none.
+
+    Parameters
+    ----------
+    signal : Signal
+    found : sequence of Candidate
+    """
+    tried = []
+    for candidate in found:
+        search = Search(signal, candidate)
+        fit = search.fit()
+        if fit is not None and search.aligned(fit).regular:
+            moved = search.moved(fit)
+            if moved.regular:
+                tried.append((moved, search, fit))
+    if not tried:
+        return None
+    shortest = min(each.period for each, _, _ in tried)
+
+    def explained(each: Aligned) -> float:
+        # In parts of one duration for all: longer parts average noise away.
+        return _explained(signal, each.starts, each.ends, round(min(_PARTS * each.period / shortest, _MOST_PARTS)))
+
+    shares = [explained(each) for each, _, _ in tried]
+    most = max(shares)
+    usable = [entry for entry, share in zip(tried, shares, strict=True) if _as_good(share, most)]
+    aligned, search, fit = min(usable, key=lambda entry: entry[0].period)
+    for parts in _PARTED:  # several iterations may have been taken for one
+        finer = Search(signal, Candidate(aligned.period / parts, aligned.starts[0], aligned.ends[-1], 0.0))
+        within = aligned.starts[:, None] + (aligned.ends - aligned.starts)[:, None] * (np.arange(parts) / parts)
+        other = finer.fit(within.ravel())
+        if other is not None:
+            moved = finer.moved(other)
+            as_one = _explained(signal, aligned.starts, aligned.ends, _PARTS * parts)
+            if moved.regular and _as_good(moved.explained, as_one):
+                search, fit = finer, other
+                break
+    fit = search.widened(fit)
+    if len(fit.starts) <= _MOST_SCREENED:
+        fit = search.best_origin(fit)
+    aligned = search.sharpened(search.moved(fit)).trimmed()
+    return aligned if aligned.regular and len(aligned.starts) >= FEWEST else None
+
+
+class Search:
+    """Looks for the iterations of about one period, at first in no more than 100 of them.
+
+    Parameters
+    ----------
+    signal : Signal
+    candidate : Candidate
+    """
+
+    def __init__(self, signal: Signal, candidate: Candidate) -> None:
+        self.signal, self.candidate = signal, candidate
+        n = max(round(signal.n_cells * _PARTS / candidate.period), _PARTS)
+        self.width = signal.n_cells / n  # of the cells here, in cells of the signal
+        self.all_cells = signal.coarse(n)
+        self.floor = _FLOOR * float((self.all_cells**2).sum(axis=1).mean())
+        self.period, self.like = candidate.period / self.width, _LIKE
+        half = _MOST_SCREENED * _PARTS // 2
+        middle = int(0.5 * (candidate.start + candidate.end) / self.width)
+        self.first = max(min(middle - half, n - 2 * half), 0)
+        self.cells = self.all_cells[self.first : self.first + 2 * half]
+
+    def fit(self, starts: Floats | None = None) -> _Fit | None:
+        """The sections that look like one profile, which is that of their mean.
+
+        Parameters
+        ----------
+        starts : (n,) float, optional
+            Of sections whose mean is the first profile, in cells of the signal; by default two neighbours are.
+        """
+        if starts is None:
+            profile: Floats = self._first_profile()
+        else:
+            profile = self.signal.sections(starts, starts + self.candidate.period, _PARTS).mean(axis=0)
+        found = None
+        for _ in range(_ROUNDS):
+            found = self._sections(profile)
+            if found is None:
+                return None
+            profile = self._profile(found.starts, found.ends)
+            self.period = float(np.median(found.ends - found.starts))
+        return found
+
+    def _first_profile(self) -> Floats:
+        """Of the two neighbours that are most alike."""
+        candidate = self.candidate
+        start, end = max(candidate.start, self.first * self.width), candidate.end
+        whole = min(max(int((end - start) / candidate.period), 2), _MOST_SCREENED)
+        first = start + candidate.period * np.arange(whole)
+        parts = self.signal.sections(first, first + candidate.period, _PARTS)
+        best = int(np.argmax(_likeness(parts[:-1], parts[1:], self.floor)))
+        found: Floats = 0.5 * (parts[best] + parts[best + 1])
+        return found
+
+    def widened(self, fit: _Fit) -> _Fit:
+        """The sections of the whole run; what comes before and after must be nearly as like as they usually are."""
+        parts = self.signal.sections(fit.starts * self.width, fit.ends * self.width, _PARTS)
+        profile = parts.mean(axis=0)
+        self.like = max(_LIKE, _USUALLY * float(np.median(_likeness(parts, profile, self.floor))))
+        self.first, self.cells = 0, self.all_cells
+        return self._sections(profile) or fit
+
+    def _sections(self, profile: Floats) -> _Fit | None:
+        found = _sections(self.cells, profile, self.period, self.floor, self.like)
+        return None if found is None else _Fit(found.gain, found.starts + self.first, found.ends + self.first)
+
+    def _profile(self, starts: Floats, ends: Floats) -> Floats:
+        found: Floats = self.signal.sections(starts * self.width, ends * self.width, _PARTS).mean(axis=0)
+        return found
+
+    def aligned(self, fit: _Fit) -> Aligned:
+        """The sections in cells of the signal, and how much they explain."""
+        starts, ends = fit.starts * self.width, fit.ends * self.width
+        return Aligned(starts, ends, _explained(self.signal, starts, ends, _PARTS))
+
+    def best_origin(self, fit: _Fit) -> _Fit:
+        """The same iterations from where they begin: with that start, most of the run is covered."""
+        best = fit
+        for step in range(1, _ORIGINS):
+            shift = step / _ORIGINS * (fit.ends - fit.starts)
+            begin = (fit.starts + shift)[:-1]
+            end = np.minimum(fit.ends[:-1] + shift[:-1], fit.ends[1:])
+            other = self._sections(self._profile(begin, end))
+            if other is not None and other.gain > best.gain:
+                best = other
+        return best
+
+    def sharpened(self, aligned: Aligned) -> Aligned:
+        """With all starts moved together to where the profile changes most, which is where they are known best."""
+        starts, ends = aligned.starts, aligned.ends
+        profile = self.signal.sections(starts, ends, _PARTS).mean(axis=0)
+        jumps = ((profile - np.roll(profile, 1, axis=0)) ** 2).sum(axis=1)
+        for step in np.argsort(-jumps, kind="stable").tolist():
+            share = (step if step <= _PARTS // 2 else step - _PARTS) / _PARTS
+            if abs(share) > _MOST_SHIFT:
+                continue
+            shift = share * (ends - starts)
+            begin, end = starts + shift, ends + shift
+            end[:-1] = np.where(starts[1:] == ends[:-1], begin[1:], end[:-1])
+            if begin[0] < 0.0 or end[-1] > self.signal.n_cells or (end <= begin).any():
+                continue
+            moved = self.moved(_Fit(0.0, begin / self.width, end / self.width))
+            if moved.explained >= aligned.explained - _SLACK_ANYWAY:
+                return moved
+        return aligned
+
+    def moved(self, fit: _Fit) -> Aligned:
+        """Starts and ends to a part of a cell."""
+        starts, ends = _moved(
+            self.signal, fit.starts * self.width, fit.ends * self.width, self.period * self.width, self.floor
+        )
+        return self.aligned(_Fit(fit.gain, starts / self.width, ends / self.width))
+
+
+def _as_good(share: float, best: float) -> bool:
+    """Whether a shorter period leaves about as little unexplained as the best one."""
+    return 1.0 - share <= _SLACK * (1.0 - best) + _SLACK_ANYWAY
+
+
+def _explained(signal: Signal, starts: Floats, ends: Floats, n: int) -> float:
+    """Share of the variance of sections, in so many parts, that the mean of the others explains.
+
+    A section that is far from all others, as the first or the last often is, does not count.
+    """
+    parts = signal.sections(starts, ends, n)
+    others = (parts.sum(axis=0) - parts) / (len(parts) - 1)
+    left = ((parts - others) ** 2).sum(axis=(1, 2))
+    usual = left <= _FAR * np.median(left)
+    parts = parts[usual]
+    others = (parts.sum(axis=0) - parts) / max(len(parts) - 1, 1)
+    left, whole = ((parts - others) ** 2).sum(), ((parts - parts.mean(axis=(0, 1))) ** 2).sum()
+    return float(1.0 - left / whole) if whole > 0.0 else 0.0
+
+
+def _likeness(one: Floats, other: Floats, floor: float) -> Floats:
+    """Correlation of sections (..., n, n_channels) without their means."""
+    one, other = (part - part.mean(axis=-2, keepdims=True) for part in (one, other))
+    shared = (one * other).sum(axis=(-2, -1))
+    spread = (one**2).sum(axis=(-2, -1)) + (other**2).sum(axis=(-2, -1))
+    found: Floats = 2.0 * shared / (spread + 2.0 * floor * one.shape[-2])
+    return found
+
+
+def _sections(cells: Floats, profile: Floats, period: float, floor: float, like: float) -> _Fit | None:
+    """The sections that match a profile best; None where they are too few."""
+    durations = np.arange(max(round(_SHORTEST * period), 4), max(round(_LONGEST * period), 5) + 1)
+    durations = durations[durations < len(cells)]
+    gains = np.full((len(durations), len(cells) + 1), -np.inf)
+    sums = np.concatenate([np.zeros((1, cells.shape[1])), np.cumsum(cells, axis=0)])
+    squares = np.concatenate([[0.0], np.cumsum((cells**2).sum(axis=1))])
+    profile_sums = np.concatenate([np.zeros((1, profile.shape[1])), np.cumsum(profile, axis=0)])
+    knots = np.arange(len(profile) + 1)
+    for row, duration in zip(gains, durations.tolist(), strict=True):
+        edges = np.linspace(0.0, len(profile), duration + 1)
+        warped = np.column_stack([np.diff(np.interp(edges, knots, column)) for column in profile_sums.T])
+        warped *= duration / len(profile)
+        warped -= warped.mean(axis=0)
+        shared = sum(np.correlate(channel, part, "valid") for channel, part in zip(cells.T, warped.T, strict=True))
+        means = sums[duration:] - sums[:-duration]
+        spread = squares[duration:] - squares[:-duration] - (means**2).sum(axis=1) / duration
+        alike = 2.0 * shared / (spread + float((warped**2).sum()) + 2.0 * floor * duration)
+        row[: len(alike)] = duration * (alike - like - _STRAY * np.log1p((np.log(duration / period) / _USUAL) ** 2))
+    total, sections = _chain(gains, durations, _GAP * period)
+    if len(sections) < FEWEST:
+        return None
+    starts, ends = np.array(sections, dtype=np.float64).T
+    return _Fit(total, starts, ends)
+
+
+def _chain_loop(gains: Any, durations: Any, gap: float) -> Any:
+    n = gains.shape[1] - 1
+    ending = np.full(n + 1, -np.inf)  # best chain whose last section ends here
+    best = np.zeros(n + 1)  # best chain until here, of none or several sections
+    last = np.zeros(n + 1, np.int64)  # where its last section ends
+    taken = np.full(n + 1, -1, np.int64)  # duration of the section that ends here
+    before = np.full(n + 1, -1, np.int64)  # where the section before that one ends
+    for at in range(1, n + 1):
+        for k in range(len(durations)):
+            start = at - durations[k]
+            if start < 0:
+                break
+            value, earlier = 0.0, -1
+            if best[start] - gap > value:
+                value, earlier = best[start] - gap, last[start]
+            if ending[start] > value:
+                value, earlier = ending[start], start
+            value += gains[k, start]
+            if value > ending[at]:
+                ending[at], taken[at], before[at] = value, k, earlier
+        best[at], last[at] = best[at - 1], last[at - 1]
+        if ending[at] > best[at]:
+            best[at], last[at] = ending[at], at
+    return best[n], last[n], taken, before
+
+
+_compiled: list[Any] = []
+
+
+def _chain(gains: Floats, durations: npt.NDArray[np.int64], gap: float) -> tuple[float, list[tuple[int, int]]]:
+    """The chain of sections of the largest gain; sections do not overlap, and each gap between two has a price."""
+    if not _compiled:
+        _compiled.append(kernel(_chain_loop))
+    total, at, taken, before = _compiled[0](gains, durations, gap)
+    sections = []
+    while total > 0.0 and at > 0:
+        sections.append((int(at - durations[taken[at]]), int(at)))
+        at = before[at]
+    return float(total), sections[::-1]
+
+
+def _moved(signal: Signal, starts: Floats, ends: Floats, period: float, floor: float) -> tuple[Floats, Floats]:
+    """Starts and ends to a part of a cell: each is moved to where its neighbours match the profile best."""
+    joint = starts[1:] == ends[:-1]
+    for step in _STEPS[: 2 if len(starts) > 2 * _MOST_SCREENED else None]:
+        profile = signal.sections(starts, ends, _FINE).mean(axis=0)
+        for parity in (0, 1):
+            # The start of every second section; where the one before ends there, its end moves along.
+            chosen = np.arange(parity, len(starts), 2)
+            before = chosen[(chosen > 0)]
+            before = before[joint[before - 1]] if len(before) else before
+            gains = []
+            for shift in (0.0, -step * period, step * period):
+                begin = np.clip(starts[chosen] + shift, 0.0, ends[chosen] - 0.2 * period)
+                gain = _likeness(signal.sections(begin, ends[chosen], _FINE), profile, floor)
+                if len(before):
+                    end = np.maximum(starts[before] + shift, starts[before - 1] + 0.2 * period)
+                    own = np.searchsorted(chosen, before)
+                    gain[own] += _likeness(signal.sections(starts[before - 1], end, _FINE), profile, floor)
+                gains.append(gain)
+            move = np.array([0.0, -step * period, step * period])[np.argmax(gains, axis=0)]
+            begin = np.clip(starts[chosen] + move, 0.0, ends[chosen] - 0.2 * period)
+            free = np.setdiff1d(chosen, before)
+            lower = np.where(free > 0, ends[free - 1], 0.0)
+            starts = starts.copy()
+            starts[chosen] = begin
+            starts[free] = np.maximum(starts[free], lower)
+            ends = ends.copy()
+            ends[before - 1] = starts[before]
+    return starts, ends

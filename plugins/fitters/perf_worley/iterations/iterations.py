@@ -1,0 +1,289 @@
+"""The iterations of a run: how many, how long, how much they vary, which one differs and why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.iterations.alignment import align
+from perf_worley.iterations.markers import marked_iterations
+from perf_worley.iterations.periods import candidates
+from perf_worley.iterations.signal import signal_of
+from perf_worley.names.activity import Activity, activities, joined
+from perf_worley.names.clipped_sums import clipped_sums
+from perf_worley.names.plain_names import plain_name
+from perfcore.base.errors import DataError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.series import Series
+from perfcore.data.trace import Trace
+from perfcore.data.units import NANOSECONDS, nanoseconds_per
+from perfcore.reading.recognise import read as read_data
+from perfcore.results import Result
+from perfcore.stochastic import default_name, representation_named
+
+if TYPE_CHECKING:
+    from perfcore.stochastic import StochasticValue
+
+__all__ = ["Iterations", "Unusual", "iterations", "iterations_of"]
+
+Floats = npt.NDArray[np.float64]
+
+_PROFILE = 64  # parts of the mean iteration
+_UNUSUAL_SPREADS, _LEAST_UNUSUAL = 5.0, 0.03  # robust spreads, and share of the median, that an iteration must differ
+_REASON = 0.3  # of the difference in processor time that a state must account for
+
+
+@dataclass(frozen=True)
+class Unusual:
+    """An iteration whose duration differs from the others'.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1.
+    difference : float
+        Of its duration, as a share of the median; negative where it is shorter.
+    reason : str or None
+        The state that most of the difference is spent in; None where no single one is.
+    """
+
+    number: int
+    difference: float
+    reason: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class Iterations(Result):
+    """Sections of a run that repeat; there may be none.
+
+    Attributes
+    ----------
+    source, time_unit : str
+    run : pair of float
+        Start and end of the run.
+    starts, ends : (n,) float
+        In ``time_unit``, in order.
+    marker : str or None
+        What counts them in the trace; None where they were found by their likeness.
+    explained : float or None
+        Share of the variance within them that the mean of all other iterations explains; None of marked ones.
+    profile : (64,) float
+        Processors computing in the mean iteration.
+    unusual : Unusual or None
+        The iteration that differs most, where one does.
+    activity : Activity or None
+        What runs in all of them; None without a trace.
+    """
+
+    source: str
+    time_unit: str
+    run: tuple[float, float]
+    starts: Floats
+    ends: Floats
+    marker: str | None
+    explained: float | None
+    profile: Floats
+    unusual: Unusual | None
+    activity: Activity | None
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.starts)
+
+    @property
+    def durations(self) -> Floats:
+        """Of each, in `time_unit`."""
+        found: Floats = self.ends - self.starts
+        return found
+
+    @property
+    def period(self) -> float | None:
+        """Mean duration; None where there are none."""
+        return float(self.durations.mean()) if self.count else None
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation of durations as a share of their mean."""
+        return float(self.durations.std(ddof=1) / self.durations.mean()) if self.count > 1 else None
+
+    def value(self, representation: str | None = None) -> StochasticValue:
+        """The duration of an iteration in seconds as a stochastic value, for structural models.
+
+        Parameters
+        ----------
+        representation : str, optional
+            Such as ``"normal"`` or ``"histogram"``; by default what samples become.
+
+        Raises
+        ------
+        DataError
+            There are no iterations.
+        """
+        if not self.count:
+            raise DataError(f"{self.source}: has no iterations, whose duration could be a value")
+        seconds = self.durations * (NANOSECONDS[self.time_unit] / NANOSECONDS["s"])
+        chosen = representation_named(representation or default_name("samples"))
+        return chosen.from_samples(seconds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, JSON-ready."""
+        unusual = self.unusual
+        return {
+            "source": self.source,
+            "time_unit": self.time_unit,
+            "count": self.count,
+            "period": self.period,
+            "spread": self.spread,
+            "explained": self.explained,
+            "marker": self.marker,
+            "starts": self.starts.tolist(),
+            "ends": self.ends.tolist(),
+            "mean_iteration": self.profile.tolist(),
+            "unusual": None
+            if unusual is None
+            else {"number": unusual.number, "difference": unusual.difference, "reason": unusual.reason},
+            "what_runs": None if self.activity is None else self.activity.name,
+        }
+
+
+def _read(path: str, wanted: Sequence[type]) -> Any:
+    return read_data(path, wanted=wanted)
+
+
+def iterations(
+    data: str | os.PathLike[str] | Trace | UtilizationCurve | Series,
+    *,
+    busy: Sequence[str] | None = None,
+    idle: Sequence[str] | None = None,
+    column: str | None = None,
+    markers: bool = True,
+    read: Callable[[str, Sequence[type]], Any] = _read,
+) -> Iterations:
+    """Find the iterations of a run: sections that repeat.
+
+    States that count (``step#1``, ``step#2``) say where they are. Without such, sections are looked for that have the
+    course of utilization in common, and of a trace that of its main states; at least four, of 0.7 to 1.4 times their
+    usual duration, at most some 4,000.
+
+    Parameters
+    ----------
+    data : Trace, UtilizationCurve, Series, str or path
+    busy, idle : sequence of str, optional
+        Of traces the states that count as computing, or that do not.
+    column : str, optional
+        Of a series of several columns.
+    markers : bool
+        Whether states that count are believed.
+    read : callable, optional
+        Reads a file; takes a path and the wanted types.
+
+    Returns
+    -------
+    Iterations
+
+    Raises
+    ------
+    DataError
+        The data have no course over time.
+    InputError
+        The file cannot be read.
+
+    Examples
+    --------
+    >>> edges = [10.0 * k + part for k in range(9) for part in (0.0, 7.0)] + [90.0]
+    >>> found = iterations(UtilizationCurve(edges, [4, 1] * 9, "ms"))
+    >>> found.count, round(found.period, 2)
+    (9, 10.0)
+    """
+    if isinstance(data, (str, os.PathLike)):
+        data = read(os.fspath(data), (Trace, UtilizationCurve, Series))
+    if isinstance(data, Series):
+        data = data.curve(column)
+    if isinstance(data, Trace):
+        return iterations_of(data.utilization(busy, idle=idle), data, markers=markers, busy=busy, idle=idle)
+    if not isinstance(data, UtilizationCurve):
+        raise DataError(f"a trace, a utilization curve or a series has iterations, not {type(data).__name__}")
+    return iterations_of(data)
+
+
+def iterations_of(
+    curve: UtilizationCurve,
+    trace: Trace | None = None,
+    *,
+    markers: bool = True,
+    busy: Sequence[str] | None = None,
+    idle: Sequence[str] | None = None,
+) -> Iterations:
+    """The iterations of a curve and, where it is of one, of its trace; see `iterations`."""
+    marked = None if trace is None or not markers else marked_iterations(trace)
+    explained, marker = None, None
+    starts = ends = np.zeros(0)
+    if marked is not None:
+        marker, factor = marked[0], nanoseconds_per(curve.time_unit)
+        starts, ends = (times / factor for times in marked[1:])
+    else:
+        signal = signal_of(curve, trace)
+        found = align(signal, candidates(signal))
+        if found is not None:
+            explained, scale = found.explained, (signal.end - signal.start) / signal.n_cells
+            starts, ends = (signal.start + scale * places for places in (found.starts, found.ends))
+    activity = None
+    times: npt.NDArray[np.int64] | None = None
+    if trace is not None and len(starts):
+        edges = np.round(np.column_stack([starts, ends]) * nanoseconds_per(curve.time_unit)).astype(np.int64)
+        edges[1:, 0] = np.maximum(edges[1:, 0], edges[:-1, 1])
+        (spent,) = clipped_sums(trace.start_ns, trace.end_ns, edges.ravel(), [(trace.state, len(trace.states))])
+        times = spent[::2]
+        activity = joined(activities(trace, edges.ravel(), busy, idle)[::2])
+    return Iterations(
+        source=curve.source,
+        time_unit=curve.time_unit,
+        run=(float(curve.start), float(curve.end)),
+        starts=starts,
+        ends=ends,
+        marker=marker,
+        explained=explained,
+        profile=_mean_profile(curve, starts, ends),
+        unusual=_unusual(ends - starts, times, trace, nanoseconds_per(curve.time_unit)),
+        activity=activity,
+    )
+
+
+def _mean_profile(curve: UtilizationCurve, starts: Floats, ends: Floats) -> Floats:
+    if not len(starts):
+        return np.zeros(0)
+    area = np.concatenate([[0.0], np.cumsum(np.diff(curve.edges) * curve.heights)])
+    places = starts[:, None] + (ends - starts)[:, None] * (np.arange(_PROFILE + 1) / _PROFILE)
+    at = np.interp(places - float(curve.start), curve.relative_edges, area)
+    found: Floats = (np.diff(at, axis=1) / ((ends - starts) / _PROFILE)[:, None]).mean(axis=0)
+    return found
+
+
+def _unusual(
+    durations: Floats, times: npt.NDArray[np.int64] | None, trace: Trace | None, factor: float
+) -> Unusual | None:
+    """The iteration that differs most, where it differs more than they usually do."""
+    if len(durations) < 3:
+        return None
+    median = float(np.median(durations))
+    stray = np.abs(durations - median)
+    number = int(np.argmax(stray))
+    if stray[number] <= max(_UNUSUAL_SPREADS * 1.4826 * float(np.median(stray)), _LEAST_UNUSUAL * median):
+        return None
+    difference = float(durations[number] - median)
+    reason = None
+    if times is not None and trace is not None:
+        # What is in no state is the last column.
+        whole = np.round(durations * factor * len(trace.locations)).astype(np.int64)
+        spent = np.column_stack([times, whole - times.sum(axis=1)])
+        more = (spent[number] - np.median(spent, axis=0)) * np.sign(difference)
+        most = int(np.argmax(more))
+        if most < len(trace.states) and more[most] >= _REASON * abs(difference) * factor * len(trace.locations):
+            reason = plain_name(trace.states[most])
+    return Unusual(number + 1, difference / median, reason)

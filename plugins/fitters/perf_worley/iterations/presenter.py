@@ -1,0 +1,173 @@
+"""How iterations are shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfcore.data.units import readable, shown_origin
+from perfcore.results import Presenter, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from perf_worley.iterations.iterations import Iterations
+
+__all__ = ["IterationsPresenter", "in_a_line", "ordinal"]
+
+_COLOR, _UNUSUAL = "#1f5fa8", "#c1272d"
+_MOST_ROWS = 40
+
+
+def ordinal(number: int) -> str:
+    """A number in an order.
+
+    Examples
+    --------
+    >>> ordinal(1), ordinal(12), ordinal(23)
+    ('1st', '12th', '23rd')
+    """
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def in_a_line(count: int, period: float, spread: float | None, unit: str, unusual: Any = None) -> str:
+    """Number, duration, spread, and the iteration that differs.
+
+    Parameters
+    ----------
+    count : int
+    period : float
+        In ``unit``.
+    spread : float or None
+    unit : str
+    unusual : Unusual, optional
+
+    Examples
+    --------
+    >>> in_a_line(12, 110.0, 0.041, "ms")
+    '12 x 110 ms, spread 4.1%'
+    """
+    text = f"{count} x {_rounded(period, unit)}"
+    if spread is not None:
+        text += f", spread {spread:.1%}"
+    if unusual is not None:
+        text += f", the {ordinal(unusual.number)} differs by {unusual.difference:+.0%}"
+        text += f": {unusual.reason}" if unusual.reason else ""
+    return text
+
+
+def _rounded(duration: float, unit: str) -> str:
+    return readable(float(f"{duration:.4g}"), unit)
+
+
+class IterationsPresenter(Presenter):
+    """Text, table and picture of `Iterations`."""
+
+    def title(self, result: Iterations) -> str:
+        """One line over a picture."""
+        return f"Iterations of {result.source}"
+
+    def summary(self, result: Iterations) -> list[str]:
+        """How many, how long, which one differs; how they were found."""
+        if not result.count:
+            return [f"{result.source}: no iterations: no section repeats itself at least four times"]
+        assert result.period is not None
+        line = in_a_line(result.count, result.period, result.spread, result.time_unit, result.unusual)
+        how = (
+            f"counted by the states {result.marker!r}"
+            if result.marker is not None
+            else f"found by their likeness: the others explain {result.explained:.0%} of the variance in one"
+        )
+        lines = [f"{result.source}: {line}", how]
+        origin, (first, last) = shown_origin(*result.run), (float(result.starts[0]), float(result.ends[-1]))
+        begin, end = (readable(at - origin, result.time_unit) for at in (first, last))
+        lines.append(f"from {begin} to {end}, {(last - first) / (result.run[1] - result.run[0]):.0%} of the run")
+        share = float(result.durations.sum()) / (last - first)
+        if share < 0.99:
+            lines.append(f"{1.0 - share:.0%} of the time between the first and the last lies between iterations")
+        if result.activity is not None:
+            lines.append(f"mean iteration: {result.activity.name}")
+        return lines
+
+    def tables(self, result: Iterations) -> Tables:
+        """The iterations; of many those that differ most."""
+        if not result.count:
+            return []
+        title, kept = "", np.arange(result.count)
+        if result.count > _MOST_ROWS:
+            stray = np.abs(result.durations - np.median(result.durations))
+            kept = np.sort(np.argsort(-stray, kind="stable")[:_MOST_ROWS])
+            title = f"the {_MOST_ROWS} iterations that differ most"
+        return [(title, *self._rows(result, kept))]
+
+    def plain_tables(self, result: Iterations) -> Tables:
+        """All iterations."""
+        return [("", *self._rows(result, np.arange(result.count)))] if result.count else []
+
+    def _rows(self, result: Iterations, kept: Any) -> tuple[list[str], list[list[str]]]:
+        unit, median = result.time_unit, float(np.median(result.durations))
+        origin = shown_origin(*result.run)
+        header = ["iteration", "start", "duration", "difference"]
+        rows = [
+            [
+                str(at + 1),
+                readable(float(result.starts[at]) - origin, unit),
+                readable(float(result.durations[at]), unit),
+                f"{result.durations[at] / median - 1.0:+.1%}",
+            ]
+            for at in kept.tolist()
+        ]
+        return header, rows
+
+    def frame(self, result: Iterations) -> pd.DataFrame:
+        """Iteration, start and duration, in the unit that the columns name."""
+        import pandas as pd
+
+        unit = result.time_unit
+        return pd.DataFrame(
+            {
+                "iteration": np.arange(1, result.count + 1),
+                f"start_{unit}": result.starts,
+                f"duration_{unit}": result.durations,
+            }
+        )
+
+    def draw(self, result: Iterations, figure: Figure, data: Any = None) -> None:
+        """Draw the mean iteration and the duration of each."""
+        one, other = figure.subplots(1, 2, width_ratios=[1, 1.4])
+        figure.suptitle(self.summary(result)[0], fontsize=10, x=0.01, ha="left")
+        if not result.count or result.period is None:
+            return
+        one.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=_COLOR, linewidth=1.4)
+        one.set(xlabel="% of an iteration", ylabel="processors computing", title="mean iteration", xlim=(0.0, 100.0))
+        one.set_ylim(bottom=0.0)
+        numbers = np.arange(1, result.count + 1)
+        factor, unit = _unit_for(result.period, result.time_unit)
+        other.vlines(numbers, 0.0, result.durations * factor, color="0.85", linewidth=1)
+        other.plot(numbers, result.durations * factor, ".", color=_COLOR, markersize=5)
+        if result.unusual is not None:
+            at = result.unusual.number - 1
+            other.plot(numbers[at], result.durations[at] * factor, "o", color=_UNUSUAL, markersize=6)
+            label = ordinal(at + 1) + (f": {result.unusual.reason}" if result.unusual.reason else "")
+            right = at > result.count / 2
+            other.annotate(
+                label, (numbers[at], result.durations[at] * factor), xytext=(-8 if right else 8, 4),
+                textcoords="offset points", ha="right" if right else "left", fontsize=8, color=_UNUSUAL,
+            )  # fmt: skip
+        other.axhline(result.period * factor, color="0.5", linewidth=0.8, linestyle=":")
+        other.set(xlabel="iteration", ylabel=f"duration ({unit})", title="duration of each; dotted: the mean")
+        other.set_ylim(0.0, 1.15 * float(result.durations.max()) * factor)
+        for axes in (one, other):
+            axes.title.set_fontsize(9)
+
+
+def _unit_for(duration: float, unit: str) -> tuple[float, str]:
+    """Factor and name of the unit in which a duration is read easily."""
+    from perfcore.data.units import NANOSECONDS
+
+    length = duration * NANOSECONDS[unit]
+    chosen = next((name for name in ("s", "ms", "us") if length >= NANOSECONDS[name]), "ns")
+    return NANOSECONDS[unit] / NANOSECONDS[chosen], "µs" if chosen == "us" else chosen

@@ -1,0 +1,91 @@
+"""What repeats: processors computing over time and, of a trace, the states that take most of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.names.clipped_sums import clipped_sums
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per
+
+__all__ = ["N_CELLS", "Signal", "signal_of"]
+
+Floats = npt.NDArray[np.float64]
+
+N_CELLS = 1 << 16
+_MOST_STATES = 5
+_MOST_INTERVALS = 1 << 20  # of longer traces the curve alone is looked at
+_MOST_PIECES = 1 << 22  # locations times cells
+_FEWEST_CELLS, _SHORTEST_NS = 1 << 10, 16  # cells of the states, whose edges are whole nanoseconds
+
+
+class Signal:
+    """Step functions on common cells, whose means between any two times are known.
+
+    Parameters
+    ----------
+    cells : (n, n_channels) float
+        Means in cells of equal duration.
+    start, end : float
+        Of the run, in the data's unit.
+    """
+
+    def __init__(self, cells: Floats, start: float, end: float) -> None:
+        self.start, self.end = start, end
+        # The mean of a channel tells nothing of what repeats, and would cost digits.
+        self.cells = cells - cells.mean(axis=0)
+        self.summed = np.concatenate([np.zeros((1, cells.shape[1])), np.cumsum(self.cells, axis=0)])
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return len(self.cells)
+
+    def at(self, places: Floats) -> Floats:
+        """Integrals from the start until places (...,) in cells; (..., n_channels)."""
+        whole = np.clip(places.astype(np.int64), 0, self.n_cells - 1)
+        part = (places - whole)[..., None]
+        found: Floats = self.summed[whole] + part * self.cells[whole]
+        return found
+
+    def coarse(self, n: int) -> Floats:
+        """Means in ``n`` cells of equal duration, (n, n_channels)."""
+        edges = np.linspace(0.0, self.n_cells, n + 1)
+        found: Floats = np.diff(self.at(edges), axis=0) / (self.n_cells / n)
+        return found
+
+    def sections(self, starts: Floats, ends: Floats, n: int) -> Floats:
+        """Means in ``n`` equal parts of each section; places in cells; (n_sections, n, n_channels)."""
+        edges = starts[:, None] + (ends - starts)[:, None] * (np.arange(n + 1) / n)
+        widths = np.maximum((ends - starts) / n, 1e-300)
+        found: Floats = np.diff(self.at(edges), axis=1) / widths[:, None, None]
+        return found
+
+
+def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
+    """The signal of a run.
+
+    Parameters
+    ----------
+    curve : UtilizationCurve
+    trace : Trace, optional
+        That the curve is of: then the states that take most processor time are channels, too.
+    """
+    start, end = float(curve.start), float(curve.end)
+    heights = curve.averaged(N_CELLS)[1][:, None]
+    if trace is None or trace.n_intervals > _MOST_INTERVALS or len(trace.states) < 2:
+        return Signal(heights, start, end)
+    n, factor = N_CELLS, nanoseconds_per(curve.time_unit)
+    while n > _FEWEST_CELLS and (n * len(trace.locations) > _MOST_PIECES or (end - start) * factor < _SHORTEST_NS * n):
+        n //= 2
+    totals = np.bincount(trace.state, trace.end_ns - trace.start_ns, minlength=len(trace.states))
+    kept = np.argsort(-totals, kind="stable")[:_MOST_STATES]
+    place = np.full(len(trace.states), _MOST_STATES)
+    place[kept] = np.arange(len(kept))
+    edges = np.round(np.linspace(start * factor, end * factor, n + 1)).astype(np.int64)
+    edges[0], edges[-1] = trace.span_ns
+    (times,) = clipped_sums(trace.start_ns, trace.end_ns, edges, [(place[trace.state], _MOST_STATES + 1)])
+    means = times[:, : len(kept)] / np.maximum(np.diff(edges), 1)[:, None]
+    return Signal(np.hstack([heights, np.repeat(means, N_CELLS // n, axis=0)]), start, end)
