@@ -34,6 +34,7 @@ _MOST_STEPS = 40
 _WIDER = 1.15  # standard errors: the noise's parameters are estimated too
 _RECENT = 6  # values after the step that a series' sight is told for
 _NINE_IN_TEN = 1.28  # standard normal quantile
+_OF_LENGTH = 0.35  # critical value for each factor e of the length: more places to be wrong at
 _OF_ALPHA = 2.3  # critical value for each factor e of the level
 
 
@@ -170,8 +171,9 @@ def detect(values: Floats, alpha: float = 0.05, machines: Floats | None = None) 
 
 def _critical(gain: float, n: int, alpha: float) -> float:
     """Value that the likelihood ratio of the best step exceeds in a share alpha of series without one."""
-    base = min(18.0, 11.0 + 3.0 * math.log(gain)) + 1.3 * math.log(max(1.0, 100.0 / n))
-    return base + _OF_ALPHA * math.log(0.05 / alpha)
+    base = min(18.0, 11.0 + 3.0 * math.log(gain))
+    length = 1.3 * math.log(max(1.0, 100.0 / n)) + _OF_LENGTH * math.log(n / 1500.0)
+    return base + length + _OF_ALPHA * math.log(0.05 / alpha)
 
 
 def _forward(n: int, scanned: Callable[[list[int], list[int]], _Scan], alpha: float) -> tuple[list[int], list[int]]:
