@@ -142,3 +142,41 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(DataError, match="have no phases to match"):
         perfcore.gate([law] * 3, [law] * 3)
+
+
+def test_tables_of_lost_cycles_are_runs(perf, tmp_path: Path, capsys) -> None:
+    """What `perf overheads -o` writes, in which most categories are zero; as from the traces themselves."""
+    for name, traces in (("old", OLD), ("new", [thrice(each) for each in OLD])):
+        perfcore.overheads(traces).to_frame().to_csv(tmp_path / f"{name}.csv", index=False)
+    files = tmp_path / "old.csv", tmp_path / "new.csv"
+    assert perf("gate", *files) == 2
+    assert "time_s is 0.0; a positive number is expected; --parts categories takes zeros" in capsys.readouterr().err
+    verdict = perfcore.gate(*files, parts="categories")
+    direct = perfcore.gate(OLD, [thrice(each) for each in OLD], parts="categories")
+    assert verdict.outcome == "failed"
+    assert verdict.benchmarks == direct.benchmarks
+    np.testing.assert_allclose(np.exp(verdict.estimates.log_ratio), 3.0, rtol=1e-4)
+    table = perfcore.overheads(OLD, settings={"p": [1, 2, 3, 4]}).to_frame()
+    table.to_csv(files[0], index=False)
+    with pytest.raises(DataError, match="runs of several p"):
+        perfcore.gate(*files, parts="categories")
+
+
+def test_a_category_that_appears_keeps_it_open() -> None:
+    """What was never lost before has no ratio; passing would hide it."""
+    import pandas as pd
+
+    rng = np.random.default_rng(5)
+
+    def runs(lost: float) -> pd.DataFrame:
+        return pd.DataFrame(
+            [
+                {"p": 8, "category": name, "time_s": seconds * float(rng.lognormal(0.0, 0.002))}
+                for _ in range(5)
+                for name, seconds in (("pure computation", 10.0), ("contention", lost), ("other", 0.0))
+            ]
+        )
+
+    verdict = perfcore.gate(perfcore.Measurements(runs(0.0)), perfcore.Measurements(runs(0.15)), parts="categories")
+    assert verdict.outcome == "undecided"
+    assert verdict.unmatched == ("contention (0 of 5 runs, 5 of 5)",)

@@ -143,7 +143,7 @@ def gate(
     >>> verdict = perfcore.gate(pd.DataFrame(rows), slower_than="1.05x")
     >>> verdict.outcome.value, verdict.status
     ('failed', 1)
-    >>> perfcore.gate(run={"old": "sleep 0.01", "new": "sleep 0.03"}, warmup=0).outcome.value
+    >>> perfcore.gate(run={"old": "sleep 0.01", "new": "sleep 0.1"}, warmup=0).outcome.value
     'failed'
     """
     from perf_gate.parts.opening import PARTS, RunFiles
@@ -169,8 +169,11 @@ def gate(
     if run is not None:
         from perf_gate.running.rounds import Measuring
 
-        if second is not None or commit is not None:
-            raise OptionError("--run measures the versions itself; leave out the files")
+        others = {"SECOND": second, "--commit": commit, "--since": since, "--machine": machine, "--base": base}
+        others |= {"--new": new, "--parts": parts, "--layout": layout, "--between": between}
+        for option, given in others.items():
+            if given is not None:
+                raise OptionError(f"{option} does not go with --run, which measures the versions itself, in turn")
         how = Measuring(
             run,
             first,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from perf_experiments.api.arguments import PathLike, seconds_of
-from perf_experiments.design.design import Design, read_design
-from perf_experiments.design.versions import with_rounds, with_versions, words_of
+from perf_experiments.design.design import Design, read_design, with_rounds, with_versions
+from perf_experiments.design.versions import words_of
 from perf_experiments.runs.handing import hand_over
 from perf_experiments.runs.history import Summary
 from perf_experiments.runs.options import RunOptions, parse_share

@@ -13,12 +13,12 @@ import numpy as np
 from perf_experiments.design import layouts
 from perf_experiments.design.constraints import meeting
 from perf_experiments.design.factors import Level, Point, check_factors, level_text, point_text
-from perf_experiments.design.versions import next_to_each_other
+from perf_experiments.design.versions import VERSION, next_to_each_other
 from perf_formulas.toml_file import read_toml
-from perfcore.base.errors import InputError, OptionError, PerfError, key_first
+from perfcore.base.errors import InputError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.results import Result
 
-__all__ = ["KINDS", "Design", "design_of_points", "make_design", "read_design"]
+__all__ = ["KINDS", "Design", "design_of_points", "make_design", "read_design", "with_rounds", "with_versions"]
 
 KINDS = ("factorial", "one-at-a-time", "fractional", "latin-hypercube", "sobol")
 _EXPANDED = ("factorial", "one-at-a-time", "points")
@@ -241,6 +241,56 @@ def design_of_points(wanted: Sequence[tuple[Point, int]]) -> Design:
                 levels[name].append(level)
     points = [{**point, "replications": count} for point, count in wanted]
     return Design(factors=levels, kind="points", points=points, replications=min(count for _, count in wanted))
+
+
+def with_versions(design: Design | None, versions: Sequence[str], rounds: int = 10) -> Design:
+    """A design with each point measured by every version.
+
+    Parameters
+    ----------
+    design : Design, optional
+        Where it has a factor ``version``, that must have these levels; without a design the version alone varies.
+    versions : sequence of str
+    rounds : int
+        Without a design.
+
+    Raises
+    ------
+    OptionError
+        The design has other versions.
+
+    Examples
+    --------
+    >>> [point["version"] for point in with_versions(Design(factors={"p": [1, 2]}), ["old", "new"]).chosen()]
+    ['old', 'new', 'old', 'new']
+    """
+    if design is None:
+        return Design(factors={VERSION: list(versions)}, replications=rounds)
+    if VERSION in design.factors:
+        levels = list(map(str, design.factors[VERSION]))
+        if missing := [name for name in levels if name not in versions]:
+            raise OptionError(f"the design has the version {missing[0]}; give it a command: --version {missing[0]}=...")
+        if unknown := [name for name in versions if name not in levels]:
+            raise UnknownNameError("version of the design", unknown[0], levels)
+        return design
+    points = design.chosen()
+    return Design(
+        factors={**design.factors, VERSION: list(versions)},
+        kind="points",
+        replications=design.replications,
+        seed=design.seed,
+        points=[
+            {**point, VERSION: name, "replications": count}
+            for point, count in zip(points, design.counts(points), strict=True)
+            for name in versions
+        ],
+    )
+
+
+def with_rounds(design: Design, rounds: int) -> Design:
+    """The design with every point measured so often."""
+    points = [_levels_alone(point) for point in design.points]
+    return msgspec.structs.replace(design, replications=rounds, points=points)
 
 
 def _meeting_each(points: Iterable[Point], constraints: Sequence[str]) -> Iterable[Point]:

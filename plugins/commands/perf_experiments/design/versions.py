@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from perf_experiments.design.factors import Point
-from perfcore.base.errors import OptionError, UnknownNameError
+from perfcore.base.errors import OptionError
 
-if TYPE_CHECKING:
-    from perf_experiments.design.design import Design
-
-__all__ = ["VERSION", "next_to_each_other", "parse_versions", "with_rounds", "with_versions"]
+__all__ = ["VERSION", "next_to_each_other", "parse_versions", "words_of"]
 
 VERSION = "version"  # the factor that tells versions apart
 
@@ -56,61 +52,6 @@ def words_of(name: str, command: str | Sequence[str]) -> tuple[str, ...]:
     if not words:
         raise OptionError(f"--version {name}: there is no command; such as {name}='./app input'")
     return words
-
-
-def with_versions(design: Design | None, versions: Sequence[str], rounds: int = 10) -> Design:
-    """A design with each point measured by every version.
-
-    Parameters
-    ----------
-    design : Design, optional
-        Where it has a factor ``version``, that must have these levels; without a design the version alone varies.
-    versions : sequence of str
-    rounds : int
-        Without a design.
-
-    Raises
-    ------
-    OptionError
-        The design has other versions.
-
-    Examples
-    --------
-    >>> from perf_experiments.design.design import Design
-    >>> [point["version"] for point in with_versions(Design(factors={"p": [1, 2]}), ["old", "new"]).chosen()]
-    ['old', 'new', 'old', 'new']
-    """
-    from perf_experiments.design.design import Design
-
-    if design is None:
-        return Design(factors={VERSION: list(versions)}, replications=rounds)
-    if VERSION in design.factors:
-        levels = list(map(str, design.factors[VERSION]))
-        if missing := [name for name in levels if name not in versions]:
-            raise OptionError(f"the design has the version {missing[0]}; give it a command: --version {missing[0]}=...")
-        if unknown := [name for name in versions if name not in levels]:
-            raise UnknownNameError("version of the design", unknown[0], levels)
-        return design
-    points = design.chosen()
-    return Design(
-        factors={**design.factors, VERSION: list(versions)},
-        kind="points",
-        replications=design.replications,
-        seed=design.seed,
-        points=[
-            {**point, VERSION: name, "replications": count}
-            for point, count in zip(points, design.counts(points), strict=True)
-            for name in versions
-        ],
-    )
-
-
-def with_rounds(design: Design, rounds: int) -> Design:
-    """The design with every point measured so often."""
-    import msgspec
-
-    points = [{name: level for name, level in point.items() if name != "replications"} for point in design.points]
-    return msgspec.structs.replace(design, replications=rounds, points=points)
 
 
 def next_to_each_other(points: Sequence[Point]) -> list[Point]:

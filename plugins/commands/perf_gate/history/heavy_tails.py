@@ -24,6 +24,7 @@ __all__ = ["lasting_steps"]
 Floats = npt.NDArray[np.float64]
 
 _FREEDOMS = (2.5, 3.0, 4.0, 6.0, 10.0)
+_LIGHTEST = 10.0  # the first to be tried: it too is better than normal where tails are heavy
 # Twice the difference of log-likelihoods from which on tails are heavy: normal noise with a step has less in 19 of 20
 # series of 120 values, tails of t_3 more in all of 500 values, and in half of 120.
 _HEAVY = 3.5
@@ -34,6 +35,7 @@ _STRICTER = 1.15  # critical values, set on tails of t_3 at 120 and 500 values
 class _Fit(NamedTuple):
     likelihood: float
     gain: float  # of the noise of long means
+    place: int  # in the grid
 
 
 def lasting_steps(
@@ -74,9 +76,11 @@ def lasting_steps(
     """
     fits = _Fits(y, dense, steps)
     everything = frozenset(steps)
+    normal = fits.best(everything, math.inf)
+    if float(fits.likelihoods(everything, _LIGHTEST, [normal.place])[0]) < normal.likelihood:
+        return list(steps)
     freedom = max(_FREEDOMS, key=lambda each: fits.best(everything, each).likelihood)
-    heavier = fits.best(everything, freedom).likelihood - fits.best(everything, math.inf).likelihood
-    if 2.0 * heavier < _HEAVY:
+    if 2.0 * (fits.best(everything, freedom).likelihood - normal.likelihood) < _HEAVY:
         return list(steps)
 
     def ratio(more: frozenset[int], fewer: frozenset[int]) -> tuple[float, float]:
@@ -123,12 +127,17 @@ class _Fits:
         """The likeliest noise of the grid."""
         key = (steps, freedom)
         if key not in self._made:
-            own = [self._first_step + at for at, step in enumerate(self._steps) if step in steps]
-            design = self._white[:, [*range(self._first_step), *own]]
-            likelihoods = self._constant + _log_likelihoods(design, self._white[:, -1], freedom)
+            likelihoods = self.likelihoods(steps, freedom, list(range(len(GRID))))
             at = int(likelihoods.argmax())
-            self._made[key] = _Fit(float(likelihoods[at]), float(GAIN[at]))
+            self._made[key] = _Fit(float(likelihoods[at]), float(GAIN[at]), at)
         return self._made[key]
+
+    def likelihoods(self, steps: frozenset[int], freedom: float, places: list[int]) -> Floats:
+        """Logarithms at places of the grid."""
+        own = [self._first_step + at for at, step in enumerate(self._steps) if step in steps]
+        white = self._white[places]
+        design = white[:, [*range(self._first_step), *own]]
+        return np.asarray(self._constant[places] + _log_likelihoods(design, white[:, -1], freedom))
 
 
 def _log_likelihoods(design: Floats, values: Floats, freedom: float) -> Floats:

@@ -55,19 +55,19 @@ class RunFiles:
                 fitter = fitter or default_fitter(data, {})[0]
                 yield fit(data, fitter=fitter)
 
-    def traces(self) -> Iterator[Trace]:
-        """The trace of each run.
+    def with_categories(self) -> Iterator[Trace | Measurements]:
+        """The trace of each run, or the table that `perf overheads` wrote of them.
 
         Raises
         ------
         DataError
-            It is a model, or a curve without states.
+            It is a model, a curve without states, or a table without categories.
         """
         for run in self.runs:
             if isinstance(run, Model) or (isinstance(run, str) and is_model_file(run)):
                 raise DataError(f"{_called(run, self.source)} is a model; categories need the traces")
-            data = self._data(run, (Trace,))
-            if not isinstance(data, Trace):
+            data = self.read(run, (Trace,)) if isinstance(run, str) else run
+            if not isinstance(data, (Trace, Measurements)):
                 raise DataError(f"{_called(run, self.source)} holds a {type(data).__name__}; categories need a trace")
             yield data
 
@@ -98,7 +98,8 @@ def run_files(side: Any, read: ReadData, parts: str | None, values: Sequence[str
             raise OptionError("there are no runs")
         return RunFiles(_called(runs[0], "runs"), runs, read)
     if not isinstance(side, (str, os.PathLike)):
-        return None
+        is_table = parts is not None and isinstance(side, Measurements)
+        return RunFiles(side.source, (side,), read) if is_table else None
     name = os.fspath(side)
     files = files_of(name)
     if parts is None and not is_model_file(files[0]) and not _holds_run(files[0], read, values):
@@ -111,7 +112,7 @@ def part_times(first: RunFiles, second: RunFiles, parts: str | None) -> PartTime
     if parts == "categories":
         from perf_gate.parts.categories import category_times
 
-        return category_times(first.traces(), second.traces())
+        return category_times(first.with_categories(), second.with_categories())
     from perf_gate.parts.phases import phase_times
 
     return phase_times(list(first.models()), list(second.models()))

@@ -51,7 +51,7 @@ def rounds_together(table: pd.DataFrame, keys: Sequence[str]) -> npt.NDArray[np.
     same_name = np.diff(names[order]) == 0
     same_round = same_name & (np.diff(rounds[order]) == 0)
     idle = started[order][1:] - ended[order][:-1]
-    usual = float(np.median(idle[same_round])) if same_round.any() else 0.0
+    usual = float(np.quantile(idle[same_round], 0.5, method="lower")) if same_round.any() else 0.0
     together = same_round & (idle <= max(_SECONDS, _TIMES * usual))
     stretch = np.cumsum(np.r_[True, ~together])  # of runs that follow one another within a round
     # Of a round in several stretches the largest is the round, where it alone is.

@@ -67,7 +67,7 @@ def chances_of(series: Sequence[Floats], limit: float, seed: int = 0) -> Chances
     --------
     >>> rng = np.random.default_rng(1)
     >>> found = chances_of([rng.normal(0.0, 0.01, 40)], 1.05)
-    >>> found.in_turn.tolist(), 3 <= found.rounds[0] <= 6
+    >>> found.in_turn.tolist(), bool(3 <= found.rounds[0] <= 6)
     ([0.0], True)
     """
     rng = np.random.default_rng(seed)
