@@ -9,12 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
+from perf_worley.choice.bounded_search import bounded_models
+from perf_worley.choice.cells import without_outliers
 from perf_worley.choice.curve_models import MOST_BOUNDED, CurveModels, curve_models
+from perf_worley.choice.joint_search import placed_together
 from perf_worley.choice.number_of_phases import Choice, choose, gains_of
 from perf_worley.describe_phases import PhaseMaker, sequence_entries
 from perf_worley.options import WorleyOptions
 from perf_worley.phase_model import Evidence, Phase, SequenceEntry
 from perf_worley.sensitivity import RULES, persistence
+from perf_worley.trees.error_trees import moment_tree
 from perf_worley.uncertainty.phase_errors import phase_errors
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis, Segmentation, Segmenter
@@ -102,9 +106,12 @@ def by_rule_auto(
     n = counts[0] if len(counts) == 1 else choice.n_phases
     basis = basis_of(str(choice.degree))
     maker = PhaseMaker(curve, basis)
-    objective, (placed,) = _refined(
-        maker, [segmenter.segment(curve, n, basis)], segmenter, curve, refine=options.refine
-    )
+    if choice.calm and n == choice.n_phases > 1 and options.segmenter == "bounded" and basis.degree == choice.degree:
+        objective, placed = segmenter.objective, _calmly_placed(curve, models, choice, refine=options.refine)
+    else:
+        objective, (placed,) = _refined(
+            maker, [segmenter.segment(curve, n, basis)], segmenter, curve, refine=options.refine
+        )
     phases, sequence = maker.phases(placed), []
     if len(counts) > 1:
         sequence = _sequence(curve, models, choice, counts)
@@ -130,6 +137,20 @@ def _choice(models: CurveModels, counts: Sequence[int], degree: str) -> Choice:
     last = min(counts[-1], MOST_BOUNDED)
     searched = {d: models.of_degree(d, last) for d in degrees}
     return choose(models.cells, searched, min(counts[0], MOST_BOUNDED), last)
+
+
+def _calmly_placed(curve: UtilizationCurve, models: CurveModels, choice: Choice, *, refine: bool) -> Segmentation:
+    """Breaks where the curve without its outliers has them, and then near by where the whole curve does.
+
+    The least sum of squares of few phases would spend them on outliers.
+    """
+    calm = bounded_models(without_outliers(models.cells), choice.degree, choice.n_phases)
+    breaks = calm.breaks[-1].astype(np.float64) * models.cells.width
+    breaks[-1] = curve.duration
+    degrees = calm.degrees[-1]
+    if refine:
+        breaks = placed_together([moment_tree(curve)], breaks, [degrees], np.ones(1), models.cells.width)
+    return Segmentation(breaks, degrees, {"seconds": 0.0})
 
 
 def _sequence(

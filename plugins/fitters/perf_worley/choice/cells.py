@@ -10,12 +10,13 @@ import numpy.typing as npt
 from perf_worley.trees.moment_tree import MomentTree, interval
 from perfcore.base.kernels import kernel
 
-__all__ = ["CELLS", "TOLERANCE", "Cells", "cells_of", "even_cells", "without_outliers"]
+__all__ = ["CELLS", "LONGEST_OUTLIER", "TOLERANCE", "Cells", "cells_of", "even_cells", "without_outliers"]
 
 CELLS = 512  # the constants of the rule are calibrated at this number
 TOLERANCE = 0.02  # of the processors: how far a phase may leave [0, P], so that a ramp from 0 to P is one
 
-_AROUND, _FAR = 3, 3.5  # cells on both sides, and standard deviations, of what is an outlier: set on t(3) and dips
+LONGEST_OUTLIER = 3  # cells
+_FAR = 3.5  # standard deviations of what is one; both set on samples of t(3) and rare dips
 
 Floats = npt.NDArray[np.float64]
 
@@ -94,7 +95,7 @@ def even_cells(tree: MomentTree, n_locations: int | None, n_cells: int = CELLS) 
 def without_outliers(cells: Cells) -> Cells:
     """Cells that are far from the median of their neighbours moved near it; the same object where there are none.
 
-    Up to three cells in a row are outliers; what lasts longer may be a phase.
+    Up to `LONGEST_OUTLIER` cells in a row are outliers; what lasts longer may be a phase.
 
     Examples
     --------
@@ -103,7 +104,9 @@ def without_outliers(cells: Cells) -> Cells:
     >>> without_outliers(Cells(values, 1.0, -1.0, np.inf, 90.0)).values.max() < 6.0
     True
     """
-    windows = np.lib.stride_tricks.sliding_window_view(np.pad(cells.values, _AROUND, mode="edge"), 2 * _AROUND + 1)
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(cells.values, LONGEST_OUTLIER, mode="edge"), 2 * LONGEST_OUTLIER + 1
+    )
     middle = np.median(windows, axis=1)
     apart = cells.values - middle
     most = _FAR * float(np.median(np.abs(apart))) / 0.6745

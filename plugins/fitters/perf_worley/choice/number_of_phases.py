@@ -4,8 +4,8 @@
 2. Material? A phase explains a share of what there is to explain: at 512 cells and degree 0 1.2 % of the squares.
 3. More than noise? All phases together gain more than those of a curve without any.
 
-They are asked once more of the curve without its outliers: phases that only single cells far from their neighbours make
-are none.
+They are asked once more of the curve without its outliers, whose answer counts where it has fewer phases, or as many
+and one of them was no longer than an outlier: single cells far from their neighbours make no phases, and take none.
 
 Criteria of the form ``S(n) / noise + c (d + 2) n log N``, where S(n) is the least sum of squares of n phases on cells
 and N the number of independent stretches, go back to Y.-C. Yao, Statistics & Probability Letters 6 (1988). Deviations:
@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_worley.choice.bounded_search import BoundedModels, bounded_models
-from perf_worley.choice.cells import Cells, without_outliers
+from perf_worley.choice.cells import LONGEST_OUTLIER, Cells, without_outliers
 from perf_worley.choice.long_run_variance import (
     autoregressive,
     block_variance,
@@ -64,6 +64,8 @@ class Choice:
         Long-run variance of a cell.
     reason : str
         Why it is one phase; empty where it is several.
+    calm : bool
+        Whether it is the answer of the curve without its outliers, whose breaks are then taken, too.
     """
 
     n_phases: int
@@ -73,6 +75,7 @@ class Choice:
     stretches: float
     noise: float
     reason: str
+    calm: bool = False
 
 
 def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, last: int | None = None) -> Choice:
@@ -95,8 +98,9 @@ def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, la
         again = _answer(
             calm, {d: bounded_models(calm, d, len(each.squares)) for d, each in models.items()}, first, last
         )
-        if again.n_phases < found.n_phases:
-            return again
+        spent = np.diff(models[found.degree].breaks[found.n_phases - 1]).min() <= LONGEST_OUTLIER
+        if again.n_phases < found.n_phases or (spent and again.n_phases == found.n_phases):
+            return replace(again, calm=True)
     return found
 
 

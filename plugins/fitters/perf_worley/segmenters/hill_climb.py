@@ -27,12 +27,12 @@ __all__ = ["HillClimb", "climb"]
 _MOST_ROUNDS = 1000
 _MOST_RELOCATIONS = 1000
 
-# Steps squared times phases up to which all edges are candidates: 5,000 steps and 20 phases, which take a second.
+# Steps squared times phases up to which all edges are candidates: 5,000 steps and 20 phases, in less than a second.
 _EXACT = 5_000**2 * 20
 _MOST_LIKELY = 128  # phases beyond which no table of likely edges is made
 _GRID = 512  # of the likely edges: as many evenly in time, evenly in steps, and by the size of the jump
 _GAIN = 1e-9  # relative, of the sum, that is worth another round
-_ROUNDS = 3  # of climbing and joining what was found; hard curves gained nothing in a fourth
+_ROUNDS = 3  # of climbing and joining what was found, at most
 
 # Phase by edges and degree: best split, its error, and the bound below which it was sought.
 _Splits = dict[tuple[int, int, int], tuple[int, float, float]]
@@ -48,7 +48,8 @@ class HillClimb(SequenceSegmenter):
     at quadratic cost.
 
     A dynamic programme over likely edges finds where to start: those of an even grid, of Worley's partitions and of
-    greedy ones, and the largest jumps. The breaks that climbing finds for any number of phases join the likely edges, and it is made again.
+    greedy ones, and the largest jumps. The breaks that climbing finds for any number of phases join the likely edges,
+    and it is made again.
 
     Source: in the spirit of M. D. Vose's hill climber, which Worley cites as [13]. Deviation: a move is the exact best
     place between the neighbours, found by branch and bound, instead of a small shift.
