@@ -31,6 +31,7 @@ _PARTED = (5, 4, 3, 2)  # as so many a section may turn out
 _MOST_SCREENED = 100  # iterations that are looked at before all
 # Noise strays by 0.2 and more where it explains anything; what explains much may stray more.
 _MOST_STRAY, _LEAST_EXPLAINED, _STRAY_OF_NONE, _STRAY_PER_EXPLAINED = 0.17, 0.2, 0.1, 0.14
+_HOPELESS = 0.24  # stray of sections that further rounds do not make iterations
 _ODD, _ODD_SPREADS = 0.2, 3.0  # how far the duration of a first or last section may be from the median
 _FLOOR = 0.02
 _FAR = 6.0  # times the usual residual
@@ -180,7 +181,7 @@ class Search:
         found = None
         for _ in range(_ROUNDS):
             found = self._sections(profile)
-            if found is None:
+            if found is None or Aligned(found.starts, found.ends, 0.0).stray > _HOPELESS:
                 return None
             profile = self._profile(found.starts, found.ends)
             self.period = float(np.median(found.ends - found.starts))

@@ -51,7 +51,7 @@ def candidates(signal: Signal) -> list[Candidate]:
     """
     found: list[Candidate] = []
     variance = float((signal.cells**2).sum(axis=1).mean())
-    if not variance > 0.0:
+    if not variance > 0.0:  # an even run
         return []
     n = signal.n_cells
     while n >= FEWEST * _SHORTEST:

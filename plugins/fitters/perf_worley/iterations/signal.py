@@ -10,11 +10,11 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["N_CELLS", "Signal", "signal_of"]
+__all__ = ["Signal", "signal_of"]
 
 Floats = npt.NDArray[np.float64]
 
-N_CELLS = 1 << 16
+_MOST_CELLS, _CELLS_PER_CHANGE = 1 << 16, 32
 _MOST_STATES = 5
 _MOST_INTERVALS = 1 << 20  # of longer traces the curve alone is looked at
 _MOST_PIECES = 1 << 22  # locations times cells
@@ -74,10 +74,12 @@ def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
         That the curve is of: then the states that take most processor time are channels, too.
     """
     start, end = float(curve.start), float(curve.end)
-    heights = curve.averaged(N_CELLS)[1][:, None]
+    changes = max(curve.n_steps, 0 if trace is None else trace.n_intervals // len(trace.locations))
+    n_cells = min(_MOST_CELLS, max(_FEWEST_CELLS, 1 << (_CELLS_PER_CHANGE * changes - 1).bit_length()))
+    heights = curve.averaged(n_cells)[1][:, None]
     if trace is None or trace.n_intervals > _MOST_INTERVALS or len(trace.states) < 2:
         return Signal(heights, start, end)
-    n, factor = N_CELLS, nanoseconds_per(curve.time_unit)
+    n, factor = n_cells, nanoseconds_per(curve.time_unit)
     while n > _FEWEST_CELLS and (n * len(trace.locations) > _MOST_PIECES or (end - start) * factor < _SHORTEST_NS * n):
         n //= 2
     totals = np.bincount(trace.state, trace.end_ns - trace.start_ns, minlength=len(trace.states))
@@ -88,4 +90,4 @@ def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
     edges[0], edges[-1] = trace.span_ns
     (times,) = clipped_sums(trace.start_ns, trace.end_ns, edges, [(place[trace.state], _MOST_STATES + 1)])
     means = times[:, : len(kept)] / np.maximum(np.diff(edges), 1)[:, None]
-    return Signal(np.hstack([heights, np.repeat(means, N_CELLS // n, axis=0)]), start, end)
+    return Signal(np.hstack([heights, np.repeat(means, n_cells // n, axis=0)]), start, end)
