@@ -12,7 +12,7 @@ from perf_laws.engine import fit_paths, weigh
 from perf_laws.posterior.family import shapes_of
 from perf_laws.posterior.one_parameter import weigh_one_parameter
 from perf_laws.posterior.posterior import SIDES
-from perf_laws.posterior.prior import GROUPS, NOISES, block_log_prior, deviating_variance, run_variance
+from perf_laws.posterior.prior import GROUPS, NOISES, block_log_prior, changes, deviating_variances, run_variance
 from perf_laws.runs import runs_of
 
 N = np.array([4.0, 8, 16, 32, 64])
@@ -48,7 +48,7 @@ def brute_force(logs, noise, shape, setting, level, at):
     covariance = 0.5 * kappa**2 * length * drift_by_integration(places, length) + FLAT
     own = covariance[:-1, :-1] + np.diag(tau**2 + noise)
     if level >= 0:
-        own[level, level] += float(deviating_variance(np.array(tau)))
+        own[level, level] += deviating_variances(np.array(tau), 1)[min(level, 1)]
     evidence = multivariate_normal(np.zeros(len(N)), own).logpdf(logs - shape[:-1])
     gain = np.linalg.solve(own, covariance[:-1, -1])
     mean = shape[-1] + gain @ (logs - shape[:-1])
@@ -102,12 +102,37 @@ def test_what_is_left_out_does_not_matter():
     assert np.abs(np.log(few / many) / width[:, :, None]).max() < 0.05
 
 
-def test_quantiles_are_those_of_the_mixture():
+@pytest.mark.parametrize("at", [32.0, 256.0])
+def test_quantiles_are_those_of_the_mixture(at):
+    """Beyond the last level with a share where the slope has changed."""
     found = posterior_of(noisy([3.0 + N], 0.1))
-    means, variances = found.components([[256.0]])
-    for quantile, level in zip(found.quantiles([[256.0]], SIDES)[0, 0], SIDES, strict=True):
-        below = norm.cdf((np.log(quantile) - means[0, :, 0]) / np.sqrt(variances[0, :, 0]))
-        assert found.weight[0] @ below == pytest.approx(level, abs=1e-6)
+    means, variances = found.components([[at]])
+    rate, deviation = (one[0, 0] for one in changes(N[None, :1], N[None, -1:], np.array([[at]])))
+    assert (rate > 0.0) == (at > N[-1])
+    for quantile, level in zip(found.quantiles([[at]], SIDES)[0, 0], SIDES, strict=True):
+        shares = [
+            found.weight[0] @ norm.cdf((np.log(quantile) - means[0, :, 0]) / np.sqrt(variances[0, :, 0] + extra))
+            for extra in (0.0, deviation**2)
+        ]
+        assert (1.0 - rate) * shares[0] + rate * shares[1] == pytest.approx(level, abs=1e-6)
+
+
+def test_a_first_level_of_another_kind_does_not_bend_the_law():
+    """Within a node a collective is twenty times faster; what is left is 10 p^0.3 at the others."""
+    levels = np.array([36.0, 72, 144, 288, 576])
+    values = 10.0 * levels**0.3
+    values[0] /= 20.0
+    found = posterior_of([[values]], levels)
+    assert found.quantiles([[1152.0]], (0.5,))[0, 0, 0] == pytest.approx(10.0 * 1152**0.3, rel=0.1)
+    assert found.weight[0, found.level[0] == 0].sum() > 0.5
+
+
+def test_growth_that_is_small_yet_is_not_excluded():
+    """Of a linear term that is 2 % of the last level, after ten flat ones, the bounds hold what it becomes."""
+    levels = 2.0 ** np.arange(10)
+    truth = 1.0 + 0.02 * np.append(levels, 4096.0) / levels[-1]
+    low, _, high = posterior_of(noisy(truth[:10], 0.003), levels).quantiles([[4096.0]], SIDES)[0, 0]
+    assert low < truth[10] < high
 
 
 @pytest.mark.parametrize("run", [False, True])

@@ -14,6 +14,7 @@ from perf_laws.posterior.prior import (
     DEVIATES,
     DEVIATING_FACTOR,
     DEVIATING_VARIANCE,
+    FIRST_VARIANCE,
     GROUPS,
     LENGTHS,
     NOISES,
@@ -94,7 +95,8 @@ def weigh_one_parameter(
                 np.log(means[at]), spread[rows, None] / counts[at], np.ascontiguousarray(shapes.logs.T),
                 shapes.log_weight, shapes.group, log_prior, NOISES.tau[order], NOISES.kappa[order],
                 NOISES.length[order], np.searchsorted(LENGTHS, NOISES.length[order]), drifts,
-                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(here)), DEVIATING_VARIANCE, DEVIATING_FACTOR, PARTS,
+                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(here)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
+                FIRST_VARIANCE, PARTS,
                 law, setting, level, weights, count,
             )  # fmt: skip
             filled = np.arange(law.shape[1]) < count[:, None]

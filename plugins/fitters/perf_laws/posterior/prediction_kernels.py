@@ -94,8 +94,8 @@ def predict_components(  # type: ignore[no-untyped-def]
         Laws: sums of M terms.
     law, setting, level, count : (K, C), (K, C), (K, C), (K,) int
         Components of each path.
-    deviating : (H,) float
-        Further variance of a level that deviates.
+    deviating : (H, 2) float
+        Further variance of a level that deviates: of the first that was measured, and of another.
     at : (T, q) float
         Logarithms of levels.
     means, variances : (K, C, T) float
@@ -119,7 +119,7 @@ def predict_components(  # type: ignore[no-untyped-def]
                 found = _weights_at(points, met, k, noise[path], settings[here], at, inverse, projection, sums,
                                     covariance, work, weights, cross)  # fmt: skip
                 now = here
-            q, spread, which = 0.0, 1.0, -1
+            q, spread, which, extra = 0.0, 1.0, -1, 0.0
             for i in range(k):
                 rest[i] = logs[path, met[i]] - _log_law(
                     coefficients[own], exponents[own], logarithms[own], points[met[i]]
@@ -127,16 +127,17 @@ def predict_components(  # type: ignore[no-untyped-def]
                 if met[i] == level[path, c]:
                     which = i
             if which >= 0:
+                extra = deviating[here, min(which, 1)]
                 for j in range(k):
                     q += projection[which, j] * rest[j]
-                spread = 1.0 + deviating[here] * projection[which, which]
+                spread = 1.0 + extra * projection[which, which]
             for t in range(len(at)):
                 value = _log_law(coefficients[own], exponents[own], logarithms[own], at[t])
                 for i in range(k):
                     value += weights[t, i] * rest[i]
                 variance = found[t]
                 if which >= 0:
-                    shift = deviating[here] * weights[t, which] / spread
+                    shift = extra * weights[t, which] / spread
                     value -= shift * q
                     variance += shift * weights[t, which]
                 means[path, c, t] = value
@@ -239,7 +240,7 @@ def draw_paths(  # type: ignore[no-untyped-def]
             for t in range(n_places):
                 where[k + t] = at[t, p]
             order[p, : k + n_places] = np.argsort(where[: k + n_places])
-        component, reached, now, before = 0, weight[path, 0], -1, -1
+        component, reached, now, before, extra = 0, weight[path, 0], -1, -1, 0.0
         for draw in range(n_draws):
             while reached < (draw + 0.5) / n_draws and component + 1 < count[path]:
                 component += 1
@@ -268,18 +269,19 @@ def draw_paths(  # type: ignore[no-untyped-def]
                         steps[p, place, 2] = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
                         steps[p, place, 3] = math.sqrt(max(of_drift - steps[p, place, 2] ** 2, 0.0))
             if component != before:
-                before, which = component, -1
+                before, which, extra = component, -1, 0.0
                 for i in range(k):
                     law_here[i] = _log_law(coefficients[own], exponents[own], logarithms[own], points[met[i]])
                     if met[i] == level[path, component]:
                         which = i
+                        extra = deviating[here, min(which, 1)]
                 for t in range(n_places):
                     law_there[t] = _log_law(coefficients[own], exponents[own], logarithms[own], at[t])
                     for i in range(k):
                         adjusted[t, i] = weights[t, i]
                     if which >= 0:
-                        spread = 1.0 + deviating[here] * projection[which, which]
-                        shift = deviating[here] * weights[t, which] / spread
+                        spread = 1.0 + extra * projection[which, which]
+                        shift = extra * weights[t, which] / spread
                         for i in range(k):
                             adjusted[t, i] -= shift * projection[which, i]
             for i in range(k):
@@ -306,7 +308,7 @@ def draw_paths(  # type: ignore[no-untyped-def]
             for i in range(k):
                 variance = settings[here, 0] ** 2 + noise[path, met[i]]
                 if i == which:
-                    variance += deviating[here]
+                    variance += extra
                 missed[i] = logs[path, met[i]] - law_here[i] - drift_here[i] - math.sqrt(variance) * normals[draw, i]
             for t in range(n_places):
                 value = law_there[t] + drift_there[t]

@@ -31,7 +31,7 @@ _TAIL, _FINER = 0.06, 4.0  # on both sides bounds are told from parts that are s
 @kernel
 def weigh_shapes(  # type: ignore[no-untyped-def]
     logs, noise, shapes, log_weight, group, log_prior, tau, kappa, length, which_drift, drifts, deviates,
-    deviating_variance, deviating_factor, parts, law, setting, level, weight, count,
+    deviating_variance, deviating_factor, first_variance, parts, law, setting, level, weight, count,
 ):  # fmt: skip
     """Components of each path: combinations of a shape, a noise, and which level deviates, with their weights.
 
@@ -51,8 +51,9 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
         Noises; number of each in `drifts`.
     drifts : (D, k + 1, k + 1) float
         Covariances of the drift for a slope of variance 1; the last is far beyond the levels.
-    deviates, deviating_variance, deviating_factor : float
-        Probability that one level deviates, and its further variance: a constant and a multiple of tau squared.
+    deviates, deviating_variance, deviating_factor, first_variance : float
+        Probability that one level deviates, and its further variance: a constant, a multiple of tau squared, and what
+        comes on top for the first level.
     parts : int
         A weight of less than one part in so many is little.
     law, setting, level, weight : (K, C) int and float
@@ -104,9 +105,10 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 far[h, i] = sums[i] / total
                 for j in range(k):
                     far[h, i] += projections[h, i, j] * scale * drifts[which_drift[h], k, j]
-                spread = 1.0 + extra * projections[h, i, i]
+                own = extra + first_variance if i == 0 else extra
+                spread = 1.0 + own * projections[h, i, i]
                 offset[h, i] = log_one - log_none - 0.5 * math.log(spread)
-                gain[h, i] = 0.5 * extra / spread
+                gain[h, i] = 0.5 * own / spread
                 largest = max(largest, offset[h, i])
             if base + largest + highest < best - _HOPELESS:  # residuals of 0 would not do
                 for s in range(n_shapes):
