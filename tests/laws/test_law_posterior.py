@@ -14,6 +14,7 @@ from perf_laws.posterior.one_parameter import weigh_one_parameter
 from perf_laws.posterior.posterior import SIDES
 from perf_laws.posterior.prior import GROUPS, NOISES, block_log_prior, changes, deviating_variances, run_variance
 from perf_laws.runs import runs_of
+from perfcore.base.errors import PerfError
 
 N = np.array([4.0, 8, 16, 32, 64])
 FLAT = 1e6  # variance of the level that stands for a flat prior
@@ -287,6 +288,16 @@ def test_exponents_of_several_parameters_of_the_user():
     used = found.laws.exponents[found.law[0][found.weight[0] > 0]]
     assert set(np.unique(used).tolist()) <= {0.0, 0.5, 1.0}
     assert found.quantiles([[256.0, 256.0]], (0.5,))[0, 0, 0] == pytest.approx(1.0 + 0.01 * 256**2, rel=0.1)
+
+
+def test_too_many_exponents_of_several_parameters_are_said():
+    rows = [(p, n, 1.0 + 0.01 * p * n) for p, n in GRID[(GRID[:, 0] < 64) & (GRID[:, 1] < 64)]]
+    table = pd.DataFrame(rows, columns=["p", "n", "time_s"])
+    asked = {"fitter": "scaling", "parameter": ("p", "n")}
+    model = perfcore.fit(table, **asked, exponents=[f"{i}/5" for i in range(1, 16)])
+    assert [note for note in model.notes if "15 powers and logarithms make too many; with 14 or fewer" in note]
+    with pytest.raises(PerfError, match=r"55 powers and logarithms are 3,025 laws .* name at most 54"):
+        perfcore.fit(table, **asked, exponents=[f"{i}/20" for i in range(1, 56)])
 
 
 def test_drift_is_on_every_parameter():

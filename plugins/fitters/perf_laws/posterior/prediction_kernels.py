@@ -38,12 +38,13 @@ def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-unty
 
 
 @kernel
-def _weights_at(points, met, k, noise, setting, at, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
+def _weights_at(points, met, noise, setting, at, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
     """Weights of the measured levels at other points, and what is left open there without a level that deviates.
 
     Writes `projection` (k, k) and `weights` (T, k); returns the variances (T,).
     """
-    tau, kappa, length = setting
+    k = len(met)
+    tau, kappa, length = setting[0], setting[1], setting[2]
     scale = 0.5 * kappa * kappa * length
     origin = points[met[0]]
     for i in range(k):
@@ -52,8 +53,8 @@ def _weights_at(points, met, k, noise, setting, at, inverse, projection, sums, c
                 scale * drift_covariance(points[met[i]], points[met[j]], origin, length) if scale > 0.0 else 0.0
             )
         covariance[i, i] += tau * tau + noise[met[i]]
-    inverse_of(covariance[:k, :k], inverse[:k, :k], work[:k, :k])
-    total = projected(inverse[:k, :k], sums[:k], projection[:k, :k])
+    inverse_of(covariance, k, inverse, work)
+    total = projected(inverse, k, sums, projection)
     variances = np.empty(len(at))
     for t in range(len(at)):
         own = 0.0
@@ -116,7 +117,7 @@ def predict_components(  # type: ignore[no-untyped-def]
         for c in range(count[path]):
             own, here = law[path, c], setting[path, c]
             if here != now:
-                found = _weights_at(points, met, k, noise[path], settings[here], at, inverse, projection, sums,
+                found = _weights_at(points, met[:k], noise[path], settings[here], at, inverse, projection, sums,
                                     covariance, work, weights, cross)  # fmt: skip
                 now = here
             q, spread, which, extra = 0.0, 1.0, -1, 0.0
@@ -239,7 +240,12 @@ def draw_paths(  # type: ignore[no-untyped-def]
                 where[i] = points[met[i], p]
             for t in range(n_places):
                 where[k + t] = at[t, p]
-            order[p, : k + n_places] = np.argsort(where[: k + n_places])
+            for place in range(k + n_places):
+                slot = place
+                while slot > 0 and where[order[p, slot - 1]] > where[place]:
+                    order[p, slot] = order[p, slot - 1]
+                    slot -= 1
+                order[p, slot] = place
         component, reached, now, before, extra = 0, weight[path, 0], -1, -1, 0.0
         for draw in range(n_draws):
             while reached < (draw + 0.5) / n_draws and component + 1 < count[path]:
@@ -250,7 +256,7 @@ def draw_paths(  # type: ignore[no-untyped-def]
             length = settings[here, 2]
             slope_deviation = settings[here, 1] * math.sqrt(0.5 * length)
             if here != now:
-                _weights_at(points, met, k, noise[path], settings[here], at, inverse, projection, sums, covariance,
+                _weights_at(points, met[:k], noise[path], settings[here], at, inverse, projection, sums, covariance,
                             work, weights, cross)  # fmt: skip
                 now = here
                 for p in range(q):

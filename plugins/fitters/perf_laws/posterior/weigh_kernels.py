@@ -70,7 +70,7 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
     middle, bins = np.empty(n_shapes), np.zeros(_BINS + 1, dtype=np.int64)
     q, evidence, most = np.empty(n_shapes), np.empty(n_shapes), np.empty(n_shapes)
     reached = np.empty((n_noises, n_shapes))
-    highest = log_weight.max() + log_prior.max()
+    highest = _largest(log_weight) + _largest(log_prior.ravel())
     log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
     masses = np.zeros(k + 1)  # the first is that of no level
     aheads = np.empty(k + 1)
@@ -96,8 +96,8 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 for j in range(i + 1):
                     covariance[i, j] = scale * drifts[which_drift[h], i, j]
                 covariance[i, i] += tau[h] * tau[h] + noise[path, i]
-            determinant = inverse_of(covariance, inverse, work)
-            total = projected(inverse, sums, projections[h])
+            determinant = inverse_of(covariance, k, inverse, work)
+            total = projected(inverse, k, sums, projections[h])
             base = -0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none
             extra = deviating_variance + deviating_factor * tau[h] * tau[h]
             largest = 0.0
@@ -173,7 +173,8 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
         for number in range(n_kept):
             lowest, highest_ahead = min(lowest, kept_ahead[number]), max(highest_ahead, kept_ahead[number])
         per_bin = (_BINS - 1) / max(highest_ahead - lowest, 1e-300)
-        bins[:] = 0
+        for one in range(_BINS + 1):
+            bins[one] = 0
         for number in range(n_kept):
             bins[int((kept_ahead[number] - lowest) * per_bin) + 1] += 1
         for one in range(_BINS):
@@ -210,5 +211,14 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
 def _longer(array):  # type: ignore[no-untyped-def]
     """The same numbers with room for as many more."""
     longer = np.empty(2 * len(array), array.dtype)
-    longer[: len(array)] = array
+    for k in range(len(array)):
+        longer[k] = array[k]
     return longer
+
+
+@kernel
+def _largest(array):  # type: ignore[no-untyped-def]
+    largest = array[0]
+    for value in array:
+        largest = max(largest, value)
+    return largest
