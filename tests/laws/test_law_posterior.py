@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal, norm
 import perfcore
 from perf_laws.engine import fit_paths, weigh
 from perf_laws.posterior.family import shapes_of
-from perf_laws.posterior.one_parameter import weigh_one_parameter
+from perf_laws.posterior.one_parameter import PARTS, weigh_one_parameter
 from perf_laws.posterior.posterior import SIDES
 from perf_laws.posterior.prior import GROUPS, NOISES, block_log_prior, changes, deviating_variances, run_variance
 from perf_laws.runs import runs_of
@@ -89,16 +89,9 @@ def test_components_against_brute_force(values):
 
 def test_what_is_left_out_does_not_matter():
     """Quantiles of 256 components against those of some 8,000, which are all that count."""
-    from perf_laws.posterior import one_parameter
-
-    values = noisy([3.0 + N, 10.0 + 1000.0 / N, np.full(5, 2.0)], 0.1)
-    few = posterior_of(values).quantiles([[256.0]], SIDES)
-    before = one_parameter.PARTS
-    try:
-        one_parameter.PARTS = 8192
-        many = posterior_of(values).quantiles([[256.0]], SIDES)
-    finally:
-        one_parameter.PARTS = before
+    values = noisy([3.0 + N, 10.0 + 1000.0 / N, np.full(5, 2.0)], 0.1).mean(axis=1)
+    given = (N, values, np.full(values.shape, 5.0), np.full(3, 0.01))
+    few, many = (weigh_one_parameter(*given, parts=parts).quantiles([[256.0]], SIDES) for parts in (PARTS, 8192))
     width = np.log(many[:, :, 2] / many[:, :, 0])
     assert np.abs(np.log(few / many) / width[:, :, None]).max() < 0.05
 

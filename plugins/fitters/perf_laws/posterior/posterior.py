@@ -191,7 +191,7 @@ class Posterior:
         """Components (K, T, C) and those where the slope changed; of a single run a new level also has scatter of its
         own, and may deviate.
         """
-        changed, deviation = changes(*self._range, at)
+        changed, deviation = changes(*self.measured_range, at)
         kinds = [(np.ones_like(changed), np.zeros_like(variances))]
         if run:
             tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
@@ -213,7 +213,7 @@ class Posterior:
         return deviating_variances(self.settings[:, 0], self.points.shape[1])
 
     @property
-    def _range(self) -> tuple[Floats, Floats]:
+    def measured_range(self) -> tuple[Floats, Floats]:
         """Smallest and largest measured levels of each path, (K, q) each."""
         met = (self.counts > 0.0)[:, :, None]
         return (
@@ -251,7 +251,7 @@ class Posterior:
         tau = self.settings[np.take_along_axis(self.setting, taken, axis=1), 0]
         deviates = rank < DRAWS * deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
         far = np.where(deviates, np.sqrt(deviating_variance(tau)) * of_far, 0.0)
-        rate, deviation = changes(*self._range, levels)
+        rate, deviation = changes(*self.measured_range, levels)
         change = np.where(change_rank[:, None] < DRAWS * rate[:, None], deviation[:, None] * of_change[:, None], 0.0)
         return Draws(
             np.exp(values + change), change, tau * of_level + far, np.sqrt(self.spread)[:, None] * of_runs, taken
