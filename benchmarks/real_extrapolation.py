@@ -84,6 +84,13 @@ def tasks_of(files: Iterable[Path]) -> list[Task]:
     return found
 
 
+def relative_variance(tasks: Sequence[Task]) -> Floats:
+    """Of one run of each task, which have the same levels."""
+    counts = np.array([[float(len(own)) for own in task.runs] for task in tasks])
+    squares = np.array([[((own / own.mean() - 1.0) ** 2).sum() for own in task.runs] for task in tasks])
+    return run_variance(squares / np.maximum(counts - 1.0, 1.0), counts)
+
+
 def by_perfcore(tasks: Sequence[Task]) -> list[Answer]:
     """The posterior of `scaling`."""
     found: list[Answer | None] = [None] * len(tasks)
@@ -94,10 +101,7 @@ def by_perfcore(tasks: Sequence[Task]) -> list[Answer]:
     for (levels, at), numbers in alike.items():
         means = np.array([[own.mean() for own in tasks[number].runs] for number in numbers])
         counts = np.array([[float(len(own)) for own in tasks[number].runs] for number in numbers])
-        squares = np.array(
-            [[((own / own.mean() - 1.0) ** 2).sum() for own in tasks[number].runs] for number in numbers]
-        )
-        spread = run_variance(squares / np.maximum(counts - 1.0, 1.0), counts)
+        spread = relative_variance([tasks[number] for number in numbers])
         posterior = weigh(np.array(levels)[:, None], means, counts, spread, None, None)
         value = posterior.quantiles([[at]], (0.5,))[:, 0, 0]
         for number, own, (a, b, c, d) in zip(

@@ -10,10 +10,11 @@ from scipy.stats import multivariate_normal, norm
 import perfcore
 from perf_laws.engine import fit_paths, weigh
 from perf_laws.posterior.family import shapes_of
-from perf_laws.posterior.one_parameter import weigh_one_parameter
+from perf_laws.posterior.one_parameter import PARTS, weigh_one_parameter
 from perf_laws.posterior.posterior import SIDES
-from perf_laws.posterior.prior import GROUPS, NOISES, block_log_prior, deviating_variance, run_variance
+from perf_laws.posterior.prior import GROUPS, NOISES, block_log_prior, changes, deviating_variances, run_variance
 from perf_laws.runs import runs_of
+from perfcore.base.errors import PerfError
 
 N = np.array([4.0, 8, 16, 32, 64])
 FLAT = 1e6  # variance of the level that stands for a flat prior
@@ -48,7 +49,7 @@ def brute_force(logs, noise, shape, setting, level, at):
     covariance = 0.5 * kappa**2 * length * drift_by_integration(places, length) + FLAT
     own = covariance[:-1, :-1] + np.diag(tau**2 + noise)
     if level >= 0:
-        own[level, level] += float(deviating_variance(np.array(tau)))
+        own[level, level] += deviating_variances(np.array(tau), 1)[min(level, 1)]
     evidence = multivariate_normal(np.zeros(len(N)), own).logpdf(logs - shape[:-1])
     gain = np.linalg.solve(own, covariance[:-1, -1])
     mean = shape[-1] + gain @ (logs - shape[:-1])
@@ -88,26 +89,44 @@ def test_components_against_brute_force(values):
 
 def test_what_is_left_out_does_not_matter():
     """Quantiles of 256 components against those of some 8,000, which are all that count."""
-    from perf_laws.posterior import one_parameter
-
-    values = noisy([3.0 + N, 10.0 + 1000.0 / N, np.full(5, 2.0)], 0.1)
-    few = posterior_of(values).quantiles([[256.0]], SIDES)
-    before = one_parameter.PARTS
-    try:
-        one_parameter.PARTS = 8192
-        many = posterior_of(values).quantiles([[256.0]], SIDES)
-    finally:
-        one_parameter.PARTS = before
+    values = noisy([3.0 + N, 10.0 + 1000.0 / N, np.full(5, 2.0)], 0.1).mean(axis=1)
+    given = (N, values, np.full(values.shape, 5.0), np.full(3, 0.01))
+    few, many = (weigh_one_parameter(*given, parts=parts).quantiles([[256.0]], SIDES) for parts in (PARTS, 8192))
     width = np.log(many[:, :, 2] / many[:, :, 0])
     assert np.abs(np.log(few / many) / width[:, :, None]).max() < 0.05
 
 
-def test_quantiles_are_those_of_the_mixture():
+@pytest.mark.parametrize("at", [32.0, 256.0])
+def test_quantiles_are_those_of_the_mixture(at):
+    """Beyond the last level with a share where the slope has changed."""
     found = posterior_of(noisy([3.0 + N], 0.1))
-    means, variances = found.components([[256.0]])
-    for quantile, level in zip(found.quantiles([[256.0]], SIDES)[0, 0], SIDES, strict=True):
-        below = norm.cdf((np.log(quantile) - means[0, :, 0]) / np.sqrt(variances[0, :, 0]))
-        assert found.weight[0] @ below == pytest.approx(level, abs=1e-6)
+    means, variances = found.components([[at]])
+    rate, deviation = (one[0, 0] for one in changes(N[None, :1], N[None, -1:], np.array([[at]])))
+    assert (rate > 0.0) == (at > N[-1])
+    for quantile, level in zip(found.quantiles([[at]], SIDES)[0, 0], SIDES, strict=True):
+        shares = [
+            found.weight[0] @ norm.cdf((np.log(quantile) - means[0, :, 0]) / np.sqrt(variances[0, :, 0] + extra))
+            for extra in (0.0, deviation**2)
+        ]
+        assert (1.0 - rate) * shares[0] + rate * shares[1] == pytest.approx(level, abs=1e-6)
+
+
+def test_a_first_level_of_another_kind_does_not_bend_the_law():
+    """Within a node a collective is twenty times faster; what is left is 10 p^0.3 at the others."""
+    levels = np.array([36.0, 72, 144, 288, 576])
+    values = 10.0 * levels**0.3
+    values[0] /= 20.0
+    found = posterior_of([[values]], levels)
+    assert found.quantiles([[1152.0]], (0.5,))[0, 0, 0] == pytest.approx(10.0 * 1152**0.3, rel=0.1)
+    assert found.weight[0, found.level[0] == 0].sum() > 0.5
+
+
+def test_growth_that_is_small_yet_is_not_excluded():
+    """Of a linear term that is 2 % of the last level, after ten flat ones, the bounds hold what it becomes."""
+    levels = 2.0 ** np.arange(10)
+    truth = 1.0 + 0.02 * np.append(levels, 4096.0) / levels[-1]
+    low, _, high = posterior_of(noisy(truth[:10], 0.003), levels).quantiles([[4096.0]], SIDES)[0, 0]
+    assert low < truth[10] < high
 
 
 @pytest.mark.parametrize("run", [False, True])
@@ -262,6 +281,16 @@ def test_exponents_of_several_parameters_of_the_user():
     used = found.laws.exponents[found.law[0][found.weight[0] > 0]]
     assert set(np.unique(used).tolist()) <= {0.0, 0.5, 1.0}
     assert found.quantiles([[256.0, 256.0]], (0.5,))[0, 0, 0] == pytest.approx(1.0 + 0.01 * 256**2, rel=0.1)
+
+
+def test_too_many_exponents_of_several_parameters_are_said():
+    rows = [(p, n, 1.0 + 0.01 * p * n) for p, n in GRID[(GRID[:, 0] < 64) & (GRID[:, 1] < 64)]]
+    table = pd.DataFrame(rows, columns=["p", "n", "time_s"])
+    asked = {"fitter": "scaling", "parameter": ("p", "n")}
+    model = perfcore.fit(table, **asked, exponents=[f"{i}/5" for i in range(1, 16)])
+    assert [note for note in model.notes if "15 powers and logarithms make too many; with 14 or fewer" in note]
+    with pytest.raises(PerfError, match=r"55 powers and logarithms are 3,025 laws .* name at most 54"):
+        perfcore.fit(table, **asked, exponents=[f"{i}/20" for i in range(1, 56)])
 
 
 def test_drift_is_on_every_parameter():

@@ -64,7 +64,7 @@ def law_growth_draws(model: SummarizedLaws, point: Mapping[str, Any]) -> GrowthD
     exponents = np.empty((len(model.paths), q, N_DRAWS))
     probabilities = np.empty((len(model.paths), q, len(CLASSES)))
     for own, found in model.draws_in_blocks(places.reshape(2 * q, q)):
-        values = found.values
+        values = found.unchanged()
         slopes = [slopes_between(values[:, :, k], values[:, :, q + k], _OCTAVE) for k in range(q)]
         exponents[own] = equally_probable(np.stack(slopes, axis=2), N_DRAWS)
         for k, symbol in enumerate(model.symbols):

@@ -12,6 +12,7 @@ from perf_laws.engine import fit_paths
 from perf_laws.model import LawModel
 from perf_laws.options import LawOptions
 from perf_laws.posterior.posterior import Posterior
+from perf_laws.posterior.several import left_out
 from perf_laws.posterior.stored import stored
 from perf_points.ranges import parse_values
 from perfcore.base.errors import OptionError, PerfError, UnknownNameError
@@ -73,6 +74,7 @@ class LawFitter(Fitter):
         """
         seen = law_data(data, options)
         points = np.stack(list(seen.points.values()), axis=1)
+        fewer = left_out(points, options.exponents, options.logarithms)
         posterior = fit_paths(points, seen.runs, options.exponents, options.logarithms)
         laws, settings, data = stored(posterior, tuple(seen.points))
         return LawModel(
@@ -86,7 +88,7 @@ class LawFitter(Fitter):
             columns=dict(seen.columns),
             value_name=seen.value_name,
             unit=seen.unit,
-            notes=(*seen.notes, *_far_levels(seen, posterior)),
+            notes=(*seen.notes, *([fewer] if fewer else []), *_far_levels(seen, posterior)),
             points={symbol: tuple(values.tolist()) for symbol, values in seen.points.items()},
             paths=seen.paths,
             metrics=seen.metrics,

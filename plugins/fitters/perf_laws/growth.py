@@ -123,7 +123,8 @@ def growths_of_draws(
     The draws are of paths from the number `first` on.
     """
     ends = slope_points(model, symbol)[:, model.symbols.index(symbol)]
-    start, end = (draws.values[:, :, place] for place in places)
+    values = draws.unchanged()
+    start, end = (values[:, :, place] for place in places)
     slope = slopes_between(start, end, ends[1] / ends[0])
     paths = range(first, first + len(slope))
     of_draw = classes_of_draws(model, symbol, draws, slope, paths)

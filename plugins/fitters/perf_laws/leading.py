@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from perf_laws.path_data import Factor, Law
 from perf_laws.path_laws import PathLaws
-from perf_laws.posterior.prior import DRIFTS_FREELY, deviating_variance
+from perf_laws.posterior.prior import DRIFTS_FREELY, deviating_variances
 from perf_laws.terms import product_text, product_values
 
 __all__ = ["Exponent", "Form", "LeadingLaw", "fit_designs", "form_of", "forms_of", "leading_laws"]
@@ -252,7 +252,8 @@ def _slopes(model: PathLaws) -> list[tuple[tuple[str, float, float], ...]]:
     places[1:] *= 1.0 + np.eye(len(top))
     found: list[tuple[tuple[str, float, float], ...]] = []
     for _, draws in model.draws_in_blocks(places):
-        exponents = np.log(draws.values[:, :, 1:] / draws.values[:, :, :1]) / np.log(2.0)
+        values = draws.unchanged()
+        exponents = np.log(values[:, :, 1:] / values[:, :, :1]) / np.log(2.0)
         for means, deviations in zip(exponents.mean(axis=1).tolist(), exponents.std(axis=1).tolist(), strict=True):
             found.append(tuple(zip(model.symbols, means, deviations, strict=True)))
     return found
@@ -263,9 +264,11 @@ def _root_weights(model: PathLaws) -> Floats:
     posterior = model.posterior
     tau = np.where(posterior.setting >= 0, posterior.settings[posterior.setting, 0], 0.0)
     variance = np.repeat((posterior.weight * tau**2).sum(axis=1)[:, None], len(model.measured), axis=1)
-    extra = posterior.weight * deviating_variance(tau)
+    extra = posterior.weight[:, :, None] * deviating_variances(tau, len(model.symbols))
+    first = np.isfinite(posterior.means).argmax(axis=1)
     for point in range(variance.shape[1]):
-        variance[:, point] += np.where(posterior.level == point, extra, 0.0).sum(axis=1)
+        of_point = np.where((first == point)[:, None], extra[:, :, 0], extra[:, :, 1])
+        variance[:, point] += np.where(posterior.level == point, of_point, 0.0).sum(axis=1)
     fitted = posterior.quantiles(model.measured, [0.5])[:, :, 0]
     return np.nan_to_num(1.0 / (fitted * np.sqrt(variance + posterior.noise)))
 

@@ -110,8 +110,9 @@ def _advice_over(model: SummarizedLaws, symbol: str, paths: Ints) -> list[Advice
     n = len(model.measured)
     found = []
     for own, draws in model.draws_in_blocks(places, paths.tolist()):
-        slope = slopes_between(draws.values[:, :, 0], draws.values[:, :, 1], ends[1, place] / ends[0, place])
-        logs = np.log(draws.values[:, :, 2:])
+        values = draws.unchanged()
+        slope = slopes_between(values[:, :, 0], values[:, :, 1], ends[1, place] / ends[0, place])
+        logs = np.log(values[:, :, 2:])
         for row, path in enumerate(paths[own].tolist()):
             of_draw = classes_of_draws(model, symbol, _of_row(draws, row), slope[[row]], range(path, path + 1))[0]
             first, second = np.argsort(-np.bincount(of_draw, minlength=len(CLASSES)), kind="stable")[:2]
@@ -128,7 +129,7 @@ def _advice_over(model: SummarizedLaws, symbol: str, paths: Ints) -> list[Advice
 
 
 def _of_row(draws: Draws, row: int) -> Draws:
-    return Draws(*(getattr(draws, name)[[row]] for name in ("values", "scatter", "noise", "component")))
+    return Draws(*(getattr(draws, name)[[row]] for name in ("values", "change", "scatter", "noise", "component")))
 
 
 def _told(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_laws.path_laws import PathLaws
+from perf_laws.posterior.prior import changes
 
 __all__ = ["expected_spread", "measurable"]
 
@@ -38,16 +39,25 @@ def expected_spread(model: PathLaws, points: npt.ArrayLike, paths: Sequence[int]
     every = np.arange(len(model.paths)) if paths is None else np.asarray(paths, dtype=np.int64)
     counts = model.posterior.counts[every]
     runs = np.nanmedian(np.where(counts > 0.0, counts, np.nan), axis=1)
-    logs = np.log(draws.values)
+    logs = np.log(draws.unchanged())
+    lowest, highest = model.posterior.of_paths(every).measured_range
     # Repeating a run does not help against the scatter of its level.
     met = logs[:, :, 1:] + (draws.scatter + draws.noise / np.sqrt(runs)[:, None])[:, :, None]
     found = np.empty((len(logs), len(places)))
-    found[:, 0] = logs[:, :, 0].var(axis=1)
+    found[:, 0] = logs[:, :, 0].var(axis=1) + _by_changes(lowest, highest, places[:1])
     for place in range(len(places) - 1):
         order = np.argsort(met[:, :, place], axis=1)
         binned = np.take_along_axis(logs[:, :, 0], order, axis=1).reshape(len(logs), _BINS, -1)
         found[:, place + 1] = binned.var(axis=2).mean(axis=1)
+        point = places[place + 1]  # up to where it is then known that no slope has changed
+        found[:, place + 1] += _by_changes(np.minimum(lowest, point), np.maximum(highest, point), places[:1])
     return found
+
+
+def _by_changes(lowest: Floats, highest: Floats, target: Floats) -> Floats:
+    """Variance (K,) of the logarithm at the target (1, q) by changes of the slope beyond what was measured."""
+    rate, deviation = changes(lowest, highest, target)
+    return np.asarray(rate * deviation**2)[:, 0]
 
 
 def measurable(model: PathLaws, largest: float) -> Floats:

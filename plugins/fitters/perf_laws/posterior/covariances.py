@@ -27,17 +27,18 @@ def drift_covariance(one, other, origin, length):  # type: ignore[no-untyped-def
 
 
 @kernel
-def inverse_of(matrix, inverse, work):  # type: ignore[no-untyped-def]
+def inverse_of(matrix, k, inverse, work):  # type: ignore[no-untyped-def]
     """Invert a symmetric positive definite matrix (k, k) by Cholesky; the logarithm of its determinant.
 
     Parameters
     ----------
-    matrix : (k, k) float
+    matrix : (>= k, >= k) float
         Its lower triangle becomes the Cholesky factor.
-    inverse, work : (k, k) float
+    k : int
+        Of larger arrays the leading part is meant, since compiled code for parts of arrays is code of its own.
+    inverse, work : (>= k, >= k) float
         Written.
     """
-    k = len(matrix)
     log_determinant = factorised(matrix, k, 1e-300)
     for j in range(k):  # the inverse of the factor
         for i in range(k):
@@ -59,18 +60,18 @@ def inverse_of(matrix, inverse, work):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def projected(inverse, sums, projection):  # type: ignore[no-untyped-def]
+def projected(inverse, k, sums, projection):  # type: ignore[no-untyped-def]
     """Take the flat level out of an inverse covariance; the sum of the inverse.
 
     Parameters
     ----------
-    inverse : (k, k) float
-    sums : (k,) float
+    inverse : (>= k, >= k) float
+    k : int
+    sums : (>= k,) float
         Written: rows of the inverse, added up.
-    projection : (k, k) float
+    projection : (>= k, >= k) float
         Written.
     """
-    k = len(inverse)
     total = 0.0
     for i in range(k):
         value = 0.0

@@ -33,6 +33,7 @@ _FALLING_BESIDE_FLOOR = (*(float(Fraction(i)) for i in ("1/4", "1/3", "1/2", "2/
 _FALLING_BESIDE_RISING = (0.5, 2 / 3, 1.0)
 _RISING_BESIDE_FALLING = ((0.0, 1), (0.5, 0), (1.0, 0), (1.0, 1), (1.5, 0), (2.0, 0))
 _USUAL_FALLS = (0.5, 1.0)
+_SMALL_SHARES = ((0.08, 2.0), (0.04, 1.0), (0.02, 1.0), (0.01, 1.0), (0.005, 1.0))  # of a term at the last level
 FAR = 4.0  # times the last level: where what shapes predict is put in order
 
 _Row = tuple[int, float, str, float, int, float, float]  # group, weight, kind, exponent, logarithm, share, second
@@ -81,7 +82,7 @@ def shapes_of(
     --------
     >>> shapes = shapes_of([4.0, 8.0, 16.0, 32.0])
     >>> shapes.logs.shape
-    (1664, 5)
+    (1709, 5)
     """
     x = np.asarray(levels, dtype=np.float64)
     given = None if exponents is None and logarithms is None else (tuple(exponents or ()), tuple(logarithms or ()))
@@ -144,6 +145,7 @@ def _free_rows() -> list[_Row]:
     rows += [(7, w, "last", i, j, u, 0.0) for i in fine for j in (0, 1) for u, w in _shares()]
     rows += _falling_and_rising(_FALLING_BESIDE_RISING, _RISING_BESIDE_FALLING)
     rows += [(9, 3.0 if (i, j) in _COMMON else 1.0, "p", i, j, 0.0, 0.0) for i, j in _GRID if j > 0]
+    rows += [(10, w, "last", i, j, u, 0.0) for i, j in _GRID if (i, j) in _COMMON for u, w in _SMALL_SHARES]
     return rows
 
 
@@ -158,6 +160,7 @@ def _given_rows(exponents: Sequence[str], logarithms: Sequence[int]) -> list[_Ro
     rows += _falling_to_floor([-i for i, j in falling if j == 0])
     rows += [(5, w, "last", i, j, u, 0.0) for i, j in rising for u, w in _shares()]
     rows += _falling_and_rising([-i for i, j in falling if j == 0], rising)
+    rows += [(10, w, "last", i, j, u, 0.0) for i, j in rising for u, w in _SMALL_SHARES]
     return rows
 
 

@@ -14,9 +14,11 @@ from perf_laws.posterior.prior import (
     DEVIATES,
     DEVIATING_FACTOR,
     DEVIATING_VARIANCE,
+    FIRST_VARIANCE,
     GROUPS,
     LENGTHS,
     NOISES,
+    PRIOR,
     block_log_prior,
     settings,
 )
@@ -26,7 +28,7 @@ __all__ = ["PARTS", "weigh_one_parameter"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-PARTS = 256  # that the weight of 1 is cut into, of combinations of little weight each
+PARTS = 256
 _PATHS_AT_ONCE = 200
 _MOST_LEVEL_PROBABILITY = 0.5
 _LIKELY = 0.05  # scatter with which to begin: what is hopeless beside it is not looked at
@@ -39,6 +41,8 @@ def weigh_one_parameter(
     spread: Floats,
     exponents: Sequence[str] | None = None,
     logarithms: Sequence[int] | None = None,
+    prior: Floats = PRIOR,
+    parts: int = PARTS,
 ) -> Posterior:
     """What the means of K paths leave open.
 
@@ -52,6 +56,10 @@ def weigh_one_parameter(
         Relative variance of one run.
     exponents, logarithms : sequences, optional
         See `perf_laws.posterior.family.shapes_of`.
+    prior : (3, G) float
+        Weights of the blocks; see `perf_laws.posterior.prior.block_log_prior`.
+    parts : int
+        That the weight of 1 is cut into, of combinations of little weight each.
 
     Examples
     --------
@@ -68,8 +76,8 @@ def weigh_one_parameter(
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
-    found = [np.full((n_paths, 2 * PARTS), -1, dtype=np.int64) for _ in range(3)]
-    weight = np.zeros((n_paths, 2 * PARTS))
+    found = [np.full((n_paths, 2 * parts), -1, dtype=np.int64) for _ in range(3)]
+    weight = np.zeros((n_paths, 2 * parts))
     of_patterns: list[Shapes] = []
     begin = 0
     patterns, pattern = np.unique(np.isfinite(means), axis=0, return_inverse=True)
@@ -78,7 +86,7 @@ def weigh_one_parameter(
         shapes = shapes_of(x[here], exponents, logarithms)
         paths = np.flatnonzero(pattern.ravel() == number)
         drifts = np.stack([_drift(np.log(np.append(x[here], FAR * x[here[-1]])), length) for length in LENGTHS])
-        log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0)[order]
+        log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
         place = np.append(here, -1)  # of the last, which stands for none
 
         def part(
@@ -87,14 +95,15 @@ def weigh_one_parameter(
         ) -> None:  # fmt: skip
             rows = paths[own]
             at = np.ix_(rows, here)
-            law, setting, level = (np.full((len(rows), 2 * PARTS), -1, dtype=np.int64) for _ in range(3))
+            law, setting, level = (np.full((len(rows), 2 * parts), -1, dtype=np.int64) for _ in range(3))
             weights = np.zeros(law.shape)
             count = np.empty(len(rows), dtype=np.int64)
             weigh_shapes(
                 np.log(means[at]), spread[rows, None] / counts[at], np.ascontiguousarray(shapes.logs.T),
                 shapes.log_weight, shapes.group, log_prior, NOISES.tau[order], NOISES.kappa[order],
                 NOISES.length[order], np.searchsorted(LENGTHS, NOISES.length[order]), drifts,
-                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(here)), DEVIATING_VARIANCE, DEVIATING_FACTOR, PARTS,
+                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(here)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
+                FIRST_VARIANCE, parts,
                 law, setting, level, weights, count,
             )  # fmt: skip
             filled = np.arange(law.shape[1]) < count[:, None]

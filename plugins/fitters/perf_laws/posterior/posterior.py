@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_laws.posterior.in_parts import in_parts
-from perf_laws.posterior.prior import deviating_rate, deviating_variance
+from perf_laws.posterior.prior import changes, deviating_rate, deviating_variance, deviating_variances
 
 __all__ = ["DRAWS", "SIDES", "Draws", "Laws", "Posterior", "equally_probable"]
 
@@ -49,6 +49,8 @@ class Draws:
     ----------
     values : (K, N, T) float
         Means at T points, in the unit of the data; coherent over the points.
+    change : (K, N, T) float
+        What a change of the slope beyond the measured levels has done to them, as a logarithm.
     scatter, noise : (K, N) float
         How far one level is from what is predicted, and one run of it from the level, as logarithms.
     component : (K, N) int
@@ -56,9 +58,14 @@ class Draws:
     """
 
     values: Floats
+    change: Floats
     scatter: Floats
     noise: Floats
     component: Ints
+
+    def unchanged(self) -> Floats:
+        """Means as they are if what was measured goes on (K, N, T)."""
+        return np.asarray(self.values * np.exp(-self.change))
 
     def runs(self) -> Floats:
         """Single runs instead of means (K, N, T)."""
@@ -118,7 +125,10 @@ class Posterior:
         return np.asarray(self.spread[:, None] / np.where(self.counts > 0.0, self.counts, np.nan))
 
     def components(self, at: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Mean and variance of the logarithm of the mean at points (T, q): (K, C, T) each; the weights are `weight`."""
+        """Mean and variance of the logarithm of the mean at points (T, q): (K, C, T) each; the weights are `weight`.
+
+        They are of what goes on as measured; `changes` come on top.
+        """
         from perf_laws.posterior.prediction_kernels import predict_components
         from perfcore.base.kernels import announce_compilation
 
@@ -128,7 +138,7 @@ class Posterior:
         variances = np.ones_like(means)
         with np.errstate(invalid="ignore"):
             logs = np.log(self.means)
-        noise, count, deviating = self.noise, self.count, deviating_variance(self.settings[:, 0])
+        noise, count, deviating = self.noise, self.count, self._deviating
 
         def part(own: slice) -> None:
             predict_components(
@@ -164,8 +174,7 @@ class Posterior:
             own = self.of_paths(range(begin, min(begin + size, len(self.means))))
             means, variances = (np.moveaxis(one, 2, 1) for one in own.components(points))
             weights = np.broadcast_to(own.weight[:, None, :], means.shape)
-            if run:
-                means, variances, weights = own._with_runs(means, variances, weights)
+            means, variances, weights = own._with_changes(points, means, variances, weights, run)
             rows = [np.ascontiguousarray(one.reshape(-1, one.shape[2])) for one in (means, variances, weights)]
             part = np.empty((len(rows[0]), len(levels)))
 
@@ -176,16 +185,40 @@ class Posterior:
             found[begin : begin + size] = np.exp(part).reshape(len(own.means), len(points), len(levels))
         return found
 
-    def _with_runs(self, means: Floats, variances: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Components of single runs: a new level has scatter of its own, and may deviate."""
-        tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
-        rate = deviating_rate((self.counts > 0.0).sum(axis=1))[:, None, None]
-        usual = variances + (tau**2 + self.spread[:, None])[:, None, :]
-        far = usual + deviating_variance(tau)[:, None, :]
+    def _with_changes(
+        self, at: Floats, means: Floats, variances: Floats, weights: Floats, run: bool
+    ) -> tuple[Floats, Floats, Floats]:
+        """Components (K, T, C) and those where the slope changed; of a single run a new level also has scatter of its
+        own, and may deviate.
+        """
+        changed, deviation = changes(*self.measured_range, at)
+        kinds = [(np.ones_like(changed), np.zeros_like(variances))]
+        if run:
+            tau = np.where(self.setting >= 0, self.settings[self.setting, 0], 0.0)
+            variances = variances + (tau**2 + self.spread[:, None])[:, None, :]
+            rate = np.broadcast_to(deviating_rate((self.counts > 0.0).sum(axis=1))[:, None], changed.shape)
+            far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
+            kinds = [((1.0 - rate), kinds[0][1]), (rate, far)]
+        if changed.any():
+            kinds = [((1.0 - changed) * share, extra) for share, extra in kinds]
+            kinds.append((changed, np.broadcast_to(deviation[:, :, None] ** 2, variances.shape)))
         return (
-            np.concatenate([means, means], axis=2),
-            np.concatenate([usual, far], axis=2),
-            np.concatenate([(1.0 - rate) * weights, rate * weights], axis=2),
+            np.concatenate([means] * len(kinds), axis=2),
+            np.concatenate([variances + extra for _, extra in kinds], axis=2),
+            np.concatenate([share[:, :, None] * weights for share, _ in kinds], axis=2),
+        )
+
+    @property
+    def _deviating(self) -> Floats:
+        return deviating_variances(self.settings[:, 0], self.points.shape[1])
+
+    @property
+    def measured_range(self) -> tuple[Floats, Floats]:
+        """Smallest and largest measured levels of each path, (K, q) each."""
+        met = (self.counts > 0.0)[:, :, None]
+        return (
+            np.where(met, self.points, np.inf).min(axis=1),
+            np.where(met, self.points, -np.inf).max(axis=1),
         )
 
     def draws(self, at: npt.ArrayLike) -> Draws:
@@ -200,11 +233,12 @@ class Posterior:
         normals = rng.standard_normal((DRAWS, n + 2 * q * (n + len(levels))))
         of_runs, of_level, of_far = rng.standard_normal((3, DRAWS))
         rank = rng.permutation(DRAWS)
+        of_change, change_rank = rng.standard_normal(DRAWS), rng.permutation(DRAWS)
         values = np.empty((n_paths, DRAWS, len(levels)))
         taken = np.empty((n_paths, DRAWS), dtype=np.int64)
         with np.errstate(invalid="ignore"):
             logs = np.log(self.means)
-        noise, count, deviating = self.noise, self.count, deviating_variance(self.settings[:, 0])
+        noise, count, deviating = self.noise, self.count, self._deviating
 
         def part(own: slice) -> None:
             draw_paths(
@@ -217,7 +251,11 @@ class Posterior:
         tau = self.settings[np.take_along_axis(self.setting, taken, axis=1), 0]
         deviates = rank < DRAWS * deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
         far = np.where(deviates, np.sqrt(deviating_variance(tau)) * of_far, 0.0)
-        return Draws(np.exp(values), tau * of_level + far, np.sqrt(self.spread)[:, None] * of_runs, taken)
+        rate, deviation = changes(*self.measured_range, levels)
+        change = np.where(change_rank[:, None] < DRAWS * rate[:, None], deviation[:, None] * of_change[:, None], 0.0)
+        return Draws(
+            np.exp(values + change), change, tau * of_level + far, np.sqrt(self.spread)[:, None] * of_runs, taken
+        )
 
 
 def equally_probable(values: Floats, count: int) -> Floats:

@@ -38,12 +38,13 @@ def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-unty
 
 
 @kernel
-def _weights_at(points, met, k, noise, setting, at, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
+def _weights_at(points, met, noise, setting, at, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
     """Weights of the measured levels at other points, and what is left open there without a level that deviates.
 
     Writes `projection` (k, k) and `weights` (T, k); returns the variances (T,).
     """
-    tau, kappa, length = setting
+    k = len(met)
+    tau, kappa, length = setting[0], setting[1], setting[2]
     scale = 0.5 * kappa * kappa * length
     origin = points[met[0]]
     for i in range(k):
@@ -52,8 +53,8 @@ def _weights_at(points, met, k, noise, setting, at, inverse, projection, sums, c
                 scale * drift_covariance(points[met[i]], points[met[j]], origin, length) if scale > 0.0 else 0.0
             )
         covariance[i, i] += tau * tau + noise[met[i]]
-    inverse_of(covariance[:k, :k], inverse[:k, :k], work[:k, :k])
-    total = projected(inverse[:k, :k], sums[:k], projection[:k, :k])
+    inverse_of(covariance, k, inverse, work)
+    total = projected(inverse, k, sums, projection)
     variances = np.empty(len(at))
     for t in range(len(at)):
         own = 0.0
@@ -94,8 +95,8 @@ def predict_components(  # type: ignore[no-untyped-def]
         Laws: sums of M terms.
     law, setting, level, count : (K, C), (K, C), (K, C), (K,) int
         Components of each path.
-    deviating : (H,) float
-        Further variance of a level that deviates.
+    deviating : (H, 2) float
+        Further variance of a level that deviates: of the first that was measured, and of another.
     at : (T, q) float
         Logarithms of levels.
     means, variances : (K, C, T) float
@@ -116,10 +117,10 @@ def predict_components(  # type: ignore[no-untyped-def]
         for c in range(count[path]):
             own, here = law[path, c], setting[path, c]
             if here != now:
-                found = _weights_at(points, met, k, noise[path], settings[here], at, inverse, projection, sums,
+                found = _weights_at(points, met[:k], noise[path], settings[here], at, inverse, projection, sums,
                                     covariance, work, weights, cross)  # fmt: skip
                 now = here
-            q, spread, which = 0.0, 1.0, -1
+            q, spread, which, extra = 0.0, 1.0, -1, 0.0
             for i in range(k):
                 rest[i] = logs[path, met[i]] - _log_law(
                     coefficients[own], exponents[own], logarithms[own], points[met[i]]
@@ -127,16 +128,17 @@ def predict_components(  # type: ignore[no-untyped-def]
                 if met[i] == level[path, c]:
                     which = i
             if which >= 0:
+                extra = deviating[here, min(which, 1)]
                 for j in range(k):
                     q += projection[which, j] * rest[j]
-                spread = 1.0 + deviating[here] * projection[which, which]
+                spread = 1.0 + extra * projection[which, which]
             for t in range(len(at)):
                 value = _log_law(coefficients[own], exponents[own], logarithms[own], at[t])
                 for i in range(k):
                     value += weights[t, i] * rest[i]
                 variance = found[t]
                 if which >= 0:
-                    shift = deviating[here] * weights[t, which] / spread
+                    shift = extra * weights[t, which] / spread
                     value -= shift * q
                     variance += shift * weights[t, which]
                 means[path, c, t] = value
@@ -238,8 +240,13 @@ def draw_paths(  # type: ignore[no-untyped-def]
                 where[i] = points[met[i], p]
             for t in range(n_places):
                 where[k + t] = at[t, p]
-            order[p, : k + n_places] = np.argsort(where[: k + n_places])
-        component, reached, now, before = 0, weight[path, 0], -1, -1
+            for place in range(k + n_places):
+                slot = place
+                while slot > 0 and where[order[p, slot - 1]] > where[place]:
+                    order[p, slot] = order[p, slot - 1]
+                    slot -= 1
+                order[p, slot] = place
+        component, reached, now, before, extra = 0, weight[path, 0], -1, -1, 0.0
         for draw in range(n_draws):
             while reached < (draw + 0.5) / n_draws and component + 1 < count[path]:
                 component += 1
@@ -249,7 +256,7 @@ def draw_paths(  # type: ignore[no-untyped-def]
             length = settings[here, 2]
             slope_deviation = settings[here, 1] * math.sqrt(0.5 * length)
             if here != now:
-                _weights_at(points, met, k, noise[path], settings[here], at, inverse, projection, sums, covariance,
+                _weights_at(points, met[:k], noise[path], settings[here], at, inverse, projection, sums, covariance,
                             work, weights, cross)  # fmt: skip
                 now = here
                 for p in range(q):
@@ -268,18 +275,19 @@ def draw_paths(  # type: ignore[no-untyped-def]
                         steps[p, place, 2] = joint / math.sqrt(of_slope) if of_slope > 0.0 else 0.0
                         steps[p, place, 3] = math.sqrt(max(of_drift - steps[p, place, 2] ** 2, 0.0))
             if component != before:
-                before, which = component, -1
+                before, which, extra = component, -1, 0.0
                 for i in range(k):
                     law_here[i] = _log_law(coefficients[own], exponents[own], logarithms[own], points[met[i]])
                     if met[i] == level[path, component]:
                         which = i
+                        extra = deviating[here, min(which, 1)]
                 for t in range(n_places):
                     law_there[t] = _log_law(coefficients[own], exponents[own], logarithms[own], at[t])
                     for i in range(k):
                         adjusted[t, i] = weights[t, i]
                     if which >= 0:
-                        spread = 1.0 + deviating[here] * projection[which, which]
-                        shift = deviating[here] * weights[t, which] / spread
+                        spread = 1.0 + extra * projection[which, which]
+                        shift = extra * weights[t, which] / spread
                         for i in range(k):
                             adjusted[t, i] -= shift * projection[which, i]
             for i in range(k):
@@ -306,7 +314,7 @@ def draw_paths(  # type: ignore[no-untyped-def]
             for i in range(k):
                 variance = settings[here, 0] ** 2 + noise[path, met[i]]
                 if i == which:
-                    variance += deviating[here]
+                    variance += extra
                 missed[i] = logs[path, met[i]] - law_here[i] - drift_here[i] - math.sqrt(variance) * normals[draw, i]
             for t in range(n_places):
                 value = law_there[t] + drift_there[t]

@@ -19,8 +19,9 @@ import numpy.typing as npt
 from perf_laws.posterior.in_parts import in_parts
 from perf_laws.posterior.posterior import Laws, Posterior
 from perf_laws.posterior.prior import DEVIATES, NOISES, PRIOR, deviating_variance, settings
+from perfcore.base.errors import OptionError
 
-__all__ = ["weigh_several"]
+__all__ = ["left_out", "weigh_several"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -133,6 +134,34 @@ def weigh_several(
     order = np.argsort(weight <= 0.0, axis=1, kind="stable")
     law, setting, level, weight = (np.take_along_axis(one, order, axis=1) for one in (law, setting, level, weight))
     return Posterior(points, means, counts, spread, laws, settings(), law, setting, level, weight)
+
+
+def left_out(points: Floats, exponents: Sequence[str] | None, logarithms: Sequence[int] | None) -> str:
+    """Which laws of several parameters would be too many for the exponents that a user names; empty where none.
+
+    Raises
+    ------
+    OptionError
+        None of all parameters would be left.
+    """
+    q = points.shape[1]
+    if q == 1 or (exponents is None and logarithms is None):
+        return ""
+    count = len(_given(exponents, logarithms, bool((points >= 1.0).all())))
+    factors = max(sum(map(len, form.terms)) for form in _forms(q))
+    most = int(_MOST_GIVEN ** (1.0 / q) + 1e-9)
+    if count > most:
+        raise OptionError(
+            f"{count} powers and logarithms are {count**q:,} laws of {q} parameters of each form, more than "
+            f"{_MOST_GIVEN:,}; name at most {most} with --exponents and --logarithms, or none for any exponent"
+        )
+    fewer = int(_MOST_GIVEN ** (1.0 / factors) + 1e-9)
+    if count <= fewer:
+        return ""
+    return (
+        f"laws with more factors than parameters were left out: {count} powers and logarithms make too many; "
+        f"with {fewer} or fewer they are weighed too"
+    )
 
 
 def _forms(q: int) -> Iterator[_Form]:

@@ -77,26 +77,36 @@ def weigh_forms(  # type: ignore[no-untyped-def]
     theta_out, form_out, setting, level, weight : (K, N, P), (K, N), (K, N), (K, N), (K, N)
         Written.
     """
-    n_paths = len(logs)
+    n_paths, n = logs.shape
     n_forms, n_settings, n_draws = len(sizes), len(settings), len(normals)
-    most = middle.shape[1]
+    most, q_count = middle.shape[1], points.shape[1]
+    met, costs, chosen = np.empty(n, dtype=np.int64), np.empty(n_forms), np.empty((n_draws, 3), dtype=np.int64)
+    factor, own_right = np.empty((most, most)), np.empty(most)
     for path in range(n_paths):
-        met = np.flatnonzero(~np.isnan(logs[path]))
-        k = len(met)
-        at, of_logs, own_points = np.empty(k), points[met], base_logs[met]
-        weights = np.empty(k)
+        k = 0
+        for i in range(n):
+            if not math.isnan(logs[path, i]):
+                met[k] = i
+                k += 1
+        at, of_logs, own_points, weights = np.empty(k), np.empty((k, q_count)), np.empty((k, q_count)), np.empty(k)
         for i in range(k):
             at[i] = logs[path, met[i]]
             weights[i] = 1.0 / (reference + noise[path, met[i]])
+            for p in range(q_count):
+                of_logs[i, p] = points[met[i], p]
+                own_points[i, p] = base_logs[met[i], p]
         values, gradients = np.empty((n_forms, k)), np.zeros((n_forms, k, most))
-        best_theta, costs = np.zeros((n_forms, most)), np.full(n_forms, np.inf)
-        value, gradient = np.empty(k), np.zeros((k, most))
+        best_theta, least = np.zeros((n_forms, most)), np.inf
+        theta, trial = np.empty(most), np.empty(most)
+        value, gradient, trial_gradient = np.empty(k), np.zeros((k, most)), np.zeros((k, most))
         rest, trial_rest = np.empty(k), np.empty(k)
         normal, right, step = np.empty((most, most)), np.empty(most), np.empty(most)
         for f in range(n_forms):
             size = sizes[f]
+            costs[f] = np.inf
             for start in range(len(scales) if free[f] else 1):
-                theta = np.zeros(most)
+                for a in range(most):
+                    theta[a] = 0.0
                 place = size
                 for t in range(uses.shape[1] - 1, -1, -1):
                     for p in range(uses.shape[2] - 1, -1, -1):
@@ -133,10 +143,8 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                             normal[a, a] += precision[f, a]
                             normal[a, a] *= 1.0 + damping
                         factor_and_solve(normal, size, right, step)
-                        trial = theta.copy()
                         for a in range(size):
-                            trial[a] += min(max(step[a], -2.0), 2.0)
-                        trial_gradient = np.zeros((k, most))
+                            trial[a] = theta[a] + min(max(step[a], -2.0), 2.0)
                         law_gradient(
                             of_logs,
                             trial,
@@ -154,9 +162,10 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                         found = _cost(trial_rest, weights, trial, middle[f], precision[f], size)
                         if found < cost:
                             improved = cost - found > 1e-6 * (1.0 + cost)
-                            cost, theta = found, trial
-                            gradient[:] = trial_gradient
-                            rest[:] = trial_rest
+                            cost = found
+                            theta, trial = trial, theta
+                            gradient, trial_gradient = trial_gradient, gradient
+                            rest, trial_rest = trial_rest, rest
                             damping = max(0.2 * damping, 1e-9)
                             break
                         damping *= 6.0
@@ -164,7 +173,9 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                         break
                 if cost < costs[f]:
                     costs[f] = cost
-                    best_theta[f] = theta
+                    for a in range(size):
+                        best_theta[f, a] = theta[a]
+            least = min(least, costs[f])
             law_gradient(
                 of_logs,
                 best_theta[f],
@@ -177,28 +188,27 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                 values[f],
                 gradients[f],
             )
-        least = costs.min()
         probability = min(0.5, drifting * k)
         log_none, log_one = math.log(1.0 - probability), math.log(probability / k)
-        masses = np.full((n_settings, n_forms, k + 1), -np.inf)
+        masses = np.zeros((n_settings, n_forms, k + 1))
+        top = -np.inf
         covariance, inverse, work = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
         projection, sums = np.empty((k, k)), np.empty(k)
         along, linear, q = np.empty((k, most)), np.empty(k), np.empty(k)
         solution, column, solved = np.empty(most), np.empty(most), np.empty(most)
         drifts = np.zeros((2, k, k))
-        lengths = np.array([-1.0, -1.0])
+        lengths = np.zeros(2)
         # First what each combination explains, then draws of those that count.
-        chosen = np.empty((0, 3), dtype=np.int64)
-        place = 0
+        filled, place = 0, 0
         for turn in range(2):
             for h in range(n_settings):
-                if turn == 1 and (place >= len(chosen) or chosen[place, 0] != h):
+                if turn == 1 and (place >= filled or chosen[place, 0] != h):
                     continue
-                tau, kappa, length = settings[h]
+                tau, kappa, length = settings[h, 0], settings[h, 1], settings[h, 2]
                 scale = 0.5 * kappa * kappa * length
                 which = 0
                 if scale > 0.0:
-                    while which < 1 and lengths[which] != length and lengths[which] >= 0.0:
+                    while which < 1 and lengths[which] != length and lengths[which] > 0.0:
                         which += 1
                     if lengths[which] != length:
                         lengths[which] = length
@@ -209,13 +219,15 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                     for j in range(i + 1):
                         covariance[i, j] = scale * drifts[which, i, j]
                     covariance[i, i] += tau * tau + noise[path, met[i]]
-                determinant = inverse_of(covariance, inverse, work)
-                total = projected(inverse, sums, projection)
+                determinant = inverse_of(covariance, k, inverse, work)
+                total = projected(inverse, k, sums, projection)
                 common = log_setting[h] - 0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none
                 for f in range(n_forms):
-                    if turn == 1 and (place >= len(chosen) or chosen[place, 0] != h or chosen[place, 1] != f):
+                    if turn == 1 and (place >= filled or chosen[place, 0] != h or chosen[place, 1] != f):
                         continue
                     if costs[f] > _FARTHER * least + _FAR:
+                        for i in range(k + 1):
+                            masses[h, f, i] = -np.inf
                         continue
                     size = sizes[f]
                     prior = 0.0
@@ -249,6 +261,7 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                             squares -= right[a] * solution[a]
                         none = common + log_form[f] - 0.5 * (squares + of_theta - prior)
                         masses[h, f, 0] = none
+                        top = max(top, none)
                         for i in range(k):
                             own = projection[i, i]
                             left = q[i]
@@ -264,12 +277,13 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                             spread = 1.0 + deviating[h] * max(own, 0.0)
                             more = -0.5 * math.log(spread) + 0.5 * deviating[h] * left * left / spread
                             masses[h, f, i + 1] = none + log_one - log_none + more
+                            top = max(top, masses[h, f, i + 1])
                         continue
-                    while place < len(chosen) and chosen[place, 0] == h and chosen[place, 1] == f:
+                    while place < filled and chosen[place, 0] == h and chosen[place, 1] == f:
                         i_far = chosen[place, 2] - 1
                         first = place
                         while (
-                            place < len(chosen)
+                            place < filled
                             and chosen[place, 0] == h
                             and chosen[place, 1] == f
                             and chosen[place, 2] - 1 == i_far
@@ -279,7 +293,6 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                         shrink = 0.0
                         if i_far >= 0:
                             shrink = deviating[h] / (1.0 + deviating[h] * projection[i_far, i_far])
-                        factor, own_right = np.empty((most, most)), np.empty(most)
                         for a in range(size):
                             own_right[a] = right[a]
                             if i_far >= 0:
@@ -291,7 +304,6 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                         factor_and_solve(factor, size, own_right, solution)
                         base_cost = 0.0
                         for number in range(first, place):
-                            theta = np.zeros(most)
                             for a in range(size - 1, -1, -1):  # backward substitution
                                 part = normals[number, a]
                                 for b in range(a + 1, size):
@@ -339,21 +351,20 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                                     base_cost = 0.5 * summed
                                     for a in range(size):
                                         base_cost += 0.5 * precision[f, a] * solution[a] ** 2
-                            theta_out[path, number] = theta
+                            for a in range(size):
+                                theta_out[path, number, a] = theta[a]
                             form_out[path, number] = f
                             setting[path, number] = h
                             level[path, number] = met[i_far] if i_far >= 0 else -1
                             weight[path, number] = math.exp(min(max(base_cost + linear_cost - exact, -30.0), 2.0))
             if turn == 0:
-                top = masses.max()
                 summed = 0.0
                 for h in range(n_settings):
                     for f in range(n_forms):
                         for i in range(k + 1):
                             masses[h, f, i] = math.exp(masses[h, f, i] - top)
                             summed += masses[h, f, i]
-                chosen = np.empty((n_draws, 3), dtype=np.int64)
-                filled, passed = 0, 0.5
+                passed = 0.5
                 for h in range(n_settings):
                     for f in range(n_forms):
                         for i in range(k + 1):
@@ -362,9 +373,8 @@ def weigh_forms(  # type: ignore[no-untyped-def]
                                 chosen[filled, 0], chosen[filled, 1], chosen[filled, 2] = h, f, i
                                 filled += 1
                                 passed -= 1.0
-                chosen = chosen[:filled]
         mass = 0.0
-        for number in range(len(chosen)):
+        for number in range(filled):
             mass += weight[path, number]
         for number in range(n_draws):
-            weight[path, number] = weight[path, number] / mass if number < len(chosen) else 0.0
+            weight[path, number] = weight[path, number] / mass if number < filled else 0.0

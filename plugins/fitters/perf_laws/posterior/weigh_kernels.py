@@ -31,7 +31,7 @@ _TAIL, _FINER = 0.06, 4.0  # on both sides bounds are told from parts that are s
 @kernel
 def weigh_shapes(  # type: ignore[no-untyped-def]
     logs, noise, shapes, log_weight, group, log_prior, tau, kappa, length, which_drift, drifts, deviates,
-    deviating_variance, deviating_factor, parts, law, setting, level, weight, count,
+    deviating_variance, deviating_factor, first_variance, parts, law, setting, level, weight, count,
 ):  # fmt: skip
     """Components of each path: combinations of a shape, a noise, and which level deviates, with their weights.
 
@@ -51,8 +51,9 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
         Noises; number of each in `drifts`.
     drifts : (D, k + 1, k + 1) float
         Covariances of the drift for a slope of variance 1; the last is far beyond the levels.
-    deviates, deviating_variance, deviating_factor : float
-        Probability that one level deviates, and its further variance: a constant and a multiple of tau squared.
+    deviates, deviating_variance, deviating_factor, first_variance : float
+        Probability that one level deviates, and its further variance: a constant, a multiple of tau squared, and what
+        comes on top for the first level.
     parts : int
         A weight of less than one part in so many is little.
     law, setting, level, weight : (K, C) int and float
@@ -69,7 +70,7 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
     middle, bins = np.empty(n_shapes), np.zeros(_BINS + 1, dtype=np.int64)
     q, evidence, most = np.empty(n_shapes), np.empty(n_shapes), np.empty(n_shapes)
     reached = np.empty((n_noises, n_shapes))
-    highest = log_weight.max() + log_prior.max()
+    highest = _largest(log_weight) + _largest(log_prior.ravel())
     log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
     masses = np.zeros(k + 1)  # the first is that of no level
     aheads = np.empty(k + 1)
@@ -95,8 +96,8 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 for j in range(i + 1):
                     covariance[i, j] = scale * drifts[which_drift[h], i, j]
                 covariance[i, i] += tau[h] * tau[h] + noise[path, i]
-            determinant = inverse_of(covariance, inverse, work)
-            total = projected(inverse, sums, projections[h])
+            determinant = inverse_of(covariance, k, inverse, work)
+            total = projected(inverse, k, sums, projections[h])
             base = -0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none
             extra = deviating_variance + deviating_factor * tau[h] * tau[h]
             largest = 0.0
@@ -104,9 +105,10 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 far[h, i] = sums[i] / total
                 for j in range(k):
                     far[h, i] += projections[h, i, j] * scale * drifts[which_drift[h], k, j]
-                spread = 1.0 + extra * projections[h, i, i]
+                own = extra + first_variance if i == 0 else extra
+                spread = 1.0 + own * projections[h, i, i]
                 offset[h, i] = log_one - log_none - 0.5 * math.log(spread)
-                gain[h, i] = 0.5 * extra / spread
+                gain[h, i] = 0.5 * own / spread
                 largest = max(largest, offset[h, i])
             if base + largest + highest < best - _HOPELESS:  # residuals of 0 would not do
                 for s in range(n_shapes):
@@ -171,7 +173,8 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
         for number in range(n_kept):
             lowest, highest_ahead = min(lowest, kept_ahead[number]), max(highest_ahead, kept_ahead[number])
         per_bin = (_BINS - 1) / max(highest_ahead - lowest, 1e-300)
-        bins[:] = 0
+        for one in range(_BINS + 1):
+            bins[one] = 0
         for number in range(n_kept):
             bins[int((kept_ahead[number] - lowest) * per_bin) + 1] += 1
         for one in range(_BINS):
@@ -208,5 +211,14 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
 def _longer(array):  # type: ignore[no-untyped-def]
     """The same numbers with room for as many more."""
     longer = np.empty(2 * len(array), array.dtype)
-    longer[: len(array)] = array
+    for k in range(len(array)):
+        longer[k] = array[k]
     return longer
+
+
+@kernel
+def _largest(array):  # type: ignore[no-untyped-def]
+    largest = array[0]
+    for value in array:
+        largest = max(largest, value)
+    return largest
