@@ -11,21 +11,9 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.units import nanoseconds_per
+from perfcore.hooks.registry import registry
 
-__all__ = ["IDLE_STATES", "Trace", "busy_mask", "curve_from_changes", "curve_from_intervals"]
-
-# States in which a processor does not compute the user's work, by their names in lower case: the words that
-# tracers commonly use, MPI waiting, and StarPU's runtime states (StarPU handbook, "Offline performance tools").
-IDLE_STATES = frozenset(
-    {
-        *("idle", "wait", "waiting", "sleep", "sleeping", "blocked", "barrier", "communication", "overhead"),
-        *("recv", "receive", "receiving", "send", "sending", "not created", "waiting a message"),
-        *("mpi_wait", "mpi_waitall", "mpi_recv", "mpi_send", "mpi_barrier"),
-        *("callback", "popdata", "pushdata", "scheduling", "progressing", "fetchinginput", "pushingoutput"),
-        *("initializing", "deinitializing", "flushing", "executing", "building task", "submitting task"),
-        "waiting all tasks",
-    }
-)
+__all__ = ["Trace", "busy_mask", "curve_from_changes", "curve_from_intervals", "default_busy"]
 
 
 class Trace:
@@ -43,8 +31,8 @@ class Trace:
     time_unit : str
         Unit in which the user thinks; curves come out in it.
     busy_states : sequence of str, optional
-        States that count as computing unless the user says otherwise. By default all states but those of
-        `IDLE_STATES`.
+        States that count as computing unless the user says otherwise; by default as the classifiers that plugins
+        register say.
     span_ns : (int, int), optional
         Start and end of the run when it is longer than its intervals.
     source : str
@@ -140,8 +128,10 @@ class Trace:
 
 
 def default_busy(states: Sequence[str]) -> tuple[str, ...]:
-    """All states but those known to be idle; with none left, all."""
-    return tuple(name for name in states if name.strip().lower() not in IDLE_STATES) or tuple(states)
+    """Those of the states in which a location computes, as the registered classifiers say."""
+    for entry in registry().entries("classifiers").values():
+        states = entry.load()(states)
+    return tuple(states)
 
 
 def busy_mask(

@@ -29,8 +29,8 @@ hookimpl = pluggy.HookimplMarker(GROUP)
 
 # In the order in which `perf plugins` lists them. "kinds" come first, since they add hooks.
 KINDS = (
-    "kinds", "readers", "joins", "segmenters", "functions", "representations", "fitters", "models", "commands",
-    "presenters", "openers",
+    "kinds", "readers", "classifiers", "joins", "segmenters", "functions", "representations", "fitters", "models",
+    "commands", "presenters", "openers",
 )  # fmt: skip
 
 
@@ -92,6 +92,11 @@ def register_kinds(register: Register) -> None:
 @hookspec
 def register_readers(register: Register) -> None:
     """Announce readers: files to data (contract: `perfcore.contracts.Reader`)."""
+
+
+@hookspec
+def register_classifiers(register: Register) -> None:
+    """Announce functions that take the names of a trace's states and give those in which a location computes."""
 
 
 @hookspec

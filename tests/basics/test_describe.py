@@ -34,10 +34,10 @@ def test_a_trace_without_a_curve_is_described_all_the_same():
     assert not any(line.startswith(("perf fit", "perf plot")) for line in facts["next"])
 
 
-def test_overheads_are_suggested_where_every_state_has_a_class():
-    for state, suggested in (("idle", True), ("what is this", False)):
+def test_overheads_are_suggested_whatever_the_states():
+    for state in ("idle", "what is this"):
         trace = Trace([0, 1], [0, 1], [0, 0], [4000, 4000], ["cpu0", "cpu1"], ["run", state], busy_states=["run"])
-        assert ("perf overheads x.prv" in describe(trace, "x.prv")["next"]) == suggested
+        assert "perf overheads x.prv" in describe(trace, "x.prv")["next"]
 
 
 def test_a_series_says_how_to_choose_a_column():

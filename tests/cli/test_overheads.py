@@ -94,15 +94,26 @@ def test_mistakes_are_told_in_one_line(runs, refused):
     assert "the ending must be .csv" in refused("overheads", "one.csv", "-o", "lost.xlsx")
     assert "numbers are expected" in refused("overheads", "one.csv", "-o", "l.csv", "--set", "p=four")
     assert "NAME=VALUE,... is expected" in refused("overheads", "one.csv", "--class", "waiting")
-    assert "matches no state" in refused("overheads", "one.csv", "--class", "waiting=Wait*")
     assert "no such file" in refused("overheads", "one.csv", "--categories", "none.toml")
     assert "Missing argument" in refused("overheads")
 
 
-def test_a_trace_without_the_states_that_a_predicate_needs(runs, refused):
+def test_a_pattern_that_fits_nothing_is_a_note(runs, perf):
+    out = perf("overheads", "one.csv", "--class", "waiting=Wait*").out
+    assert "--class: no state fits 'Wait*'" in out
+
+
+def test_a_trace_in_which_nobody_computes(runs, perf):
     Path("waits.csv").write_text(TRACE + "0,60,a,lock\n")
-    message = refused("overheads", "waits.csv")
-    assert "no state of the trace is in 'computing'" in message or "'computing'" in message
+    out = perf("overheads", "waits.csv").out
+    assert any(line.startswith("synchronization loss") and "100.00%" in line for line in out.splitlines())
+
+
+def test_a_trace_without_the_states_that_a_predicate_needs(runs, perf, refused):
+    Path("waits.csv").write_text(TRACE + "0,60,a,lock\n")
+    Path("own.toml").write_text(perf("overheads", "--print-categories").out.replace("needs = []", ""))
+    message = refused("overheads", "waits.csv", "--categories", "own.toml")
+    assert "no state of the trace is in 'computing'" in message
     assert "--class computing=" in message
 
 

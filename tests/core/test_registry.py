@@ -82,7 +82,7 @@ def test_a_broken_plugin_is_named_and_skipped():
 def test_a_misspelt_hook_is_reported():
     found = registry_of(demo=plugin(register_fiters=[("lca", "a:A")], register_readers=[("x", "a:A")]))
     assert "register_fiters" in found.problems[0]
-    assert "the hooks are register_kinds, register_readers, register_joins" in found.problems[0]
+    assert "the hooks are register_kinds, register_readers, register_classifiers" in found.problems[0]
     assert not found.entries("readers")
 
 

@@ -21,13 +21,21 @@ RANKS = Trace([0, 0, 0, 1, 1], [0, 1, 2, 0, 3], [0, 50, 80, 0, 60], [50, 80, 100
               busy_states=[], source="ranks")  # fmt: skip
 
 
+@pytest.fixture
+def own(tmp_path):
+    """A set of categories that says of no state that the trace calls busy what it is."""
+    path = tmp_path / "own.toml"
+    path.write_text(STANDARD.read_text().replace('computing_states = "computing"\n', ""))
+    return {"categories": str(path)}
+
+
 def form_of(view):
     (form,) = (block for block in view.blocks if isinstance(block, Form))
     return form
 
 
-def test_states_without_a_class_are_asked_for_with_their_share_of_time():
-    view = DataViews(RANKS, "ranks").view(OVERHEADS, {})
+def test_states_without_a_class_are_asked_for_with_their_share_of_time(own):
+    view = DataViews(RANKS, "ranks").view(OVERHEADS, own)
     notice, form = view.blocks
     assert isinstance(notice, Notice)
     assert "4 of 5 states" in notice.text
@@ -38,13 +46,13 @@ def test_states_without_a_class_are_asked_for_with_their_share_of_time():
     assert form.fields[0].choices == ("", *read_categories().classes)
 
 
-def test_what_is_chosen_gives_the_overheads_of_these_classes():
+def test_what_is_chosen_gives_the_overheads_of_these_classes(own):
     query = {f"class.{STATES[0]}": "computing", f"class.{STATES[1]}": "runtime", f"class.{STATES[3]}": "waiting",
-             f"class.{STATES[4]}": "other", "class.wait": "communicating"}  # fmt: skip
-    view = DataViews(RANKS, "ranks").view(OVERHEADS, query)
-    chosen = {"computing": ["solve"], "runtime": ["std::*"], "waiting": ["q[[][*]][?]"], "other": ["never"],
+             f"class.{STATES[4]}": "unknown", "class.wait": "communicating"}  # fmt: skip
+    view = DataViews(RANKS, "ranks").view(OVERHEADS, {**query, **own})
+    chosen = {"computing": ["solve"], "runtime": ["std::*"], "waiting": ["q[[][*]][?]"], "unknown": ["never"],
               "communicating": ["wait"]}  # fmt: skip
-    expected = profile_overheads(RANKS, classes=chosen).tables()[0]
+    expected = profile_overheads(RANKS, read_categories(own["categories"]), classes=chosen).tables()[0]
     table = next(block for block in view.blocks if isinstance(block, Table) and block.title == expected[0])
     assert [[getattr(cell, "text", cell) for cell in row] for row in table.rows] == expected[2]
     form = form_of(view)
@@ -52,8 +60,8 @@ def test_what_is_chosen_gives_the_overheads_of_these_classes():
     assert {item.name: item.value for item in form.fields[:-1]} == query
 
 
-def test_some_that_are_chosen_leave_the_others_to_be_asked():
-    view = DataViews(RANKS, "ranks").view(OVERHEADS, {"class.solve": "computing", "class.never": ""})
+def test_some_that_are_chosen_leave_the_others_to_be_asked(own):
+    view = DataViews(RANKS, "ranks").view(OVERHEADS, {"class.solve": "computing", "class.never": "", **own})
     assert "3 of 5 states" in view.blocks[0].text
     assert {item.label: item.value for item in form_of(view).fields}["solve"] == "computing"
 
@@ -75,10 +83,10 @@ def test_a_class_that_there_is_not_is_an_error_with_the_form():
 def test_categories_of_a_file(tmp_path):
     trace = Trace([0, 0], [0, 1], [0, 5], [5, 9], ["a"], ["run", "think"], busy_states=["run"])
     own = tmp_path / "own.toml"
-    own.write_text(STANDARD.read_text().replace('other = ["others"', 'other = ["think", "others"'))
+    own.write_text(STANDARD.read_text().replace("unknown = []", 'unknown = ["think"]'))
     view = DataViews(trace, "t").view(OVERHEADS, {"categories": str(own)})
     (table,) = (block for block in view.blocks if isinstance(block, Table) and block.title == "States by class")
-    assert ("other", "think") in table.rows
+    assert ("unknown", "think") in table.rows
     assert form_of(view).fields[-1].value == str(own)
     none = DataViews(trace, "t").view(OVERHEADS, {"categories": "none.toml"})
     assert none.blocks[0].text.startswith("none.toml: there is no such file")
@@ -99,21 +107,21 @@ def test_beside_a_model_cycles_are_told_phase_by_phase():
     assert form_of(below).path == OVERHEADS
 
 
-def test_many_states_with_long_names_make_an_address_that_servers_take():
+def test_many_states_with_long_names_make_an_address_that_servers_take(own):
     """uvicorn takes 64 KiB of request line and headers."""
     states = [f"{'n' * 300}{k}" for k in range(220)]
     trace = Trace(np.zeros(220, int), range(220), range(220), range(1, 221), ["a"], states, busy_states=[])
-    form = form_of(DataViews(trace, "t").view(OVERHEADS, {}))
+    form = form_of(DataViews(trace, "t").view(OVERHEADS, own))
     names = [item.name for item in form.fields]
     assert len(set(names)) == len(names) == 101
     assert sum(map(len, names)) < 16_000
     assert "Of 220 states" in form.fields[-1].help
     query: dict[str, str] = {}
     for _ in range(3):  # a hundred at a time, and none is forgotten
-        fields = form_of(DataViews(trace, "t").view(OVERHEADS, query)).fields[:-1]
+        fields = form_of(DataViews(trace, "t").view(OVERHEADS, {**query, **own})).fields[:-1]
         query = {item.name: item.value or "computing" for item in fields}
     assert len(query) == 220
-    assert any(isinstance(block, Chart) for block in DataViews(trace, "t").view(OVERHEADS, query).blocks)
+    assert any(isinstance(block, Chart) for block in DataViews(trace, "t").view(OVERHEADS, {**query, **own}).blocks)
 
 
 @pytest.mark.parametrize("name", ["plain", "x" * 5000, "std::vector<$a_b$, c>" * 300])

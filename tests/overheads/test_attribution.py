@@ -67,17 +67,19 @@ def test_every_category_of_a_run_by_hand():
     assert profile.total_ns == 300
     # The lines that a reader needs: what stands for ready work, and what the trace cannot tell.
     assert profile.notes[0].startswith("work is taken to exist while two or more locations compute")
-    assert "resource contention, runtime overhead, other" in profile.notes[1]
+    assert "resource contention, runtime overhead, not running, other" in profile.notes[1]
 
 
-def test_states_that_only_the_reader_calls_busy_are_named():
+def test_states_in_no_class_are_named_the_longest_first():
     """Seven states of no known name; `barrier` has a pattern, `never` takes no time."""
     names = [f"kernel {k}" for k in range(7)]
     states = [*names, "barrier", "never"]
-    trace = Trace([0] * 8, range(8), range(8), range(1, 9), ["a"], states, busy_states=[*names, "never"])
-    [note] = [note for note in profile_overheads(trace).notes if note.startswith("no pattern names")]
-    assert note.startswith(f"no pattern names {', '.join(map(repr, names[:6]))}, ... (7 in all)")
-    assert "they count as computing; --class CLASS=STATE,... says otherwise" in note
+    trace = Trace([0] * 8, range(8), range(0, 80, 10), [10 * k + k + 1 for k in range(8)], ["a"], states)
+    [note] = [note for note in profile_overheads(trace).notes if note.startswith("in no class")]
+    assert note == (
+        f"in no class, so counted as computing: {', '.join(names[:2:-1])}, ... (7 in all); --class CLASS=STATE,... "
+        "says otherwise"
+    )
 
 
 def test_phases_divide_states_that_span_them():

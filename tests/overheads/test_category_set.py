@@ -5,7 +5,7 @@ import pytest
 from perf_overheads import read_categories
 from perf_overheads.state_classes import NO_STATE, classify
 from perfcore import Trace
-from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
+from perfcore.base.errors import DataError, InputError, UnknownNameError
 
 GOOD = """
 [classes]
@@ -69,9 +69,13 @@ def test_the_standard_set_has_the_papers_categories():
         ("MPI_Isend", "communicating"),
         ("MPI_Finalize", "runtime"),
         ("Sleeping", "idle"),
-        ("PushingOutput", "communicating"),
+        ("PushingOutput", "transferring"),
+        ("ncclKernel_AllGather", "communicating"),
+        ("Memcpy DtoH (Device -> Pinned)", "transferring"),
+        ("I/O", "io"),
+        ("Not created", "not_running"),
         ("lapack_gemqrt", "computing"),
-        ("State 15", "other"),
+        ("State 15", "unknown"),
     ],
 )
 def test_common_states_have_a_class(state, name):
@@ -93,14 +97,25 @@ def test_own_classes_go_before_the_set():
     assert found["lock"] == found["locked"] == "contending"
     with pytest.raises(UnknownNameError, match=r"unknown class 'contention'"):
         classes(states("run"), contention=["run"])
-    with pytest.raises(OptionError, match="'lok' matches no state of trace: 'run'"):
-        classes(states("run"), contending=["lok"])
+    assert classify(states("run"), read_categories(), {"contending": ["lok"]}).unmet == ("lok",)
 
 
-def test_states_in_no_class_are_named_with_time_and_first_moment():
+def test_what_the_trace_calls_busy_computes_and_nothing_else():
+    """Whatever the table says: `perf info` and `perf overheads` mean the same states."""
+    found = classes(states("run", "mystery", "send", "lock", busy=["mystery", "send"]))
+    assert found == {
+        "run": "idle",
+        "mystery": "computing",
+        "send": "computing",
+        "lock": "synchronizing",
+        NO_STATE: "idle",
+    }
+
+
+def test_states_in_no_class_of_a_set_of_ones_own_are_named_with_time_and_first_moment(read):
     trace = Trace([0, 0, 1], [0, 1, 1], [10, 30, 20], [30, 90, 25], ["a", "b"], ["run", "mystery"], busy_states=["run"])
     with pytest.raises(DataError, match=r"1 of its states is in no class: 'mystery' \(65 ns, first at 20 ns\); say wh"):
-        classify(trace, read_categories())
+        classify(trace, read(GOOD))
 
 
 def test_a_state_in_two_classes(read):
@@ -109,9 +124,10 @@ def test_a_state_in_two_classes(read):
         classes(states("run", "locklock"), rules)
 
 
-def test_what_a_trace_must_have():
+def test_what_a_trace_must_have(read):
+    assert classes(states("idle", "lock"))["lock"] == "synchronizing"
     with pytest.raises(DataError, match=r"no state of the trace is in 'computing', which .* --class computing=STATE"):
-        classes(states("idle", "lock"))
+        classes(states("idle"), read('needs = ["computing"]' + GOOD))
 
 
 def test_counts_that_count_nothing(read):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from perf_overheads.attribution import profile_overheads
+from perf_overheads.attribution import profile_overheads, usual_categories
 from perf_overheads.category_set import CategorySet, read_categories
 from perf_overheads.phases import phase_edges
 from perf_overheads.pop_efficiencies import COMPUTING
@@ -58,7 +58,8 @@ def overheads(
     by : {"category", "location", "phase"}, optional
         What is shown beside the categories; by default phases where there are any, and of several runs a comparison.
     categories : CategorySet, str or path, optional
-        A set, or the TOML file of one; by default the standard categories.
+        A set, or the TOML file of one; by default the standard categories, or those of GPUs where all locations are
+        streams.
     classes : mapping of str to sequence of str, optional
         Patterns of state names by class, which go before those of the set (``--class``).
     ready : Series, UtilizationCurve, str or path, optional
@@ -99,7 +100,7 @@ def overheads(
         raise OptionError("--ready belongs to one trace; profile the others each with its own")
     if ready is None and ready_column is not None:
         raise OptionError("--ready-column belongs to --ready SERIES")
-    rules = categories if isinstance(categories, CategorySet) else read_categories(categories)
+    rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
     amount = ready if ready is None or isinstance(ready, (Series, UtilizationCurve)) else _ready_work(ready)
 
     def profile(item: Path | Trace) -> OverheadProfile:
@@ -132,9 +133,10 @@ def _ready_work(path: Path) -> Series | UtilizationCurve:
 
 
 def _edges(
-    trace: Trace, phases: str | int, degree: str, rules: CategorySet, classes: Mapping[str, Sequence[str]]
+    trace: Trace, phases: str | int, degree: str, given: CategorySet | None, classes: Mapping[str, Sequence[str]]
 ) -> list[int]:
     """Phases of the curve of the states that the categories take as computing."""
+    rules = usual_categories(trace) if given is None else given
     if COMPUTING not in rules.classes:
         return phase_edges(trace, phases, degree=degree)
     computing = classify(trace, rules, classes).states_of(COMPUTING)

@@ -12,22 +12,25 @@ the different vectors of counts only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_overheads.category_set import LOCATIONS, READY, WORK_EXISTS, CategorySet, read_categories
-from perf_overheads.events import Events, state_events
+from perf_overheads.category_set import GPU, LOCATIONS, READY, STANDARD, WORK_EXISTS, CategorySet, read_categories
+from perf_overheads.devices import device_times, devices_of
+from perf_overheads.events import Events, run_of, state_events
 from perf_overheads.passes import Clocks, Moments, attributed, numbered
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.ready_work import ready_steps
 from perf_overheads.state_classes import StateClasses, classify
+from perf_states.short_names import short_name
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-__all__ = ["profile_overheads"]
+__all__ = ["profile_overheads", "usual_categories"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -49,7 +52,8 @@ def profile_overheads(
     ----------
     trace : Trace
     categories : CategorySet, optional
-        By default the standard set.
+        By default the standard set, or, of a trace whose locations are all streams of GPUs, the set for these; its
+        predicates then count the streams of one GPU at a time.
     classes : mapping of str to sequence of str, optional
         Further patterns of state names by class, which go before those of the set.
     ready : Series or UtilizationCurve, optional
@@ -83,7 +87,10 @@ def profile_overheads(
     {'pure computation': 16, 'load imbalance': 0, 'insufficient parallelism': 1, 'synchronization loss': 3,
      'communication loss': 0, 'resource contention': 0, 'runtime overhead': 0, 'other': 0, 'elapsed': 10}
     """
-    rules = read_categories() if categories is None else categories
+    rules = usual_categories(trace) if categories is None else categories
+    devices = devices_of(trace.locations) if categories is None else None
+    if devices and len(set(devices)) > 1:
+        return _device_by_device(trace, rules, devices, classes, phase_edges_ns)
     names = classify(trace, rules, classes)
     if READY in rules.variables and ready is None:
         raise OptionError(f"{rules.source}: a predicate needs the amount of ready work; give it with --ready SERIES")
@@ -125,6 +132,54 @@ def profile_overheads(
         states={name: names.states_of(name) for name in names.classes},
         source=trace.source,
         notes=_notes(trace, rules, names, ready is not None),
+        devices=device_times(trace, names, elapsed),
+    )
+
+
+def usual_categories(trace: Trace) -> CategorySet:
+    """The set of categories that is taken where none is named: that for GPUs if all locations are streams."""
+    return read_categories(STANDARD if devices_of(trace.locations) is None else GPU)
+
+
+def _device_by_device(
+    trace: Trace,
+    rules: CategorySet,
+    devices: Sequence[str],
+    classes: Mapping[str, Sequence[str]] | None,
+    phase_edges_ns: Sequence[int] | None,
+) -> OverheadProfile:
+    """The profile of several GPUs, whose streams are counted each GPU for itself."""
+    span = run_of(trace)
+    parts = []
+    for device in dict.fromkeys(devices):
+        mine = np.array([device == each for each in devices])
+        rows = mine[trace.location]
+        if not rows.any():
+            raise DataError(f"{trace.source}: no stream of {device} is ever in a state")
+        place = np.cumsum(mine) - 1
+        part = Trace(
+            place[trace.location[rows]],
+            trace.state[rows],
+            trace.start_ns[rows],
+            trace.end_ns[rows],
+            [name for name, is_mine in zip(trace.locations, mine.tolist(), strict=True) if is_mine],
+            trace.states,
+            time_unit=trace.time_unit,
+            busy_states=trace.busy_states,
+            span_ns=span,
+            source=trace.source,
+        )
+        parts.append(profile_overheads(part, rules, classes=classes, phase_edges_ns=phase_edges_ns))
+    order = [trace.locations.index(name) for part in parts for name in part.locations]
+    back = np.argsort(order)
+    return replace(
+        parts[0],
+        locations=trace.locations,
+        cycles_ns=np.concatenate([part.cycles_ns for part in parts], axis=1)[:, back],
+        class_cycles_ns=np.concatenate([part.class_cycles_ns for part in parts], axis=1)[:, back],
+        timeline_ns=np.sum([part.timeline_ns for part in parts], axis=0),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        devices=tuple(device for part in parts for device in part.devices),
     )
 
 
@@ -215,15 +270,16 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
     empty = [category.name for category in rules.categories if not present.intersection(category.classes)]
     if empty:
         notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
-    met = np.bincount(trace.state, minlength=len(trace.states)) > 0
-    unnamed = [
-        repr(state) for state, some in zip(trace.states, met.tolist(), strict=True) if some and state in names.unnamed
-    ]
+    times = np.bincount(trace.state, trace.end_ns - trace.start_ns, len(trace.states))
+    by_time = [trace.states[at] for at in np.argsort(-times, kind="stable").tolist() if times[at]]
+    unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
     if unnamed:
         notes.append(
-            f"no pattern names {listing(unnamed, 6)}; the reader calls such states busy, so they count as "
-            f"{rules.computing_states}; --class CLASS=STATE,... says otherwise"
+            f"in no class, so counted as {rules.computing_states}: {listing(unnamed, 4)}; --class CLASS=STATE,... says "
+            "otherwise"
         )
+    if names.unmet:
+        notes.append(f"--class: no state fits {listing(map(repr, names.unmet), 6)}")
     without = len(trace.locations) - len(np.unique(trace.location))
     if without:
         notes.append(f"{without} of the locations have no states at all")

@@ -12,9 +12,10 @@ from perf_formulas.formula import Formula, FormulaError
 from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, UnknownNameError, key_first
 
-__all__ = ["STANDARD", "Category", "CategorySet", "read_categories"]
+__all__ = ["GPU", "STANDARD", "Category", "CategorySet", "read_categories"]
 
 STANDARD = Path(__file__).with_name("standard.toml")
+GPU = Path(__file__).with_name("gpu.toml")
 
 LOCATIONS, READY, WORK_EXISTS = "locations", "ready", "work_exists"
 _MOST_CATEGORIES = 62  # one bit of an int64 for each
@@ -112,9 +113,10 @@ def read_categories(path: str | os.PathLike[str] | None = None) -> CategorySet:
     >>> [category.name for category in read_categories().categories][:3]
     ['pure computation', 'load imbalance', 'insufficient parallelism']
     """
-    source = STANDARD.name if path is None else os.fspath(path)
+    chosen = path or STANDARD
+    source = Path(chosen).name if chosen in (STANDARD, GPU) else os.fspath(chosen)
     try:
-        file = msgspec.convert(read_toml(path or STANDARD, "`perf overheads --print-categories` prints one"), _File)
+        file = msgspec.convert(read_toml(chosen, "`perf overheads --print-categories` prints one"), _File)
     except msgspec.ValidationError as error:
         raise InputError(source, key_first(error)) from None
     _check_names(file, source)

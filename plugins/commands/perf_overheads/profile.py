@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_overheads.devices import DeviceTimes
 from perf_overheads.pop_efficiencies import COMPUTING, TRANSFERRING, Efficiencies, efficiencies
 from perfcore.results import Result
 
@@ -43,6 +44,8 @@ class OverheadProfile(Result):
         The trace.
     notes : tuple of str
         What a reader of the numbers must know.
+    devices : tuple of DeviceTimes
+        Unions over the streams of each GPU, where all locations are streams.
     """
 
     categories: tuple[str, ...]
@@ -57,6 +60,7 @@ class OverheadProfile(Result):
     states: Mapping[str, tuple[str, ...]]
     source: str
     notes: tuple[str, ...] = ()
+    devices: tuple[DeviceTimes, ...] = ()
 
     @property
     def elapsed_ns(self) -> int:
@@ -92,9 +96,16 @@ class OverheadProfile(Result):
         return total
 
     def efficiencies(self, by_phase: bool = False) -> Efficiencies | None:
-        """POP's efficiencies of the run, or of each phase; None where the set has no class of computing states."""
-        if COMPUTING not in self.classes:
+        """POP's efficiencies of the run, or of each phase; None where the set has no class of computing states.
+
+        Where the locations are streams of GPUs, a GPU counts as one location, which computes while any stream does;
+        then there are those of the whole run only.
+        """
+        if COMPUTING not in self.classes or (self.devices and by_phase):
             return None
+        if self.devices:
+            busy = np.array([[device.computing_ns] for device in self.devices], dtype=np.int64)
+            return efficiencies(busy, None, [self.elapsed_ns])
 
         def of(name: str) -> Integers:
             times: Integers = self.class_cycles_ns[self.classes.index(name)]
@@ -121,6 +132,7 @@ class OverheadProfile(Result):
                 for name, total, cycles in zip(self.categories, self.by_category_ns, self.cycles_ns, strict=True)
             ],
             "classes": {name: list(states) for name, states in self.states.items()},
+            **({"devices": [asdict(device) for device in self.devices]} if self.devices else {}),
             "efficiencies": {name: None if part is None else _plain(part) for name, part in parts.items()},
             "notes": list(self.notes),
         }

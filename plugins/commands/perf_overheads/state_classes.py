@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_overheads.category_set import LOCATIONS, READY, WORK_EXISTS, CategorySet
-from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perf_states.classes import state_classes
+from perf_states.table import COMPUTING, MARKER, OTHER
+from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-__all__ = ["NO_STATE", "StateClasses", "classify"]
+__all__ = ["NO_STATE", "StateClasses", "classify", "named_classes"]
 
 NO_STATE = "(no state)"
 
@@ -35,7 +37,9 @@ class StateClasses:
     member : (n_states, n_counted) int64
         1 where a location in the state adds to the count.
     unnamed : tuple of str
-        States that no pattern names, and that count as computing because the trace counts them so.
+        States that no table names, and that count as computing.
+    unmet : tuple of str
+        Patterns of the user's that no state fits.
     """
 
     states: tuple[str, ...]
@@ -44,6 +48,7 @@ class StateClasses:
     counted: tuple[str, ...]
     member: npt.NDArray[np.int64]
     unnamed: tuple[str, ...]
+    unmet: tuple[str, ...] = ()
 
     def states_of(self, name: str) -> tuple[str, ...]:
         """States of one class."""
@@ -67,39 +72,62 @@ def classify(trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] 
         A state is in no class or in two, or the trace lacks a class or a count that predicates need.
     UnknownNameError
         ``own`` or a predicate uses a name that there is not.
-    OptionError
-        A pattern of ``own`` matches no state.
     """
     own = own or {}
     for name in own:
         if name not in rules.classes:
             raise UnknownNameError("class", name, rules.classes)
-    for name, patterns in own.items():
-        for pattern in patterns:
-            if not any(_matches(state, pattern) for state in trace.states):
-                known = listing(map(repr, trace.states))
-                raise OptionError(f"class {name}: {pattern!r} matches no state of {trace.source}: {known}")
-    classes = tuple(rules.classes)
-    named = [_class_of(state, trace, rules, own) for state in trace.states]
-    unnamed = tuple(s for s, name in zip(trace.states, named, strict=True) if name is None and s in trace.busy_states)
-    chosen = [rules.computing_states if s in unnamed else name for s, name in zip(trace.states, named, strict=True)]
+    patterns = [pattern for group in own.values() for pattern in group]
+    unmet = tuple(p for p in patterns if not any(_matches(state, p) for state in trace.states))
+    chosen = named_classes(trace, rules, own)
     lost = [state for state, name in zip(trace.states, chosen, strict=True) if name is None]
     if lost:
         raise DataError(f"{trace.source}: {_in_no_class(trace, lost)}; say which with --class NAME=STATE,... "
-                        f"(classes: {', '.join(classes)}; see `perf overheads --print-categories`)")  # fmt: skip
+                        f"(classes: {', '.join(rules.classes)})")  # fmt: skip
+    classes = tuple(rules.classes)
     states = (*trace.states, NO_STATE)
     class_of = np.array([classes.index(name) for name in [*chosen, rules.without_state] if name], dtype=np.int64)
     counted, member = _counts(states, classes, class_of, rules, trace.source)
-    found = StateClasses(states, classes, class_of, counted, member, unnamed)
+    unnamed = tuple(
+        state
+        for state, name, kind in zip(trace.states, chosen, state_classes(trace.states), strict=True)
+        if kind == OTHER and name == rules.computing_states and _by_patterns(state, trace, rules, own) is None
+    )
+    found = StateClasses(states, classes, class_of, counted, member, unnamed, unmet)
     _check_needs(found, rules, trace)
     return found
+
+
+def named_classes(trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] | None = None) -> list[str | None]:
+    """The class of each state of a trace, None where the set has none for it.
+
+    The patterns of ``own`` go before those of the set. Of the others those compute that the trace counts as busy, so
+    that no two commands mean different states by it, and the rest is what the table of classes says.
+
+    Raises
+    ------
+    DataError
+        Two classes name a state equally well.
+    """
+    busy = frozenset(trace.busy_states)
+    named: list[str | None] = []
+    for state, kind in zip(trace.states, state_classes(trace.states), strict=True):
+        name = _by_patterns(state, trace, rules, own or {})
+        if name is None and state in busy:
+            name = rules.computing_states
+        if name is None and kind in rules.classes and (kind != COMPUTING or state in busy):
+            name = kind
+        if name is None and state not in busy and kind in (COMPUTING, OTHER, MARKER) and rules.computing_states:
+            name = rules.without_state  # the trace says that nobody computes in it, and nothing says more
+        named.append(name)
+    return named
 
 
 def _matches(state: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(state.strip().lower(), pattern.strip().lower())
 
 
-def _class_of(state: str, trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]]) -> str | None:
+def _by_patterns(state: str, trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]]) -> str | None:
     """The class whose patterns name a state; None where none does.
 
     Raises

@@ -44,7 +44,8 @@ def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]
     elif by == "phase":
         shown.append(_phase_table(profile))
     table = _efficiency_table(profile, by == "phase" and profile.n_phases > 1)
-    return [_without_empty(table) for table in shown] + ([] if table is None else [table])
+    devices = [_device_table(profile)] if profile.devices else []
+    return [_without_empty(table) for table in shown] + devices + ([] if table is None else [table])
 
 
 def comparison(profiles: Sequence[OverheadProfile]) -> Table:
@@ -97,6 +98,24 @@ def _phase_table(profile: OverheadProfile) -> Table:
     return (f"Share of each phase's cycles{since}", ["phase", "start", "duration", *profile.categories], rows)
 
 
+def _device_table(profile: OverheadProfile) -> Table:
+    """What any stream of each GPU does, and how much of collectives and copies happens while another one computes."""
+    rows = []
+    for device in profile.devices:
+        cells = [device.device, str(device.n_streams), readable(device.span_ns, "ns")]
+        for busy, hidden in (
+            (device.computing_ns, None),
+            (device.communicating_ns, device.hidden_communication_ns),
+            (device.copying_ns, device.hidden_copies_ns),
+        ):
+            cells.append(readable(busy, "ns"))
+            if hidden is not None:
+                cells.append(f"{hidden / busy:.3%}" if busy else "-")
+        rows.append([*cells, f"{device.idle_ns / profile.elapsed_ns:.2%}"])
+    header = ["GPU", "streams", "span", "computing", "communicating", "hidden", "copying", "hidden", "idle"]
+    return ("Each GPU, whichever stream does it (hidden: while another stream computes)", header, rows)
+
+
 def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> Table | None:
     whole = profile.efficiencies()
     if whole is None:
@@ -106,6 +125,8 @@ def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> Table | None:
         rows += [[f"phase {number}", *cells] for number, cells in enumerate(efficiency_cells(parts), 1)]
     header = ["POP efficiency", *(name.replace("_", " ") for name in whole.columns)]
     reason = "" if profile.tells_transfers else f" ({_NO_TRANSFER})"
+    if profile.devices:
+        reason = " of GPUs, which compute while any of their streams does"
     return (f"Efficiencies{reason}", header, rows)
 
 

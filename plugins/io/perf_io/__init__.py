@@ -5,7 +5,29 @@ from perf_io.traces import register_traces
 from perfcore import hookimpl
 from perfcore.hooks.specs import Register
 
-__all__ = ["register_joins", "register_readers"]
+__all__ = ["register_class_tables", "register_classifiers", "register_joins", "register_kinds", "register_readers"]
+
+
+@hookimpl
+def register_kinds(register: Register) -> None:
+    """Announce the kind of tables that say what a location does while it is in a state."""
+    register(
+        "class_tables",
+        "perf_states.table:ClassTable",
+        help="classes of states by name: the path of a TOML file, asked before the standard one",
+    )
+
+
+@hookimpl
+def register_class_tables(register: Register) -> None:
+    """Announce the bundled table."""
+    register("standard", "perf_states.classes:STANDARD", help="states of the tracers and libraries that are known here")
+
+
+@hookimpl
+def register_classifiers(register: Register) -> None:
+    """Announce which states compute."""
+    register("class-tables", "perf_states.classes:computing_states", help="computing by the tables of classes")
 
 
 @hookimpl

@@ -51,20 +51,35 @@ def test_threads_with_nested_regions_and_names(read):
 def test_streams_of_gpus_compute_in_kernels(read):
     trace = read(KINETO)
     assert pieces(trace) == [
-        ("process 0 / thread 7", "Memcpy HtoD", 25_000, 30_000),
-        ("process 0 / thread 7", "gemm", 0, 20_000),
+        ("GPU 0 / stream 7", "Memcpy HtoD", 25_000, 30_000),
+        ("GPU 0 / stream 7", "gemm", 0, 20_000),
     ]
     assert trace.busy_states == ("gemm",)
     assert "the array of events has no end: the tracer was stopped" in trace.notes
-    assert read(KINETO, busy="kernel,gpu_*").busy_states == ("gemm", "Memcpy HtoD")
     assert read(KINETO, locations="threads").states == ("aten::mm",)
     assert len(read(KINETO, locations="both").locations) == 2
 
 
-def test_waiting_regions_can_be_named(read):
-    events = [{**X, "ts": 0, "dur": 1}, {**X, "ts": 2, "dur": 1, "name": "My_wait"}]
-    assert read(events).busy_states == ("run", "My_wait")
-    assert read(events, waiting="my_*").busy_states == ("run",)
+def test_collectives_are_no_computation_and_annotations_no_states(read):
+    stream = {**X, "cat": "kernel"}
+    events = [
+        {**stream, "ts": 0, "dur": 2, "name": "gemm"},
+        {
+            **stream,
+            "ts": 2,
+            "dur": 2,
+            "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        },
+        {**X, "cat": "gpu_user_annotation", "ts": 0, "dur": 9, "name": "forward"},
+        {**X, "cat": "user_annotation", "pid": 9, "ts": 0, "dur": 9, "name": "nccl:all_reduce"},
+        {**X, "pid": 9, "ts": 0, "dur": 9, "name": "ProfilerStep#3"},
+        {**X, "pid": 9, "ts": 1, "dur": 2, "name": "aten::mm"},
+    ]
+    trace = read(events)
+    assert trace.busy_states == ("gemm",)
+    assert len(trace.states) == 2
+    assert "annotations (gpu_user_annotation, user_annotation) are markers, no states" in trace.notes
+    assert read(events, locations="threads").states == ("aten::mm",)
 
 
 # Decimal digits as tracers print them: microseconds with up to three decimals, from 1970 as well as from the start.
@@ -169,7 +184,8 @@ def test_pytorch_on_one_gpu(real_data):
             total += np.searchsorted(starts, moments, "right") > np.searchsorted(ends, moments, "right")
         return total
 
-    curve = perfcore.read(path, busy="kernel,gpu_*").utilization()
+    trace = perfcore.read(path)
+    curve = trace.utilization(busy=trace.states)
     assert len(streams) == 6
     assert curve.n_steps == np.count_nonzero(np.diff(busy(work))) == 15_459
     assert curve.mean / 6 == pytest.approx(0.061, abs=5e-4)
@@ -177,7 +193,10 @@ def test_pytorch_on_one_gpu(real_data):
     assert curve.edges[-1] == moments[-1] - first
     kernels = perfcore.read(path).utilization()
     # Where a copy begins before a kernel ends, as it once does, the copy counts, which began last.
-    alone = busy(work) - busy(work - {"kernel"})
+    # Collectives are kernels that do not compute.
+    for row in events:
+        row["cat"] = "collective" if row["name"].startswith("nccl") else row["cat"]
+    alone = busy({*work, "collective"}) - busy({*work, "collective"} - {"kernel"})
     assert kernels.integral == np.diff(moments) @ alone[:-1]
 
 

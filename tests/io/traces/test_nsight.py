@@ -22,7 +22,7 @@ def write(tmp_path):
 def test_streams_compute_in_kernels(write):
     trace = perfcore.read(write())
     assert trace.locations == ("GPU 0 / stream 7", "GPU 0 / stream 13")
-    assert (trace.states, trace.busy_states) == (("gemm", "copy"), ("gemm",))
+    assert (trace.states, trace.busy_states) == (("gemm", "memory copy"), ("gemm",))
     curve = trace.utilization()
     assert curve.edges.tolist() == [1, 3, 4, 5, 6.5]
     assert curve.heights.tolist() == [1, 2, 1, 0]
@@ -31,10 +31,9 @@ def test_streams_compute_in_kernels(write):
 def test_threads_wait_where_they_synchronize(write):
     trace = perfcore.read(write(), locations="threads")
     assert trace.locations == ("process 12 / thread 34",)
-    assert set(trace.busy_states) == {"step", "cudaLaunchKernel"}
-    # The range lasts from 0.1 to 7 us, and the wait within it from 0.8 to 6.5 us.
-    assert trace.utilization().integral == pytest.approx(6.9 - 5.7)
-    assert perfcore.read(write(), locations="threads", waiting="none").utilization().integral == pytest.approx(6.9)
+    # Calls are the run-time system's, and the range around them is a marker.
+    assert set(trace.states) == {"cudaLaunchKernel", "cudaDeviceSynchronize"}
+    assert trace.busy_states == ()
     assert len(perfcore.read(write(), locations="both").locations) == 3
 
 
@@ -45,9 +44,16 @@ def test_a_report_without_gpus_has_its_threads(write):
         perfcore.read(path, locations="streams")
 
 
+def test_a_report_of_nothing_but_ranges_has_them_as_states(write):
+    tables = ("KERNEL", "MEMCPY", "RUNTIME")
+    trace = perfcore.read(write("".join(f"DROP TABLE CUPTI_ACTIVITY_KIND_{table};" for table in tables)))
+    assert trace.busy_states == ("step",)
+    assert trace.notes == ("there are no CUDA calls: NVTX ranges are read as states of threads",)
+
+
 def test_older_exports_without_names(write):
     path = write("DROP TABLE StringIds;")
-    assert perfcore.read(path).states == ("(unnamed)", "copy")
+    assert perfcore.read(path).states == ("(unnamed)", "memory copy")
 
 
 @pytest.mark.parametrize("row", ["9000, 8000", "'x', 9000", "0, 9223372036854775807"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import glob
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from perf_overheads.category_set import CategorySet, read_categories
-from perf_overheads.state_classes import classify
+from perf_overheads.state_classes import named_classes
 from perf_views.contents import Field, Form, Query
 from perfcore.data.trace import Trace
 
@@ -19,8 +19,6 @@ CATEGORIES = "categories"
 _PREFIX = "class."  # before a state's name in the address
 _LONGEST = 60  # letters of a state in the address, which servers and browsers take a limited length of
 _MOST_FIELDS = 100
-_ANY = "*"
-_NONE = "no class"  # not the name of a class in any file: those are single words
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def given_classes(trace: Trace, query: Query) -> Classes:
     """
     file = query.get(CATEGORIES, "").strip()
     rules = read_categories(file or None)
-    named = _named(trace, rules)
+    named = {state: name or "" for state, name in zip(trace.states, named_classes(trace, rules), strict=True)}
     chosen = {state: query.get(_key(state)) or named[state] for state in trace.states}
     own: dict[str, list[str]] = {}
     for state, name in chosen.items():
@@ -104,20 +102,6 @@ def file_form(query: Query) -> Form:
 def _file_field(value: str, more: str = "") -> Field:
     text = f"TOML file with categories of your own; empty for the standard ones.{more}"
     return Field(CATEGORIES, CATEGORIES, value, help=text)
-
-
-def _named(trace: Trace, rules: CategorySet) -> dict[str, str]:
-    """What class the patterns of a set give each state, or the trace itself; empty for none."""
-    everything = [pattern for group in rules.classes.values() for pattern in group]
-    # A last resort for all states: then none is refused, and what it takes is what has no class.
-    rest = {} if _ANY in everything else {_NONE: (_ANY,)}
-    found = classify(trace, replace(rules, classes={**rules.classes, **rest}, needs=()))
-    named = {}
-    for state, at in zip(trace.states, found.class_of[:-1], strict=True):
-        name = found.classes[at]
-        busy = rules.computing_states or "" if state in trace.busy_states else ""
-        named[state] = busy if name == _NONE else name
-    return named
 
 
 def _key(state: str) -> str:

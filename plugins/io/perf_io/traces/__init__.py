@@ -19,7 +19,6 @@ def register_traces(register: Register) -> None:
     register(
         "otf2",
         "perf_io.traces.otf2:Otf2Reader",
-        options="perf_io.traces.options:Otf2Options",
         help="OTF2, by Score-P and others, also as tar",
         extra=_FORMATS,
         suffixes=(".otf2", ".tar"),
@@ -40,7 +39,6 @@ def register_traces(register: Register) -> None:
     register(
         "caliper-trace",
         "perf_io.traces.caliper_trace:CaliperTraceReader",
-        options="perf_io.traces.options:CaliperTraceOptions",
         help="event traces of Caliper",
         extra=_FORMATS,
         suffixes=(".cali",),

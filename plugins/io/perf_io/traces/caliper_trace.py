@@ -11,6 +11,7 @@ package caliper-reader.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from caliperreader import CaliperStreamReader  # type: ignore[import-untyped]
 from caliperreader.readererror import ReaderError  # type: ignore[import-untyped]
@@ -18,8 +19,6 @@ from caliperreader.readererror import ReaderError  # type: ignore[import-untyped
 from perf_io.shared.caliper_records import CaliperRecords
 from perf_io.shared.times import parse_ns
 from perf_io.traces.nested_states import NestedStates
-from perf_io.traces.options import CaliperTraceOptions
-from perf_io.traces.regions import busy_regions
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -42,14 +41,12 @@ class CaliperTraceReader(Reader):
     Choose it for what Caliper's ``event-trace`` writes.
     """
 
-    Options = CaliperTraceOptions
-
     def sniff(self, source: Source) -> float:
         """Surer than the reader of profiles where there are events with times."""
         is_caliper = source.head.startswith(b"__rec=")
         return 0.97 if is_caliper and b"event.begin#" in source.head and b"time.offset" in source.head else 0.0
 
-    def read(self, source: Source, options: CaliperTraceOptions) -> Trace:
+    def read(self, source: Source, options: Any) -> Trace:
         """Read the regions.
 
         Raises
@@ -67,7 +64,7 @@ class CaliperTraceReader(Reader):
             raise InputError(
                 source.name, f"no record of Caliper: {type(error).__name__} {said}", line=records.line or None
             ) from None
-        return events.trace(options)
+        return events.trace()
 
 
 class _Events:
@@ -100,7 +97,7 @@ class _Events:
         elif not self._states.pop(location, at, line):
             raise InputError(self._source, f"region {name[:60]!r} ends, and none was begun", line=line)
 
-    def trace(self, options: CaliperTraceOptions) -> Trace:
+    def trace(self) -> Trace:
         """All regions; what was not left lasts until the location's last event."""
         self._states.finish()
         keys = list(self._locations)
@@ -110,7 +107,6 @@ class _Events:
             [_label(*keys[code]) for code in self._states.locations],
             names,
             time_unit="us",
-            busy_states=busy_regions(names, options.waiting) or None,
             notes=notes,
         )
 

@@ -11,6 +11,8 @@ Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityTyp
 
 from __future__ import annotations
 
+import fnmatch
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -20,8 +22,9 @@ import numpy.typing as npt
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.json_array import ArrayPieces
 from perf_io.traces.options import ChromeOptions
-from perf_io.traces.regions import busy_regions, matches
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, TraceEvent
+from perf_states.classes import class_of
+from perf_states.table import MARKER
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -33,7 +36,9 @@ __all__ = ["ChromeReader"]
 _ARRAY = "traceEvents"
 # Keys that only this format has where the events come late; tools write them before.
 _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"', b'"systemTraceEvents"')
-_WHOLE_RUN = ("trace",)  # Kineto's own span over everything, which no thread executes
+# Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
+# profiler write beside the work.
+_MARKERS = ("trace", "user_annotation", "gpu_user_annotation")
 _MOST_THREAD_NAMES = 1 << 20
 
 
@@ -106,11 +111,15 @@ class _Names:
             elif event.name == "thread_name":
                 self._threads[event.pid, event.tid] = event.args.name.strip()
 
-    def label(self, process: int | str, thread: int | str) -> str:
+    def label(self, process: int | str, thread: int | str, *, stream: bool) -> str:
         """Both with their numbers, without which names often are not unique."""
-        owner = self._processes.get(process, "process")
-        name = self._threads.get((process, thread), "thread")
+        owner = self._processes.get(process, "GPU" if stream else "process")
+        name = self._threads.get((process, thread), "stream" if stream else "thread")
         return f"{_numbered(owner, process)} / {_numbered(name, thread)}"
+
+
+def _fits(category: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(category.lower(), pattern.lower()) for pattern in patterns)
 
 
 def _numbered(name: str, number: int | str) -> str:
@@ -134,16 +143,22 @@ def _collect(source: Source) -> tuple[EventColumns, _Names, bool]:
 
 
 def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, options: ChromeOptions) -> Trace:
-    is_stream = {category: matches(category, options.streams) for category in columns.categories}
+    is_marker = {category: category.strip().lower() in _MARKERS for category in columns.categories}
+    is_stream = {
+        category: not is_marker[category] and _fits(category, options.streams) for category in columns.categories
+    }
     which = options.locations
     if which == "auto":
         which = "streams" if any(is_stream.values()) else "threads"
 
     def wanted(category: str) -> bool:
         stream = is_stream.get(category, False)
-        return which == "both" or (stream if which == "streams" else not stream and not matches(category, _WHOLE_RUN))
+        return not is_marker.get(category, False) and (which == "both" or stream == (which == "streams"))
 
     found, n_single = columns.intervals(wanted)
+    if found and (marks := np.array([class_of(name) == MARKER for name in [*columns.names, MORE_NAMES]])).any():
+        kept = ~marks[found["name"]]
+        found = {name: column[kept] for name, column in found.items()}
     if not found or not (found["end"] > found["start"]).any():
         raise InputError(source, f"contains no events of {'threads' if which == 'both' else which} that last")
     first, last = int(found["start"].min()), int(found["end"].max())
@@ -155,22 +170,12 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
     keys = list(columns.locations)
     states = [*columns.names, MORE_NAMES]
     used, state = _renumbered(found["name"][interval], len(states))
-    # A state is a name; it computes if one of its events does.
-    in_busy = np.array([matches(category, options.busy) for category in [*columns.categories, MORE_NAMES]])
-    on_stream = np.array([*is_stream.values(), False])
-    category = found["category"][interval]
-    computing, on_thread = np.zeros((2, len(used)), bool)
-    computing[state[(in_busy & on_stream)[category]]] = True
-    on_thread[state[~on_stream[category]]] = True
-    labels = [states[code] for code in used.tolist()]
-    not_waiting = set(busy_regions(labels, options.waiting))
-    busy = [
-        name
-        for name, computes, thread in zip(labels, computing, on_thread, strict=True)
-        if computes or (thread and name in not_waiting)
-    ]
+    on_stream = np.array([*is_stream.values(), False])[found["category"]]
+    streams = set(found["location"][on_stream].tolist())
     notes = [f"{count} events of kind {kind} passed over" for kind, count in sorted(columns.passed_over.items())]
     notes.append(f"times count from the first event, at {first / 1000:.3f} us")
+    if any(is_marker.values()):
+        notes.append(f"annotations ({', '.join(c for c, mark in is_marker.items() if mark)}) are markers, no states")
     if n_single:
         notes.append(f"{n_single} begin or end events without the other one")
     if not closed:
@@ -180,10 +185,9 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
         state,
         start,
         end,
-        _unique([names.label(*keys[code]) for code in met.tolist()]),
-        labels,
+        _unique([names.label(*keys[code], stream=code in streams) for code in met.tolist()]),
+        [states[code] for code in used.tolist()],
         time_unit="us",
-        busy_states=busy or None,
         span_ns=(0, last - first),
         source=source,
         notes=notes,

@@ -1,9 +1,10 @@
 """Nsight Systems: the SQLite export of a report (``nsys export --type sqlite``).
 
 Read are kernels, launches of CUDA graphs, copies and memory sets of GPUs (``CUPTI_ACTIVITY_KIND_KERNEL``,
-``_GRAPH_TRACE``, ``_MEMCPY``, ``_MEMSET``) by device and stream, or calls of the CUDA runtime and ranges of NVTX
-(``CUPTI_ACTIVITY_KIND_RUNTIME``, ``NVTX_EVENTS``) by process and thread. Names come from ``StringIds``. Where intervals
-of one location overlap, the one counts that began last. Times are nanoseconds from the start of the session.
+``_GRAPH_TRACE``, ``_MEMCPY``, ``_MEMSET``) by device and stream, or calls of the CUDA runtime
+(``CUPTI_ACTIVITY_KIND_RUNTIME``; without any, ranges of NVTX, ``NVTX_EVENTS``) by process and thread. Names come from
+``StringIds``. Where intervals of one location overlap, the one counts that began last. Times are nanoseconds from the
+start of the session.
 
 Source: "Nsight Systems, Analysis guide", sections "SQLite schema reference" and "CUDA graph trace".
 """
@@ -22,7 +23,6 @@ import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.options import NsightOptions
-from perf_io.traces.regions import busy_regions
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -36,7 +36,7 @@ _BATCH = 1 << 16
 _LARGEST_NS = 1 << 62
 _STEPS_PER_CHECK, _MOST_CHECKS = 1_000_000, 100_000  # of SQLite's virtual machine: hours, on real data
 _UNKNOWN = "(unnamed)"
-_COPIES = {"CUPTI_ACTIVITY_KIND_MEMCPY": "copy", "CUPTI_ACTIVITY_KIND_MEMSET": "memory set"}
+_COPIES = {"CUPTI_ACTIVITY_KIND_MEMCPY": "memory copy", "CUPTI_ACTIVITY_KIND_MEMSET": "memory set"}
 _KERNELS, _CALLS, _RANGES = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"
 # Unless nodes were asked for, the kernels of a graph are recorded as one interval, and not among the kernels.
 _GRAPHS, _GRAPH = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUDA graph"
@@ -47,10 +47,9 @@ _PROCESS_SHIFT, _ID_MASK = 24, 0xFFFFFF
 
 
 class NsightReader(Reader):
-    """Kernels on GPU streams, or CUDA calls and NVTX ranges of threads.
+    """Kernels on GPU streams, or CUDA calls of threads.
 
-    Choose it for reports of ``nsys profile``. A stream computes in kernels, not in copies and memory sets; a thread
-    computes outside of the regions that wait.
+    Choose it for reports of ``nsys profile``. A stream computes in kernels, not in copies, memory sets and collectives.
     """
 
     Options = NsightOptions
@@ -127,9 +126,9 @@ class _Export:
         self._gpu_tables = self._tables & {_KERNELS, _GRAPHS, *_COPIES}
         self._locations: dict[_Location, int] = {}
         self._states: dict[str, int] = {}
-        self._busy: set[str] = set()
         self._pieces: list[npt.NDArray[np.int64]] = []
         self._unended = 0
+        self._only_ranges = False
 
     def trace(self, options: NsightOptions) -> Trace:
         if not self._gpu_tables and not self._tables & {_CALLS, _RANGES}:
@@ -140,13 +139,12 @@ class _Export:
         if which != "threads":
             for table in (_KERNELS, _GRAPHS, *_COPIES):
                 self._take_streams(table)
-        self._busy = {name for name in self._states if name not in _COPIES.values()}
-        on_streams = set(self._states)
         if which != "streams":
-            for table in (_CALLS, _RANGES):
-                self._take_threads(table)
+            # Ranges are what a user wrote beside the calls; without any calls they are all that is known of a thread.
+            self._only_ranges = _CALLS not in self._tables and _RANGES in self._tables
+            self._take_threads(_RANGES if self._only_ranges else _CALLS)
         if not self._pieces:
-            wanted = {"streams": "kernels", "threads": "CUDA calls and NVTX ranges"}.get(which, "kernels and calls")
+            wanted = {"streams": "kernels", "threads": "CUDA calls or NVTX ranges"}.get(which, "kernels and calls")
             raise InputError(self._source, f"contains no {wanted}; export the report again with them")
         location, state, start, end = np.concatenate(self._pieces).T
         del self._pieces
@@ -155,7 +153,6 @@ class _Export:
             raise InputError(self._source, "contains no interval that lasts")
         met, place = np.unique(location[piece], return_inverse=True)
         labels = list(self._states)
-        busy = self._busy | set(busy_regions([name for name in labels if name not in on_streams], options.waiting))
         keys = list(self._locations)
         several = len({key.process for key in keys if key.stream}) > 1
         return Trace(
@@ -166,9 +163,11 @@ class _Export:
             [keys[code].label(several) for code in met.tolist()],
             labels,
             time_unit="us",
-            busy_states=[name for name in labels if name in busy] or None,
             source=self._source,
-            notes=[f"{self._unended} intervals without an end passed over"] if self._unended else [],
+            notes=[
+                *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
+                *(["there are no CUDA calls: NVTX ranges are read as states of threads"] if self._only_ranges else []),
+            ],
         )
 
     def _take_streams(self, table: str) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perf_io.traces.regions import waiting_option
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
-__all__ = ["CaliperTraceOptions", "ChromeOptions", "NsightOptions", "Otf2Options", "PajeOptions", "PjDumpOptions"]
+__all__ = ["ChromeOptions", "NsightOptions", "PajeOptions", "PjDumpOptions"]
 
 
 @dataclass(frozen=True)
@@ -25,10 +24,6 @@ class ChromeOptions:
         "categories of events that happen on GPU streams, as patterns with * and ?",
         metavar="PATTERNS",
     )
-    busy: tuple[str, ...] = option(
-        ("kernel",), "categories in which a GPU stream computes, as patterns", metavar="PATTERNS"
-    )
-    waiting: tuple[str, ...] = waiting_option()
 
 
 @dataclass(frozen=True)
@@ -40,21 +35,6 @@ class NsightOptions:
         "whose work to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads",
         choices=("auto", "streams", "threads", "both"),
     )
-    waiting: tuple[str, ...] = waiting_option()
-
-
-@dataclass(frozen=True)
-class Otf2Options:
-    """What counts as waiting."""
-
-    waiting: tuple[str, ...] = waiting_option()
-
-
-@dataclass(frozen=True)
-class CaliperTraceOptions:
-    """What counts as waiting."""
-
-    waiting: tuple[str, ...] = waiting_option()
 
 
 @dataclass(frozen=True)

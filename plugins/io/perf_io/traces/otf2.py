@@ -11,16 +11,13 @@ Source: D. Eschweiler et al., "Open Trace Format 2", ParCo 2011, and the referen
 
 from __future__ import annotations
 
-import functools
 import os
 from pathlib import Path
 from typing import Any, ClassVar
 
 from perf_io.traces import otf2_library
 from perf_io.traces.nested_states import NestedStates
-from perf_io.traces.options import Otf2Options
 from perf_io.traces.otf2_writing import NO_STATE, write_archive_file
-from perf_io.traces.regions import busy_regions
 from perf_io.traces.several_files import anchor_file, holds
 from perf_io.traces.used_states import used_states
 from perfcore.base import progress
@@ -42,7 +39,6 @@ class Otf2Reader(Reader):
     Choose it for what Score-P records. A thread computes outside of MPI and of waiting regions.
     """
 
-    Options = Otf2Options
     writes: ClassVar[bool] = True
     parts: ClassVar[tuple[str, ...]] = (".def", ".evt", ".snap", ".thumb", ".marker")
 
@@ -54,7 +50,7 @@ class Otf2Reader(Reader):
             return 0.6
         return 0.9 if holds(source, (b".otf2", b".evt")) else 0.0
 
-    def read(self, source: Source, options: Otf2Options) -> Trace:
+    def read(self, source: Source, options: Any) -> Trace:
         """Read the regions.
 
         Raises
@@ -68,7 +64,7 @@ class Otf2Reader(Reader):
         with anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor:
             if not anchor.with_suffix(".def").is_file():
                 raise InputError(source.name, f"the definitions {anchor.with_suffix('.def').name!r} are missing")
-            return _read(anchor, source.name, options)
+            return _read(anchor, source.name)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write a trace as a tar archive of its files.
@@ -85,7 +81,7 @@ def _is_part(source: Source) -> bool:
     return source.suffix in Otf2Reader.parts and source.head.startswith(_MAGIC_OF_PARTS)
 
 
-def _read(anchor: Path, source: str, options: Otf2Options) -> Trace:
+def _read(anchor: Path, source: str) -> Trace:
     regions = {_OUTSIDE: 0}
     states = NestedStates(source)
     with otf2_library.opened(anchor, source) as archive:
@@ -101,7 +97,6 @@ def _read(anchor: Path, source: str, options: Otf2Options) -> Trace:
     notes = [f"{len(places) - len(met)} locations without regions left out"] if len(met) < len(places) else []
     return used_states(
         states.trace(met, list(regions), time_unit="us"),
-        functools.partial(busy_regions, waiting=options.waiting),
         without=NO_STATE,
         duration_ns=duration,
         notes=notes,

@@ -54,7 +54,6 @@ _DEFAULT_STATES = {
     "16": "Send Receive",
     "17": "Memory transfer",
 }
-_RUNNING, _RUNNING_NUMBER = "Running", "1"
 # Records that are counted only, by their first character.
 _KINDS = {
     "2": "event",
@@ -170,7 +169,6 @@ def _read(source: Source, header: _Header, named: Mapping[str, str] | None) -> T
     # Tracers use numbers that their own .pcf leaves out (a synchronization state 15 is common).
     known = _DEFAULT_STATES if named is None else named
     names = [known.get(number, f"State {number}") for number in numbers]
-    running = _RUNNING if _RUNNING in names else dict(zip(numbers, names, strict=True)).get(_RUNNING_NUMBER)
     notes = [f"{count} {what} records passed over" for kind, what in _KINDS.items() if (count := records.count(kind))]
     if named is None:
         notes.append("no .pcf beside it: the states have their usual names")
@@ -181,7 +179,6 @@ def _read(source: Source, header: _Header, named: Mapping[str, str] | None) -> T
         numbers,
         names,
         time_unit=header.time_unit,
-        busy_states=None if running is None else (running,),
         span_ns=(0, header.duration_ns),
         notes=notes,
     )

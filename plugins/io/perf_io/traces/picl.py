@@ -123,12 +123,10 @@ class _Format:
             "host" if node == _HOST else str(node) if several[node] == 1 else f"{node}.{task}"
             for node, task in self._nodes
         ]
-        busy = [name for name in self._names if name == _COMPUTING or name.startswith(_USER)]
         return self._intervals.trace(
             [names[code] for code in self._intervals.locations],
             tuple(self._names),
             time_unit=self.time_unit,
-            busy_states=busy or None,
             notes=[f"{count} {what} records passed over" for what, count in sorted(self._passed_over.items())],
         )
 

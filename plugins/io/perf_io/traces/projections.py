@@ -113,7 +113,7 @@ class _Run:
         found = self._intervals.trace(
             [f"PE {processor}" for processor in self._intervals.locations], list(self._states), time_unit="us"
         )
-        return used_states(found, lambda names: [n for n in names if n not in (_SCHEDULER, _IDLE)], notes=notes)
+        return used_states(found, notes=notes)
 
     def _define(self) -> None:
         """Number of processors, and names of entry methods with those of their classes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,7 +14,6 @@ __all__ = ["used_states"]
 
 def used_states(
     found: Trace,
-    busy: Callable[[Sequence[str]], Sequence[str]],
     *,
     without: str | None = None,
     duration_ns: int | None = None,
@@ -25,8 +24,6 @@ def used_states(
     Parameters
     ----------
     found : Trace
-    busy : callable
-        Those of the names that compute.
     without : str, optional
         A state that says that there is none.
     duration_ns : int, optional
@@ -53,7 +50,6 @@ def used_states(
         found.locations,
         names,
         time_unit=found.time_unit,
-        busy_states=busy(names) or None,
         span_ns=(first, last) if duration_ns is None else (min(0, first), max(duration_ns, last)),
         source=found.source,
         notes=notes,

@@ -1,0 +1,120 @@
+"""Streams of one GPU as one: in how much of the time any of them computes, communicates or copies, and at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_overheads.state_classes import StateClasses
+from perfcore.data.trace import Trace
+
+__all__ = ["DeviceTimes", "device_times", "devices_of"]
+
+_STREAM = re.compile(r"(?P<device>.+) / .*\bstream\b.*", re.IGNORECASE)
+_COMMUNICATING = ("communicating", "waiting")
+
+
+@dataclass(frozen=True)
+class DeviceTimes:
+    """Unions over the streams of one device, in nanoseconds.
+
+    Parameters
+    ----------
+    device : str
+    n_streams : int
+    span_ns : int
+        From the first beginning to the last end on any of its streams.
+    computing_ns, communicating_ns, copying_ns : int
+        While at least one stream does so.
+    hidden_communication_ns, hidden_copies_ns : int
+        While a stream communicates, or copies, and another one computes.
+    idle_ns : int
+        Of the run, while no stream does anything of these.
+    """
+
+    device: str
+    n_streams: int
+    span_ns: int
+    computing_ns: int
+    communicating_ns: int
+    hidden_communication_ns: int
+    copying_ns: int
+    hidden_copies_ns: int
+    idle_ns: int
+
+
+def devices_of(locations: Sequence[str]) -> tuple[str, ...] | None:
+    """The device of each location; None unless all are streams.
+
+    Examples
+    --------
+    >>> devices_of(["GPU 0 / stream 7", "GPU 0 / stream 13"])
+    ('GPU 0', 'GPU 0')
+    >>> devices_of(["GPU 0 / stream 7", "process 1 / thread 1"]) is None
+    True
+    """
+    found = [_STREAM.fullmatch(location) for location in locations]
+    return tuple(match["device"] for match in found if match) if found and all(found) else None
+
+
+def device_times(trace: Trace, names: StateClasses, run_ns: int) -> tuple[DeviceTimes, ...]:
+    """What each device does; empty unless all locations are streams.
+
+    Parameters
+    ----------
+    trace : Trace
+    names : StateClasses
+        Classes of its states.
+    run_ns : int, nanoseconds
+        Duration of the run.
+    """
+    devices = devices_of(trace.locations)
+    if devices is None:
+        return ()
+    kinds = np.array([names.classes[at] for at in names.class_of[:-1]])[trace.state]
+    device_of = np.array(devices)[trace.location]
+    doing = {
+        "computing": kinds == "computing",
+        "communicating": np.isin(kinds, _COMMUNICATING),
+        "copying": kinds == "transferring",
+    }
+    found = []
+    for device in dict.fromkeys(devices):
+        mine = device_of == device
+        start, end = trace.start_ns[mine], trace.end_ns[mine]
+        chosen = {name: mask[mine] for name, mask in doing.items()}
+
+        def union(*parts: str, start=start, end=end, chosen=chosen) -> int:  # type: ignore[no-untyped-def]
+            mask = np.logical_or.reduce([chosen[part] for part in parts])
+            return _union(start[mask], end[mask])
+
+        times = {name: union(name) for name in chosen}
+        found.append(
+            DeviceTimes(
+                device,
+                devices.count(device),
+                int(end.max() - start.min()) if len(start) else 0,
+                times["computing"],
+                times["communicating"],
+                times["computing"] + times["communicating"] - union("computing", "communicating"),
+                times["copying"],
+                times["computing"] + times["copying"] - union("computing", "copying"),
+                run_ns - union(*chosen),
+            )
+        )
+    return tuple(found)
+
+
+def _union(start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> int:
+    """Duration of what the intervals cover together."""
+    if not len(start):
+        return 0
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
+    covered = np.maximum.accumulate(end)
+    before = np.concatenate([start[:1], covered[:-1]])
+    return int(np.maximum(covered - np.maximum(start, before), 0).sum())

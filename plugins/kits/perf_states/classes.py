@@ -1,0 +1,61 @@
+"""The class of each state, by the user's table, those of plugins, and the standard one."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from perf_states.table import COMPUTING, OTHER, ClassTable, read_table
+from perfcore.hooks.registry import registry
+
+__all__ = ["STANDARD", "VARIABLE", "class_of", "computing_states", "state_classes"]
+
+STANDARD = Path(__file__).with_name("standard.toml")
+VARIABLE = "PERF_STATES"  # names the user's own table
+_KIND, _STANDARD_NAME = "class_tables", "standard"
+
+
+def state_classes(states: Sequence[str]) -> tuple[str, ...]:
+    """The class of each state; ``other`` where no table names it.
+
+    Raises
+    ------
+    InputError
+        A table cannot be used.
+
+    Examples
+    --------
+    >>> state_classes(["dgemm", "PMPI_Barrier", "ncclDevKernel_AllReduce", "Memcpy HtoD", "free"])
+    ('other', 'synchronizing', 'communicating', 'transferring', 'idle')
+    """
+    return tuple(class_of(state) for state in states)
+
+
+def class_of(state: str) -> str:
+    """The class of one state; see `state_classes`."""
+    return _class_of(state, os.environ.get(VARIABLE, ""))
+
+
+def computing_states(states: Sequence[str]) -> tuple[str, ...]:
+    """Those of the states in which a location computes: those of the class computing, and those of none.
+
+    Examples
+    --------
+    >>> computing_states(["dgemm", "Idle", "Running"])
+    ('dgemm', 'Running')
+    """
+    return tuple(state for state in states if class_of(state) in (COMPUTING, OTHER))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _class_of(state: str, own: str) -> str:
+    return next((name for table in _tables(own) if (name := table.class_of(state)) is not None), OTHER)
+
+
+@functools.cache
+def _tables(own: str) -> tuple[ClassTable, ...]:
+    entries = registry().entries(_KIND)
+    names = sorted(entries, key=lambda name: name == _STANDARD_NAME)
+    return tuple(read_table(path) for path in [*([own] if own else []), *(entries[name].load() for name in names)])

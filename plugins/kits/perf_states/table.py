@@ -1,0 +1,141 @@
+"""Classes of states by patterns of their names, as a TOML file has them."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from perf_formulas.toml_file import read_toml
+from perfcore.base.errors import InputError, UnknownNameError, key_first
+from perfcore.hooks.registry import Entry
+
+__all__ = ["CLASSES", "COMPUTING", "MARKER", "OTHER", "ClassTable", "NamedStates", "read_table"]
+
+COMPUTING, OTHER, MARKER = "computing", "other", "marker"
+CLASSES = (
+    COMPUTING, "communicating", "waiting", "synchronizing", "transferring", "io", "contending", "runtime", "idle",
+    "not_running", "unknown", MARKER,
+)  # fmt: skip
+_WILD = re.compile(r"[*?\[]")
+
+
+class NamedStates(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"name": "class"}):
+    """One ``[[states]]`` of a table.
+
+    Parameters
+    ----------
+    name : str
+        The class; ``class`` in the file.
+    names : tuple of str
+        Names of states, with ``*`` and ``?`` for any text and any letter.
+    why : str
+        Why they belong to it.
+    """
+
+    name: str
+    names: tuple[str, ...]
+    why: str
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    states: list[NamedStates]
+
+
+@dataclass(frozen=True)
+class ClassTable:
+    """Classes of states by name.
+
+    Parameters
+    ----------
+    groups : tuple of NamedStates
+        In the order of the file.
+    """
+
+    groups: tuple[NamedStates, ...]
+
+    @classmethod
+    def rows(cls, entry: Entry) -> list[dict[str, str]]:
+        """The patterns of a registered table, as ``perf plugins NAME`` lists them."""
+        groups = read_table(entry.load()).groups
+        return [{"class": each.name, "state": name, "why": each.why} for each in groups for name in each.names]
+
+    def class_of(self, state: str) -> str | None:
+        """The class that a name has here: by itself before by a pattern, by a long pattern before a short one.
+
+        Examples
+        --------
+        >>> groups = NamedStates("waiting", ("MPI_Wait*",), ""), NamedStates("communicating", ("MPI_*",), "")
+        >>> table = ClassTable(groups)
+        >>> table.class_of("mpi_waitall"), table.class_of("MPI_Send"), table.class_of("solve")
+        ('waiting', 'communicating', None)
+        """
+        key = state.strip().lower()
+        if (name := self._exact.get(key)) is not None:
+            return name
+        found = self._pattern.fullmatch(key)
+        return None if found is None else self._patterns[(found.lastindex or 1) - 1][1]
+
+    @functools.cached_property
+    def _patterns(self) -> list[tuple[str, str]]:
+        """Patterns and their classes, the longest first."""
+        return sorted(((p, name) for p, name in self._all() if _WILD.search(p)), key=lambda each: -len(each[0]))
+
+    def _all(self) -> Iterator[tuple[str, str]]:
+        return ((pattern.strip().lower(), group.name) for group in self.groups for pattern in group.names)
+
+    @functools.cached_property
+    def _exact(self) -> dict[str, str]:
+        return {pattern: name for pattern, name in self._all() if not _WILD.search(pattern)}
+
+    @functools.cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """All patterns as one; the first that fits is the longest."""
+        return re.compile("|".join(f"({_expression(pattern)})" for pattern, _ in self._patterns) or "(?!)", re.DOTALL)
+
+
+def _expression(pattern: str) -> str:
+    """A pattern of a name as a regular expression without groups."""
+    parts = re.split(r"(\*+|\?|\[[^\]]+\])", pattern)
+    wild = {"*": ".*", "?": "."}
+    return "".join(
+        wild.get(part[0]) or f"[{re.escape(part[1:-1]).replace(chr(92) + '-', '-')}]" if at % 2 else re.escape(part)
+        for at, part in enumerate(parts)
+    )
+
+
+@functools.cache
+def read_table(path: str | os.PathLike[str]) -> ClassTable:
+    """Read a table of classes.
+
+    Parameters
+    ----------
+    path : str or path
+        TOML file with ``[[states]]`` of a ``class``, ``names`` and a reason ``why``.
+
+    Raises
+    ------
+    InputError
+        There is no such file, it is not TOML, a key is missing, a class is unknown, or a name is in two classes.
+    """
+    document: Any = read_toml(path, "`perf plugins class_tables` shows the one that is in use without it")
+    try:
+        file = msgspec.convert(document, _File)
+    except msgspec.ValidationError as error:
+        raise InputError(path, key_first(error)) from None
+    seen: dict[str, str] = {}
+    for at, group in enumerate(file.states):
+        if group.name not in CLASSES:
+            raise InputError(path, f"states[{at}].class: {UnknownNameError('class of states', group.name, CLASSES)}")
+        for pattern in group.names:
+            if seen.setdefault(pattern.strip().lower(), group.name) != group.name:
+                raise InputError(
+                    path, f"states[{at}].names: {pattern!r} is in two classes, {seen[pattern.strip().lower()]} and "
+                    f"{group.name}; leave one of them out"
+                )  # fmt: skip
+    return ClassTable(tuple(file.states))
