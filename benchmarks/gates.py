@@ -54,6 +54,7 @@ if __name__ == "__main__":
         "real_sessions": lambda: given.rounds and gates_versions.real_sessions(given.rounds),
         "rounds_that_decide": lambda: gates_versions.rounds_that_decide(given.repeated),
         "family_wise": lambda: gates_versions.family_wise(given.repeated),
+        "power": lambda: gates_versions.power(given.repeated),
         "sequential": lambda: gates_versions.sequential(25 * given.repeated),
         "false_alarms": lambda: gates_histories.false_alarms(given.repeated),
         "seen": lambda: gates_histories.seen(given.repeated),

@@ -63,7 +63,7 @@ def false_alarms(repeated: int) -> None:
             if name != "perf gate" and (count, heavy) not in ((120, False), (500, True)):
                 continue
             times = {2000: repeated // 4, 500: repeated // 2}.get(count, repeated)
-            times = times if name == "perf gate" else min(times, 60)
+            times = times if name == "perf gate" else min(times, 40)
             shares = []
             for phi in PHIS:
                 rng = np.random.default_rng([SEED, count, int(10 * phi), heavy])
@@ -72,14 +72,14 @@ def false_alarms(repeated: int) -> None:
 
 
 def seen(repeated: int) -> None:
-    print("\n+5 % at 2 % noise seen within 10 commits, per cent; the oracle knows the noise and the place")
+    print("\n+5 % at 2 % noise seen within 10 commits, per cent")
     heading(["", *map(str, PHIS)])
     for name, find in FINDERS.items():
         shares = []
         for phi in PHIS:
             rng = np.random.default_rng([SEED, int(10 * phi), 1])
             step = np.log(1.05) * (np.arange(120) >= 110)
-            times = repeated if name == "perf gate" else min(repeated, 60)
+            times = repeated if name == "perf gate" else min(repeated, 40)
             found = [find(series(rng, 120, phi) + step) for _ in range(times)]
             shares.append(float(np.mean([any(abs(place - 110) <= MARGIN for place in places) for places in found])))
         row([name], shares)
@@ -121,7 +121,7 @@ def places(repeated: int) -> None:
         for phi, spikes in columns:
             rng = np.random.default_rng([SEED, int(10 * phi), spikes, 2])
             cases = [
-                with_steps(rng, phi, spikes) for _ in range(repeated if name == "perf gate" else min(repeated, 60))
+                with_steps(rng, phi, spikes) for _ in range(repeated if name == "perf gate" else min(repeated, 40))
             ]
             scores.append(float(np.mean([f1(truth, find(y)) for y, truth in cases])))
         print("| " + " | ".join([name, *(f"{score:.2f}" for score in scores)]) + " |", flush=True)
