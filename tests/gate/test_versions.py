@@ -118,6 +118,13 @@ def test_layouts_by_times() -> None:
     assert perfcore.gate(blocks.assign(time_s=np.where(blocks["version"] == "new", 3.0, 1.0))).outcome == "failed"
 
 
+def test_a_column_of_versions_does_not_name_benchmarks_of_two_files(tmp_path: Path) -> None:
+    table = rounds({"sort": 1.0, "dict": 1.3})
+    for version, rows in table.groupby("version"):
+        rows.to_csv(tmp_path / f"{version}.csv", index=False)
+    assert perfcore.gate(tmp_path / "old.csv", tmp_path / "new.csv").benchmarks == ("sort", "dict")
+
+
 def test_a_shift_of_all_is_said_and_not_subtracted() -> None:
     verdict = perfcore.gate(rounds({f"b{k}": 1.1 for k in range(12)}, noise=0.01))
     assert verdict.outcome == "failed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perf_gate.reading.long_table import LongTable, better_of
+from perf_gate.reading.long_table import VERSIONS, LongTable, better_of
 from perfcore.base.errors import DataError, listing
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ def match(first: LongTable, second: LongTable, better: str | None = None) -> Mat
 def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     """Runs of both with a column ``benchmark``: what tells benchmarks apart in either file, and no more."""
     keys = [key for key in dict.fromkeys([*sides[0].keys, *sides[1].keys]) if all(key in s.labels for s in sides)]
+    # What tells the files apart does not tell benchmarks apart.
+    keys = [key for key in keys if key.lower() not in VERSIONS or any(s.labels[key].nunique() > 1 for s in sides)]
     telling = [key for key in keys if any(side.labels[key].nunique(dropna=False) > 1 for side in sides)]
     code = {key for side in sides for key in side.keys if side.labels[key].dtype.kind not in "iuf"}
     shown = telling or [key for key in keys if key in code][:1]
