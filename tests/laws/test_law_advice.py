@@ -8,6 +8,7 @@ import perfcore
 from perf_laws.advice.advice import advice, deciding_points, next_point, next_points
 from perf_laws.advice.expected_spread import expected_spread, measurable
 from perf_laws.growth import CLASSES
+from perf_laws.posterior.prior import changes
 
 LEVELS = np.array([4.0, 8, 16, 32, 64])
 
@@ -79,7 +80,8 @@ def test_candidates_are_the_largest_levels_and_steps_of_two():
 def test_the_spread_now_is_the_variance_of_the_logarithm():
     model = fitted([1 + 0.2 * LEVELS**1.5, 3 + LEVELS], noise=0.1, at="p=256")
     draws = model.draws([[256.0], [64.0], [128.0], [256.0]])
-    expected = np.log(draws.values[:, :, 0]).var(axis=1)
+    rate, deviation = changes(np.array([[LEVELS[0]]]), np.array([[LEVELS[-1]]]), np.array([[256.0]]))
+    expected = np.log(draws.unchanged()[:, :, 0]).var(axis=1) + (rate * deviation**2)[0, 0]
     spread = expected_spread(model, [[64.0], [128.0], [256.0]])
     assert np.allclose(spread[:, 0], expected)
     np.testing.assert_allclose(expected_spread(model, [[64.0], [128.0], [256.0]], [1])[0], spread[1])

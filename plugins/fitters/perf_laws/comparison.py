@@ -25,6 +25,9 @@ _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the l
 def law_part_draws(model: SummarizedLaws, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
     """Means of all paths at points, which depend on one another by nothing that the data tell.
 
+    They are to be compared with those of another version, to which a change of the slope beyond the data would happen
+    too; so they leave it out.
+
     Parameters
     ----------
     model : SummarizedLaws
@@ -35,7 +38,7 @@ def law_part_draws(model: SummarizedLaws, points: Mapping[str, npt.NDArray[Any]]
     places = np.stack([levels[symbol] for symbol in model.symbols], axis=1)
     draws = np.empty((len(model.paths), len(places), N_DRAWS))
     for own, found in model.draws_in_blocks(places):
-        draws[own] = equally_probable(found.values, N_DRAWS)
+        draws[own] = equally_probable(found.unchanged(), N_DRAWS)
     return PartDraws(
         what=PATH,
         names=model.paths,
