@@ -113,6 +113,55 @@ def test_trace_with_synonyms_gzip_and_names_with_wildcards(tmp_path):
     assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 1, 2, 4, 5], [1, 2, 1, 0])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ts,dur,WorkerId,task\n0,5000000,w,run\n5000000,2500000,w,wait\n",
+        "StartTime [s],Duration_ms,Host,State\n0,5000,w,run\n5,2500,w,wait\n",
+        "started_at_s,finished_at_s,rank,name\n0,5,w,run\n5,7.5,w,wait\n",
+        "Timestamp (s), Event Type, Name, Process\n0,Enter,run,w\n5,Leave,run,w\n5,Enter,wait,w\n7.5,Leave,wait,w\n",
+    ],
+    ids=["duration", "units", "at", "events"],
+)
+def test_tables_of_intervals_by_other_names(write, text):
+    trace = perfcore.read(write(text))
+    assert trace.locations == ("w",)
+    found = {trace.states[state]: (start, end) for state, start, end in zip(
+        trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True)}  # fmt: skip
+    assert found == {"run": (0, 5 * 10**9), "wait": (5 * 10**9, 7_500_000_000)}
+
+
+EVENTS = "time_us,event_type,rank,region\n0,Enter,0,main\n2,Enter,0,solve\n"
+
+
+def test_the_innermost_of_entered_states_counts(write):
+    trace = perfcore.read(write(EVENTS + "3,Mark,0,here\n5,Leave,0,solve\n9,Leave,0,main\n"))
+    assert [trace.states[state] for state in trace.state] == ["main", "solve", "main"]
+    assert trace.start_ns.tolist() == [0, 2000, 5000]
+    assert trace.notes == ("1 rows passed over that neither enter nor leave a state",)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ("5,Leave,0,main", r":4: '0' leaves 'main', which is not its innermost"),
+        ("1,Leave,0,solve", r":4: the time goes back from 2000 to 1000 ns"),
+        ("x,Leave,0,solve", r":4: a time, a location and a state are expected"),
+        ("5,Leave,1,solve", r":4: '1' leaves 'solve', which is not its innermost"),
+    ],
+)
+def test_events_that_do_not_fit_are_refused(write, row, problem):
+    with pytest.raises(InputError, match=problem):
+        perfcore.read(write(EVENTS + row + "\n"))
+
+
+@pytest.mark.real_data
+def test_a_real_table_of_events(real_data):
+    """Sums by hand: process 0 computes but for MPI_Send from 3 to 5 s; process 1 is idle or receives for 30 s."""
+    trace = perfcore.read(real_data / "traces" / "event_table.csv")
+    assert trace.utilization().integral == 98 + 70
+
+
 def test_standard_input(monkeypatch):
     class Stdin:
         buffer = io.BytesIO(b"time,value\n0,1\n1,\n")

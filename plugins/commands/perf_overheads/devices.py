@@ -15,7 +15,6 @@ from perfcore.data.trace import Trace
 __all__ = ["DeviceTimes", "device_times", "devices_of"]
 
 _STREAM = re.compile(r"(?P<device>.+) / .*\bstream\b.*", re.IGNORECASE)
-_COMMUNICATING = ("communicating", "waiting")
 
 
 @dataclass(frozen=True)
@@ -75,44 +74,36 @@ def device_times(trace: Trace, names: StateClasses, run_ns: int) -> tuple[Device
     devices = devices_of(trace.locations)
     if devices is None:
         return ()
-    kinds = np.array([names.classes[at] for at in names.class_of[:-1]])[trace.state]
-    device_of = np.array(devices)[trace.location]
-    doing = {
-        "computing": kinds == "computing",
-        "communicating": np.isin(kinds, _COMMUNICATING),
-        "copying": kinds == "transferring",
-    }
+    kinds = np.array([names.classes[at] for at in names.class_of[:-1]])
+    groups = [np.isin(kinds, group) for group in (("computing",), ("communicating", "waiting"), ("transferring",))]
     found = []
     for device in dict.fromkeys(devices):
-        mine = device_of == device
-        start, end = trace.start_ns[mine], trace.end_ns[mine]
-        chosen = {name: mask[mine] for name, mask in doing.items()}
-
-        def union(*parts: str, start=start, end=end, chosen=chosen) -> int:  # type: ignore[no-untyped-def]
-            mask = np.logical_or.reduce([chosen[part] for part in parts])
-            return _union(start[mask], end[mask])
-
-        times = {name: union(name) for name in chosen}
+        mine = np.array([each == device for each in devices])[trace.location]
+        start, end, state = trace.start_ns[mine], trace.end_ns[mine], trace.state[mine]
+        computing, communicating, copying = (group[state] for group in groups)
+        computing_ns = _union(start, end, computing)
+        communicating_ns, copying_ns = _union(start, end, communicating), _union(start, end, copying)
         found.append(
             DeviceTimes(
                 device,
                 devices.count(device),
                 int(end.max() - start.min()) if len(start) else 0,
-                times["computing"],
-                times["communicating"],
-                times["computing"] + times["communicating"] - union("computing", "communicating"),
-                times["copying"],
-                times["computing"] + times["copying"] - union("computing", "copying"),
-                run_ns - union(*chosen),
+                computing_ns,
+                communicating_ns,
+                computing_ns + communicating_ns - _union(start, end, computing | communicating),
+                copying_ns,
+                computing_ns + copying_ns - _union(start, end, computing | copying),
+                run_ns - _union(start, end, computing | communicating | copying),
             )
         )
     return tuple(found)
 
 
-def _union(start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]) -> int:
-    """Duration of what the intervals cover together."""
-    if not len(start):
+def _union(start: npt.NDArray[np.int64], end: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> int:
+    """Duration of what the chosen intervals cover together."""
+    if not chosen.any():
         return 0
+    start, end = start[chosen], end[chosen]
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
     covered = np.maximum.accumulate(end)

@@ -21,7 +21,7 @@ def register_kinds(register: Register) -> None:
 @hookimpl
 def register_class_tables(register: Register) -> None:
     """Announce the bundled table."""
-    register("standard", "perf_states.classes:STANDARD", help="states of the tracers and libraries that are known here")
+    register("states", "perf_states.classes:STANDARD", help="states of the tracers and libraries that are known here")
 
 
 @hookimpl

@@ -14,7 +14,7 @@ __all__ = ["STANDARD", "VARIABLE", "class_of", "computing_states", "state_classe
 
 STANDARD = Path(__file__).with_name("standard.toml")
 VARIABLE = "PERF_STATES"  # names the user's own table
-_KIND, _STANDARD_NAME = "class_tables", "standard"
+_KIND, _STANDARD_NAME = "class_tables", "states"
 
 
 def state_classes(states: Sequence[str]) -> tuple[str, ...]:

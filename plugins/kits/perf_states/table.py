@@ -123,7 +123,7 @@ def read_table(path: str | os.PathLike[str]) -> ClassTable:
     InputError
         There is no such file, it is not TOML, a key is missing, a class is unknown, or a name is in two classes.
     """
-    document: Any = read_toml(path, "`perf plugins class_tables` shows the one that is in use without it")
+    document: Any = read_toml(path, "`perf plugins states` shows the one that is in use without it")
     try:
         file = msgspec.convert(document, _File)
     except msgspec.ValidationError as error:

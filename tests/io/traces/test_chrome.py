@@ -82,6 +82,24 @@ def test_collectives_are_no_computation_and_annotations_no_states(read):
     assert read(events, locations="threads").states == ("aten::mm",)
 
 
+ROCPROF = """{"traceEvents":[{}
+,{"args":{"name":"GPU0"},"ph":"M","pid":6,"name":"process_name","sort_index":3}
+,{"ph":"X","name":"solve(int*, int)","pid":"6","tid":"0","ts":"2678276061325","dur":"5","args":{"DurationNs":"5000"}}
+,{"ph":"X","name":"hsa_signal_wait","pid":"3","tid":"20","ts":"2678276061320","dur":"7.5"}
+]}"""
+
+
+def test_numbers_as_texts_and_an_empty_event_as_rocprof_writes_them(read):
+    trace = read(ROCPROF)
+    assert pieces(trace) == [
+        ("GPU0 6 / thread 0", "solve(int*, int)", 5_000, 10_000),
+        ("process 3 / thread 20", "hsa_signal_wait", 0, 7_500),
+    ]
+    assert trace.busy_states == ("solve(int*, int)",)
+    with pytest.raises(InputError, match="'soon' is no time in microseconds"):
+        read(ROCPROF.replace("2678276061325", "soon"))
+
+
 # Decimal digits as tracers print them: microseconds with up to three decimals, from 1970 as well as from the start.
 times = st.integers(0, 2 * 10**18)
 
@@ -139,8 +157,8 @@ def test_many_names_are_not_kept(read, monkeypatch):
     [
         ('{"traceEvents": [\n{"ph": "X", "ts": 1, "dur": 1},\n{"ph": "X", "ts": x}]}', r":3: is no JSON: .*invalid"),
         (
-            '{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", "ts": "1"}]}',
-            r":3: an element is not as expected: expected `int \| float`, got `str` in 'ts'",
+            '{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", "ts": []}]}',
+            r":3: an element is not as expected: expected `int \| float \| str`, got `array` in 'ts'",
         ),
         ('{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", ', r":3: the file ends within 'traceEvents'"),
         ('[{"ph": "X", "dur": 1}]', "no time 'ts'"),
@@ -202,6 +220,8 @@ def test_pytorch_on_one_gpu(real_data):
 
 @pytest.mark.real_data
 def test_small_real_traces(real_data):
+    rocprof = perfcore.read(real_data / "traces" / "chrome" / "memcpy-host-device.rocprofiler.json.gz")
+    assert rocprof.busy_states == ("some_kernel(int*, int)",)
     flows = perfcore.read(real_data / "traces" / "chrome" / "perfetto_flow_events_json_v1.json")
     assert flows.n_intervals == 5
     streams = perfcore.read(real_data / "traces" / "chrome" / "event_sync_trace.json.gz")

@@ -30,6 +30,12 @@ def test_processors_compute_in_entry_methods(folder):
     assert "1 records of type 1 passed over" in trace.notes
 
 
+def test_newer_definitions_begin_with_an_identity(folder):
+    before = perfcore.read(folder / "cell.sts")
+    (folder / "cell.sts").write_text("PROJECTIONS_ID \n" + PROJECTIONS_STS.replace("VERSION 9.0", "VERSION 11.0"))
+    assert perfcore.read(folder / "cell.sts").states == before.states
+
+
 def test_compressed_logs_and_missing_ones(folder):
     plain = folder / "cell.0.log"
     (folder / "cell.0.log.gz").write_bytes(gzip.compress(plain.read_bytes()))
@@ -99,6 +105,13 @@ def test_one_file_of_a_processor_says_what_to_name(folder, name, what):
     (folder / "cell.0.sum").write_text("ver:3.0 0/2 count:3 ep:2 interval:1.0e-03 phases:0.\n")
     with pytest.raises(InputError, match=rf"is the {what} of one processor; name the \.sts file beside it"):
         perfcore.read(folder / name)
+
+
+@pytest.mark.real_data
+def test_ping_pong_of_newer_charm(real_data):
+    trace = perfcore.read(real_data / "traces" / "projections" / "ping-pong" / "pingpong.prj.sts")
+    assert trace.locations == ("PE 0", "PE 1")
+    assert "Ping1::trecv(PingMsg* impl_msg)" in trace.busy_states
 
 
 @pytest.mark.real_data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -11,22 +12,27 @@ from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import NANOSECONDS, KnownUnit, split_unit, unit_in_name
 
-__all__ = ["Column", "Roles", "assign_roles", "one_line"]
+__all__ = ["Column", "Roles", "assign_roles", "one_line", "unit_of_duration"]
 
 _SYNONYMS: Mapping[str, tuple[str, ...]] = {
     role: tuple(names.split())
     for role, names in {
-        "time": "time timestamp t date datetime date_time",
-        "start": "start start_time t_start tstart begin begin_time",
-        "end": "end end_time t_end tend stop stop_time finish finish_time",
+        "time": "time timestamp t ts date datetime date_time",
+        "start": "start start_time t_start tstart begin begin_time started started_at begin_at ts",
+        "end": "end end_time t_end tend stop stop_time finish finish_time finished finished_at ended_at end_at",
+        "duration": "duration dur elapsed elapsed_time",
+        "change": "event_type event_kind change",  # whether a row enters a state or leaves it
         "location": "location resource resourceid resource_id container worker process processor "
-        "thread rank stream cpu core pe node pid tid",
+        "thread rank stream cpu core pe node pid tid worker_id process_id thread_id rank_id location_id core_id "
+        "node_id stream_id host hostname device gpu",
         "state": "state activity status region function task category name event",
         "value": "value height utilization utilisation usage busy active running processors load count",
     }.items()
 }
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ACCEPTED = (
-    "time,value or start,end,value (a curve), start,end,location,state (a trace), or p,time_s with code and system "
+    "time,value or start,end,value (a curve), start,end,location,state or start,duration,location,state (a trace), "
+    "or p,time_s with code and system "
     "(measurements)"
 )
 
@@ -49,12 +55,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Roles:
-    """The meaning of a table; fields that a kind does not use are None or empty."""
+    """The meaning of a table; fields that a kind does not use are None or empty.
+
+    A trace has ``end`` or ``duration``; of kind "events" it has a time in ``start`` and ``change``.
+    """
 
     kind: str
     time_unit: str
     start: Column | None = None
     end: Column | None = None
+    duration: Column | None = None
+    change: Column | None = None
     location: Column | None = None
     state: Column | None = None
     values: tuple[Column, ...] = ()
@@ -84,12 +95,19 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str) 
         return Roles("measurements", "us")
     time = finder.find("time", options.time)
     start, end = finder.find("start", options.start), finder.find("end", options.end)
-    taken = {column for column in (time, start, end) if column is not None}
+    duration = finder.find("duration", None) if start and not end else None
+    change = finder.find("change", None)
+    taken = {column for column in (time, start, end, duration, change) if column is not None}
     location = finder.find("location", options.location, but=taken)
     state = finder.find("state", options.state, but=taken | {location})
     kind = options.kind
     if kind in ("auto", "trace") and start and end and location and state:
-        return Roles("trace", finder.time_unit(options, start, end), start, end, location, state)
+        return Roles("trace", finder.time_unit(options, start, end), start, end, location=location, state=state)
+    if kind in ("auto", "trace") and start and duration and location and state:
+        unit = finder.time_unit(options, start)
+        return Roles("trace", unit, start, duration=duration, location=location, state=state)
+    if kind in ("auto", "trace") and time and change and location and state:
+        return Roles("events", finder.time_unit(options, time), time, change=change, location=location, state=state)
     if kind in ("auto", "curve") and start and end and not options.time:
         values = finder.values(options.value, but=taken)
         if len(values) == 1:
@@ -154,7 +172,7 @@ class _Finder:
         for synonym in _SYNONYMS[role]:
             for column in self.columns:
                 name_only, unit = _split_unit(column.name)
-                if unit is not None and (role not in ("time", "start", "end") or unit.kind != "time"):
+                if unit is not None and (role not in ("time", "start", "end", "duration") or unit.kind != "time"):
                     continue
                 if column not in but and synonym == name_only:
                     return column
@@ -188,6 +206,12 @@ class _Finder:
         return unit
 
 
+def unit_of_duration(column: Column, otherwise: str) -> str:
+    """Unit of a column of durations by the ending of its name; else that of the starts."""
+    unit = _split_unit(column.name)[1]
+    return unit.label if unit is not None and unit.label in NANOSECONDS else otherwise
+
+
 def one_line(name: str) -> str:
     """A column's name as a message shows it."""
     return " ".join(name.split())[:60]
@@ -198,6 +222,6 @@ def _listed(columns: Sequence[Column]) -> str:
 
 
 def _split_unit(name: str) -> tuple[str, KnownUnit | None]:
-    """A column's name in lower case, with underscores, without its unit; and the unit."""
+    """A column's name in lower case, with underscores, also for CamelCase, without its unit; and the unit."""
     bare, unit = split_unit(name)
-    return (bare or name).strip().lower().replace(" ", "_").replace("-", "_"), unit
+    return _HUMP.sub("_", (bare or name).strip()).lower().replace(" ", "_").replace("-", "_"), unit

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from perf_io.monitors.samples import read_samples, read_steps
-from perf_io.tables.columns import Roles, assign_roles
+from perf_io.tables.columns import Roles, assign_roles, unit_of_duration
 from perf_io.tables.duck import quoted_name
+from perf_io.tables.event_table import read_event_table
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.options import TableOptions
 from perf_io.tables.state_table import StateTable, read_states
@@ -32,6 +33,8 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     roles = assign_roles(table.columns, _with_facts(options, table.facts), table.source)
     if roles.kind == "measurements":
         return read_measurements(table, options)
+    if roles.kind == "events":
+        return read_event_table(table, roles)
     if roles.kind == "trace":
         return _trace(table, roles)
     return read_samples(table, roles) if roles.end is None else read_steps(table, roles)
@@ -45,7 +48,7 @@ def _with_facts(options: TableOptions, facts: Mapping[str, Any]) -> TableOptions
 
 
 def _trace(table: Table, roles: Roles) -> Trace:
-    start, end, location, state = roles.start, roles.end, roles.location, roles.state
+    start, end, location, state = roles.start, roles.end or roles.duration, roles.location, roles.state
     assert start is not None
     assert end is not None
     assert location is not None
@@ -56,13 +59,19 @@ def _trace(table: Table, roles: Roles) -> Trace:
         names = {"start": start, "end": end, "location": location, "state": state}
         return line, {role: texts.get(column.name, "") for role, column in names.items()}
 
+    start_ns = table.ns(start, roles.time_unit)
+    end_ns = (
+        table.ns(end, roles.time_unit)
+        if roles.end is not None
+        else f"({start_ns}) + ({table.ns(end, unit_of_duration(end, roles.time_unit))})"
+    )
     return read_states(
         StateTable(
             database=table.database,
             query=(
                 f"SELECT CAST({quoted_name(location.name)} AS VARCHAR) AS location, "
                 f"CAST({quoted_name(state.name)} AS VARCHAR) AS state, "
-                f"{table.ns(start, roles.time_unit)} AS start_ns, {table.ns(end, roles.time_unit)} AS end_ns "
+                f"{start_ns} AS start_ns, {end_ns} AS end_ns "
                 f"FROM {table.relation}"
             ),
             at_row=at_row,

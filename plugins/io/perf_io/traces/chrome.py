@@ -47,7 +47,7 @@ class _Arguments(msgspec.Struct):
 
 
 class _Metadata(msgspec.Struct):
-    ph: str
+    ph: str = ""
     name: str = ""
     pid: int | str = ""
     tid: int | str = ""
@@ -92,8 +92,8 @@ class _Names:
     """Names of processes and threads, from metadata."""
 
     def __init__(self) -> None:
-        self._processes: dict[int | str, str] = {}
-        self._threads: dict[tuple[int | str, int | str], str] = {}
+        self._processes: dict[str, str] = {}
+        self._threads: dict[tuple[str, str], str] = {}
 
     def add(self, text: bytes) -> None:
         """Take in the metadata of a piece; what is damaged in it names nothing."""
@@ -107,14 +107,14 @@ class _Names:
             if len(self._processes) + len(self._threads) >= _MOST_THREAD_NAMES:
                 return
             if event.name == "process_name":
-                self._processes[event.pid] = event.args.name.strip()
+                self._processes[str(event.pid)] = event.args.name.strip()
             elif event.name == "thread_name":
-                self._threads[event.pid, event.tid] = event.args.name.strip()
+                self._threads[str(event.pid), str(event.tid)] = event.args.name.strip()
 
     def label(self, process: int | str, thread: int | str, *, stream: bool) -> str:
         """Both with their numbers, without which names often are not unique."""
-        owner = self._processes.get(process, "GPU" if stream else "process")
-        name = self._threads.get((process, thread), "stream" if stream else "thread")
+        owner = self._processes.get(str(process), "GPU" if stream else "process")
+        name = self._threads.get((str(process), str(thread)), "stream" if stream else "thread")
         return f"{_numbered(owner, process)} / {_numbered(name, thread)}"
 
 
@@ -172,7 +172,9 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
     used, state = _renumbered(found["name"][interval], len(states))
     on_stream = np.array([*is_stream.values(), False])[found["category"]]
     streams = set(found["location"][on_stream].tolist())
-    notes = [f"{count} events of kind {kind} passed over" for kind, count in sorted(columns.passed_over.items())]
+    notes = [
+        f"{count} events of kind {kind or '(none)'} passed over" for kind, count in sorted(columns.passed_over.items())
+    ]
     notes.append(f"times count from the first event, at {first / 1000:.3f} us")
     if any(is_marker.values()):
         notes.append(f"annotations ({', '.join(c for c, mark in is_marker.items() if mark)}) are markers, no states")

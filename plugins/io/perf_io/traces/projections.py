@@ -45,6 +45,7 @@ _TIME_AT = {kind: 3 if kind in (_Kind.BEGIN_ENTRY, _Kind.END_ENTRY) else 1 for k
 _SCHEDULER, _IDLE = "scheduler", "idle"
 _HEADER = "PROJECTIONS-RECORD"
 _SUMMARY = b"ver:"
+_IDENTITY = b"PROJECTIONS_ID"  # the first line of newer versions
 _LONGEST_LINE = 1 << 16
 _MOST_PROCESSORS = 1 << 20
 _LOGS = tuple(f".log{packed}" for packed in ("", *COMPRESSED_ENDINGS))
@@ -63,7 +64,7 @@ class ProjectionsReader(Reader):
     def sniff(self, source: Source) -> float:
         """Nearly sure by the first words of the definitions, or by the names in an archive."""
         words = source.head.split(None, 300)
-        if words[:1] == [b"VERSION"] and {b"PROCESSORS", b"TOTAL_EPS"} <= set(words):
+        if words[:1] in ([b"VERSION"], [_IDENTITY]) and {b"PROCESSORS", b"TOTAL_EPS"} <= set(words):
             return 0.95
         if words[:1] == [_HEADER.encode()] or (source.suffix == ".sum" and source.head.startswith(_SUMMARY)):
             return 0.6

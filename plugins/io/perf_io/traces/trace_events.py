@@ -37,11 +37,14 @@ _TYPES = {
 
 
 class TraceEvent(msgspec.Struct, gc=False):
-    """What is read of each event; all else in it is passed over."""
+    """What is read of each event; all else in it is passed over.
 
-    ph: str
-    ts: int | float = _MISSING
-    dur: int | float = 0
+    Some tools write numbers as texts, or an event without anything.
+    """
+
+    ph: str = ""
+    ts: int | float | str = _MISSING
+    dur: int | float | str = 0
     pid: int | str = ""
     tid: int | str = ""
     name: str = ""
@@ -49,7 +52,7 @@ class TraceEvent(msgspec.Struct, gc=False):
 
 
 class _ExactEvent(msgspec.Struct, gc=False):
-    ph: str
+    ph: str = ""
     ts: Decimal = Decimal(_MISSING)
     dur: Decimal = Decimal(0)
 
@@ -167,12 +170,15 @@ def _paired(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray
     return {name: column[begins] for name, column in columns.items()}, int((partner < 0).sum())
 
 
-def _nanoseconds(values: list[int | float]) -> npt.NDArray[np.int64] | None:
+def _nanoseconds(values: list[int | float | str]) -> npt.NDArray[np.int64] | None:
     """Whole nanoseconds of microseconds; None where doubles cannot tell them exactly."""
     try:
         column = np.array(values, np.float64)
     except OverflowError:
         return None
+    except ValueError:
+        wrong = next(value for value in values if isinstance(value, str) and not _is_number(value))
+        raise TimeError(f"{wrong[:40]!r} is no time in microseconds") from None
     if np.abs(column).max() < _EXACT_US:
         nearest: npt.NDArray[np.int64] = np.rint(column * _NS_PER_US).astype(np.int64)
         return nearest
@@ -181,6 +187,14 @@ def _nanoseconds(values: list[int | float]) -> npt.NDArray[np.int64] | None:
         return None
     exact: npt.NDArray[np.int64] = whole.astype(np.int64) * _NS_PER_US
     return exact
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _exactly(value: Decimal) -> int:
