@@ -60,7 +60,7 @@ class WorleyFitter(Fitter):
         segmenter: Segmenter = parts["segmenter"]
         curve = as_curve(data, options)
         # Imported here, with the compiler: help and completion ask this module for its options only.
-        from perf_worley.iterations.of_phases import repetition
+        from perf_worley.iterations.of_phases import as_one_phase, repetition
         from perf_worley.search import by_rule_auto, by_rule_of_errors
 
         merged = curve.merged()
@@ -75,6 +75,9 @@ class WorleyFitter(Fitter):
             basis = _basis(options, merged, segmenter, "mixed" if segmenter.supports_mixed else "2")
             found = by_rule_of_errors(merged, counts, segmenter, basis, rule, refine=options.refine)
         maker, result = found.maker, found.phases
+        repeated = repetition(merged, data if isinstance(data, Trace) else None, options.busy, options.idle)
+        if repeated is not None and rule == "auto" and len(counts) > 1:
+            result = as_one_phase(maker, result, repeated)
         named = _with_activity(data, options, result) if isinstance(data, Trace) else result
         return PhaseModel(
             origin=Origin(
@@ -98,7 +101,7 @@ class WorleyFitter(Fitter):
             total_squares=maker.total_squares,
             centered_squares=maker.centered_squares,
             n_locations=curve.n_locations,
-            iterations=repetition(merged, data if isinstance(data, Trace) else None, options.busy, options.idle),
+            iterations=repeated,
         )
 
 
