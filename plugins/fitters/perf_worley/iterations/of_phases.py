@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from perf_worley.choice.curve_models import curve_models
 from perf_worley.describe_phases import PhaseMaker
-from perf_worley.iterations.iterations import iterations_of
+from perf_worley.iterations.iterations import Iterations, iterations_of
 from perf_worley.iterations.presenter import in_a_line
 from perf_worley.phase_model import Phase, Repetition
 from perf_worley.uncertainty.phase_errors import phase_errors
@@ -20,6 +21,9 @@ from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
 __all__ = ["as_one_phase", "period_text", "repetition"]
+
+# Of a curve they do not depend on the options, with which a page fits it again and again.
+_known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
 
 _FEWEST = 2.0  # periods of a phase in which iterations are said to be
 
@@ -37,7 +41,12 @@ def repetition(
     busy, idle : sequence of str, optional
         As for `Trace.utilization`.
     """
-    found = iterations_of(curve, trace, busy=busy, idle=idle)
+    if curve not in _known:
+        _known[curve] = _repetition(iterations_of(curve, trace, busy=busy, idle=idle))
+    return _known[curve]
+
+
+def _repetition(found: Iterations) -> Repetition | None:
     if found.period is None:
         return None
     return Repetition(
