@@ -160,7 +160,8 @@ def main() -> None:
     given = parser.parse_args()
     seeds = range(given.first_seed, given.first_seed + given.seeds)
     print("# Iterations: how often the period is right\n")
-    print("Made by\n\n    python benchmarks/iterations.py\n")
+    command = f"python benchmarks/iterations.py --seeds {given.seeds} --first-seed {given.first_seed}"
+    print(f"Made by\n\n    {command}\n")
     print(
         f"on {given.seeds} runs of each kind and jitter; no constant was set on these seeds. A run has 6 to 79\n"
         "iterations of 2 to 6 levels, up to two other stretches before them and one after; the jitter is the standard\n"

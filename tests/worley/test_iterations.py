@@ -116,6 +116,17 @@ def test_the_fit_says_them_and_keeps_them(tmp_path):
     assert perfcore.load(tmp_path / "model.json") == model
 
 
+def test_phases_that_are_parts_of_iterations_become_one():
+    curve, _ = repeating(4, 0.03, 4)
+    model = perfcore.fit(curve)
+    assert len(model.phases) == 3
+    assert model.phases[1].degree == 0
+    assert (model.phases[1].start, model.phases[1].end) == (model.iterations.start, model.iterations.end)
+    _, header, rows = model.tables()[0]
+    assert [row[header.index("iterations")][:3] for row in rows] == ["", "4 x", ""]
+    assert len(perfcore.fit(curve, phases=9).phases) == 9
+
+
 def test_states_alone_tell_iterations_where_everybody_computes():
     rows = [(rank, step % 2, 1000 * step, 1000 * step + 1000) for rank in range(2) for step in range(16)]
     trace = Trace(*zip(*rows, strict=True), ["a", "b"], ["stress", "velocity"])

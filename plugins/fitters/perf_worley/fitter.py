@@ -104,7 +104,7 @@ class WorleyFitter(Fitter):
     ) -> PhaseModel:
         """The model of a curve; ``merged`` is the same with equal neighbours joined."""
         # Imported here, with the compiler: help and completion ask this module for its options only.
-        from perf_worley.iterations.of_phases import repetition
+        from perf_worley.iterations.of_phases import as_one_phase, repetition
         from perf_worley.search import by_rule_auto, by_rule_of_errors
 
         counts = _counts(options.phases, merged.n_steps)
@@ -123,6 +123,9 @@ class WorleyFitter(Fitter):
             basis = _basis(options, merged, segmenter, "mixed" if segmenter.supports_mixed else "2")
             found = by_rule_of_errors(merged, counts, segmenter, basis, rule, refine=options.refine)
         maker, result = found.maker, found.phases
+        repeated = repetition(merged, data if isinstance(data, Trace) else None, options.busy, options.idle)
+        if repeated is not None and rule == "auto" and len(counts) > 1:
+            result = as_one_phase(maker, result, repeated)
         named = _with_activity(data, options, result) if isinstance(data, Trace) else result
         return PhaseModel(
             origin=Origin(
@@ -147,7 +150,7 @@ class WorleyFitter(Fitter):
             total_squares=maker.total_squares,
             centered_squares=maker.centered_squares,
             n_locations=curve.n_locations,
-            iterations=repetition(merged, data if isinstance(data, Trace) else None, options.busy, options.idle),
+            iterations=repeated,
         )
 
 

@@ -192,7 +192,7 @@ class Search:
         candidate = self.candidate
         start, end = max(candidate.start, self.first * self.width), candidate.end
         whole = min(max(int((end - start) / candidate.period), 2), _MOST_SCREENED)
-        first = start + candidate.period * np.arange(whole)
+        first = start + candidate.period * np.arange(whole, dtype=np.float64)
         parts = self.signal.sections(first, first + candidate.period, _PARTS)
         best = int(np.argmax(_likeness(parts[:-1], parts[1:], self.floor)))
         found: Floats = 0.5 * (parts[best] + parts[best + 1])

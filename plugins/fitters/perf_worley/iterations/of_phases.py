@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Sequence
 
-from perf_worley.iterations.iterations import iterations_of
+import numpy as np
+from msgspec.structs import replace
+
+from perf_worley.choice.curve_models import curve_models
+from perf_worley.describe_phases import PhaseMaker
+from perf_worley.iterations.iterations import Iterations, iterations_of
 from perf_worley.iterations.presenter import in_a_line
 from perf_worley.phase_model import Phase, Repetition
+from perf_worley.uncertainty.phase_errors import phase_errors
+from perfcore.contracts import Segmentation
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-__all__ = ["period_text", "repetition"]
+__all__ = ["as_one_phase", "period_text", "repetition"]
+
+# Of a curve they do not depend on the options, with which a page fits it again and again.
+_known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
 
 _FEWEST = 2.0  # periods of a phase in which iterations are said to be
 
@@ -29,7 +41,12 @@ def repetition(
     busy, idle : sequence of str, optional
         As for `Trace.utilization`.
     """
-    found = iterations_of(curve, trace, busy=busy, idle=idle)
+    if curve not in _known:
+        _known[curve] = _repetition(iterations_of(curve, trace, busy=busy, idle=idle))
+    return _known[curve]
+
+
+def _repetition(found: Iterations) -> Repetition | None:
     if found.period is None:
         return None
     return Repetition(
@@ -40,6 +57,43 @@ def repetition(
         end=float(found.ends[-1]),
         text=in_a_line(found.count, found.period, found.spread, found.time_unit, found.unusual),
     )
+
+
+def as_one_phase(maker: PhaseMaker, phases: Sequence[Phase], iterations: Repetition) -> list[Phase]:
+    """The phases, but one constant phase for the iterations where the phases in them are only parts of iterations.
+
+    Parameters
+    ----------
+    maker : PhaseMaker
+        Of the curve.
+    phases : sequence of Phase
+        As the rule chose them.
+    iterations : Repetition
+        Phases are parts of them where there are at least half as many breaks as iterations.
+    """
+    curve, half = maker.curve, 0.5 * iterations.period
+    start, end = iterations.start, iterations.end
+    breaks = [phase.start for phase in phases[1:]]
+    inside = [at for at in breaks if start + half < at < end - half]
+    if len(inside) < 0.5 * iterations.count:
+        return list(phases)
+    edges = [at for at in breaks if not start - half <= at <= end + half]
+    edges += [at for at in (start, end) if half < at - curve.start < curve.duration - half]
+    edges = [float(curve.start), *sorted(edges), float(curve.end)]
+    degrees = []
+    for begin, stop in itertools.pairwise(edges):
+        middle = 0.5 * (begin + stop)
+        own = next(phase.degree for phase in reversed(phases) if phase.start <= middle)
+        degrees.append(0 if start <= middle <= end else own)
+    places = np.array(edges) - edges[0]
+    found = maker.phases(Segmentation(places, np.array(degrees)))
+    errors = phase_errors(maker.polynomials, curve_models(curve).cells, places, degrees, curve.n_locations)
+    if errors is None:
+        return found
+    return [
+        replace(phase, standard_errors=each.coefficients, level_error=each.level)
+        for phase, each in zip(found, errors, strict=True)
+    ]
 
 
 def period_text(phase: Phase, iterations: Repetition, unit: str) -> str:

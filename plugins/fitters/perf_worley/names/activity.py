@@ -196,7 +196,8 @@ def _listed(times: Sequence[tuple[str, int]], total: int) -> str:
         return ""
     if times[0][1] >= _ALONE * total:
         return times[0][0]
-    words, told = [], 0
+    words: list[str] = []
+    told = 0
     for name, time in times[:_MOST_NAMED]:
         if words and (told > _NAMED * total or time < _LEAST * total):
             break

@@ -48,7 +48,8 @@ def draw_activity(model: PhaseModel, axes: Axes) -> None:
 
     def mean_of(names: list[str]) -> npt.NDArray[np.float64]:
         times = [sum(state.time_ns for state in each.states if state.state in names) for each in found]
-        return np.array(times) / durations
+        means: npt.NDArray[np.float64] = np.array(times) / durations
+        return means
 
     whole = np.array([each.computing_ns for each in found]) / durations
     layers = [(short[name], mean_of([name]), colour) for name, colour in zip(computing, COLOURS, strict=False)]
