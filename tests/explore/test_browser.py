@@ -10,6 +10,7 @@ import pytest
 import perfcore
 from perf_explore.data_views import DataViews
 from perf_explore.shelf import Shelf
+from perf_overheads import STANDARD
 from perfcore import Trace, UtilizationCurve
 
 from .conftest import missed_by_keyboard, served
@@ -152,14 +153,17 @@ def test_long_names_keep_the_width_of_the_page(tab):
         assert height < 2500  # without boxes that scroll, the name of the state alone takes some 40 lines
 
 
-def test_classes_of_states_are_chosen_and_stand_in_the_address(tab):
+def test_classes_of_states_are_chosen_and_stand_in_the_address(tab, tmp_path):
+    own = tmp_path / "own.toml"  # says of no state that it computes
+    own.write_text(STANDARD.read_text().replace('computing_states = "computing"\n', ""))
     long = f"void solve<{'T, ' * 2000}>()"
     trace = Trace([0, 0], [0, 1], [0, 50], [50, 100], ["cpu"], [long, "wait"], busy_states=[])
     with served(DataViews(trace, "trace")) as address:
         tab.goto(address)
         tab.wait_for_url("**/")
         tab.get_by_role("link", name="Where the cycles go").click()
-        assert tab.get_by_role("note").inner_text().startswith("No pattern of standard.toml names 1 of 2 states")
+        tab.goto(f"{tab.url}?categories={own}")
+        assert f"{own} names 1 of 2 states" in tab.get_by_role("note").inner_text()
         choice = tab.get_by_role("combobox").first
         label = tab.locator("label").first
         assert label.get_attribute("title") == long
