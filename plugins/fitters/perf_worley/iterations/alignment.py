@@ -31,6 +31,7 @@ _PARTED = (5, 4, 3, 2)  # as so many a section may turn out
 _MOST_SCREENED = 100  # iterations that are looked at before all
 # Noise strays by 0.2 and more where it explains anything; what explains much may stray more.
 _MOST_STRAY, _LEAST_EXPLAINED, _STRAY_OF_NONE, _STRAY_PER_EXPLAINED = 0.17, 0.2, 0.1, 0.14
+_LEAST_LENGTH = 0.3  # of the longest stretch in which windows of some period are alike
 _HOPELESS = 0.24  # stray of sections that further rounds do not make iterations
 _ODD, _ODD_SPREADS = 0.2, 3.0  # how far the duration of a first or last section may be from the median
 _FLOOR = 0.02
@@ -118,6 +119,9 @@ def align(signal: Signal, found: Sequence[Candidate]) -> Aligned | None:
                 tried.append((moved, search, fit))
     if not tried:
         return None
+    # What repeats for a moment only is not what the run does.
+    lengths = [search.candidate.end - search.candidate.start for _, search, _ in tried]
+    tried = [entry for entry, length in zip(tried, lengths, strict=True) if length >= _LEAST_LENGTH * max(lengths)]
     shortest = min(each.period for each, _, _ in tried)
 
     def explained(each: Aligned) -> float:
