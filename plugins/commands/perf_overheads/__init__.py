@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from perf_overheads.api import overheads
     from perf_overheads.attribution import profile_overheads
     from perf_overheads.category_set import STANDARD, Category, CategorySet, read_categories
+    from perf_overheads.devices import DeviceTimes
     from perf_overheads.phases import phase_edges
     from perf_overheads.pop_efficiencies import DEFINITIONS, Efficiencies, efficiencies
     from perf_overheads.profile import OverheadProfile
@@ -24,6 +25,7 @@ __all__ = [
     "STANDARD",
     "Category",
     "CategorySet",
+    "DeviceTimes",
     "Efficiencies",
     "OverheadProfile",
     "OverheadRuns",
@@ -45,6 +47,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "Category": "perf_overheads.category_set",
         "CategorySet": "perf_overheads.category_set",
+        "DeviceTimes": "perf_overheads.devices",
         "DEFINITIONS": "perf_overheads.pop_efficiencies",
         "Efficiencies": "perf_overheads.pop_efficiencies",
         "OverheadProfile": "perf_overheads.profile",

@@ -85,7 +85,8 @@ def profile_overheads(
     >>> dict(zip(profile.categories, profile.by_category_ns.tolist())) | {"elapsed": profile.elapsed_ns}
     ... # doctest: +NORMALIZE_WHITESPACE
     {'pure computation': 16, 'load imbalance': 0, 'insufficient parallelism': 1, 'synchronization loss': 3,
-     'communication loss': 0, 'resource contention': 0, 'runtime overhead': 0, 'other': 0, 'elapsed': 10}
+     'communication loss': 0, 'input and output': 0, 'resource contention': 0, 'runtime overhead': 0,
+     'not running': 0, 'other': 0, 'elapsed': 10}
     """
     rules = usual_categories(trace) if categories is None else categories
     devices = devices_of(trace.locations) if categories is None else None
