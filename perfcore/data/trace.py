@@ -39,6 +39,8 @@ class Trace:
         Where it came from, for messages.
     notes : sequence of str
         What its reader has to say about it, for ``perf info``.
+    markers : sequence of (str, int, int)
+        Name, start and end (nanoseconds) of annotations, which are no states: steps, ranges that a user named.
 
     Raises
     ------
@@ -66,9 +68,10 @@ class Trace:
         span_ns: tuple[int, int] | None = None,
         source: str = "trace",
         notes: Sequence[str] = (),
+        markers: Sequence[tuple[str, int, int]] = (),
     ) -> None:
         nanoseconds_per(time_unit)
-        self.notes = tuple(notes)
+        self.notes, self.markers = tuple(notes), tuple(markers)
         self.location = np.asarray(location, dtype=np.int32)
         self.state = np.asarray(state, dtype=np.int32)
         self.start_ns = np.asarray(start_ns, dtype=np.int64)

@@ -13,6 +13,7 @@ WORDS = {
     "eval": ["a + b"],
     "fit": ["none.csv"],
     "gate": ["none.json", "none.json"],
+    "iterations": ["none.csv"],
     "judge": ["none.json", "none.csv"],
     "next": ["none.json", "--target", "p=1"],
     "overheads": ["none.prv"],
@@ -25,7 +26,7 @@ WORDS = {
     "value": ["none.csv"],
     "verify": ["none.json", "none.csv"],
 }
-ENDINGS = {"fit": "json", "report": "html", "design": "toml", "next": "toml", "value": "json"}
+ENDINGS = {"fit": "json", "report": "html", "design": "toml", "next": "toml", "value": "json", "iterations": "json"}
 
 
 def options_of_files():

@@ -23,7 +23,7 @@ def random_trace(seed, n_locations=5, n_states=4):
             rows.append((location, int(rng.integers(n_states)), at, at + length))
             at += length + int(rng.choice([0, 0, 7]))
     location, state, start, end = map(list, zip(*rows, strict=True))
-    names = [f"state {k}" for k in range(n_states - 1)] + ["wait"]
+    names = [f"task {k}" for k in range(n_states - 1)] + ["wait"]
     return Trace(location, state, start, end, [f"cpu{k}" for k in range(n_locations)], names)
 
 

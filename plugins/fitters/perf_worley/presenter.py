@@ -48,11 +48,13 @@ class PhasePresenter(Presenter):
 
     def tables(self, result: PhaseModel) -> Tables:
         """The phases, and the sequence that they were chosen from."""
-        from perf_worley.tables import phase_table, sequence_table
+        from perf_worley.tables import category_table, phase_table, sequence_table
 
         origin = shown_origin(result.start, result.end)
         caption = f"times count from {origin:.15g} {result.time_unit}" if origin else ""
         tables = [(caption, *phase_table(result))]
+        if (categories := category_table(result)) is not None:
+            tables.append(("What the processors do in each phase, share of their time", *categories))
         if result.sequence:
             rows = sequence_table(result.sequence, verbose=bool(result.origin.options["verbose"]))
             where = "" if result.evidence is None else " (before refinement)"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from perf_worley.phase_model import Phase, PhaseModel, SequenceEntry
 
-__all__ = ["phase_frame", "phase_table", "sequence_table"]
+__all__ = ["category_table", "phase_frame", "phase_table", "sequence_table"]
 
 _FORMS = ("constant", "linear", "quadratic", "cubic")
 _NORMAL = 1.959964  # 95 % of a normal distribution
@@ -87,6 +87,27 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             row.append("" if phase.activity is None else phase.activity.name)
         rows.append(row)
     return header, rows
+
+
+def category_table(model: PhaseModel) -> tuple[list[str], list[list[str]]] | None:
+    """Header and rows: what share of each phase's processor time each class of states takes.
+
+    None where all there is, is computing or in no state, so that the levels of the phases say the same.
+    """
+    activities = [phase.activity for phase in model.phases]
+    times: dict[str, int] = {}
+    for activity in activities:
+        for category, time in ({} if activity is None else activity.categories_ns).items():
+            times[category] = times.get(category, 0) + time
+    if times.keys() <= {"computing", "idle", "no state"}:
+        return None
+    header = sorted(times, key=lambda category: (category != "computing", category == "no state", -times[category]))
+    rows = [
+        [str(number), *(f"{activity.categories_ns.get(each, 0) / activity.processor_ns:.1%}" for each in header)]
+        for number, activity in enumerate(activities, 1)
+        if activity is not None
+    ]
+    return ["phase", *header], rows
 
 
 def phase_frame(model: PhaseModel) -> pd.DataFrame:

@@ -149,7 +149,7 @@ def test_files_of_several_formats_are_refused(folder):
 def test_files_that_cannot_be_put_together_are_refused(folder):
     for name in ("a", "b"):
         (folder / f"{name}.csv").write_text("time_ms,value\n0,1\n2,\n")
-    with pytest.raises(InputError, match=r"runs/a.csv: holds a UtilizationCurve; only measurements"):
+    with pytest.raises(OptionError, match="runs: nothing says how many processors each run had; --from-name"):
         perfcore.read("runs")
     (folder / "a.csv").write_text("p,time_s\n1,2\n")
     (folder / "b.csv").write_text("p,elapsed_ms\n1,2\n")

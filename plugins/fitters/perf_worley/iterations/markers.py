@@ -1,4 +1,4 @@
-"""Iterations that the program names itself: states that count, such as ``ProfilerStep#7``."""
+"""Iterations that the program names itself: markers and states that count, such as ``ProfilerStep#7``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Integers = npt.NDArray[np.int64]
 
 
 def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
-    """Name, starts and ends of the iterations that states count; None where no states count.
+    """Name, starts and ends of the iterations that markers or states count; None where none count.
 
-    An iteration begins when its state first occurs anywhere, and lasts until the next one begins; the last one, and one
-    before a gap, until its own state ends.
+    An iteration begins when its name first occurs anywhere, and lasts until the next one begins; the last one, and one
+    before a gap, until its own name ends.
 
     Parameters
     ----------
@@ -37,17 +37,23 @@ def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
     ('step', [0, 20, 40], [20, 40, 45])
     """
     families: dict[str, dict[int, int]] = {}
-    for code, state in enumerate(trace.states):
-        found = _COUNTED.fullmatch(state.strip())
+    marked = sorted({name for name, _, _ in trace.markers} - set(trace.states))
+    names = [*trace.states, *marked]
+    for code, name in enumerate(names):
+        found = _COUNTED.fullmatch(name.strip())
         if found:
             families.setdefault(found[1].strip(" #:_([") or found[1], {})[int(found[2])] = code
     families = {name: members for name, members in families.items() if len(members) >= _FEWEST}
     if not families:
         return None
-    first = np.full(len(trace.states), np.iinfo(np.int64).max)
-    last = np.full(len(trace.states), np.iinfo(np.int64).min)
+    first = np.full(len(names), np.iinfo(np.int64).max)
+    last = np.full(len(names), np.iinfo(np.int64).min)
     np.minimum.at(first, trace.state, trace.start_ns)
     np.maximum.at(last, trace.state, trace.end_ns)
+    code_of = {name: code for code, name in enumerate(names)}
+    for name, start, end in trace.markers:
+        code = code_of[name]
+        first[code], last[code] = min(first[code], start), max(last[code], end)
     best: tuple[int, str, Integers, Integers] | None = None
     for name, members in families.items():
         codes = np.array([members[number] for number in sorted(members)])

@@ -77,7 +77,7 @@ class IterationsPresenter(Presenter):
         assert result.period is not None
         line = in_a_line(result.count, result.period, result.spread, result.time_unit, result.unusual)
         how = (
-            f"counted by the states {result.marker!r}"
+            f"counted by {result.marker!r}"
             if result.marker is not None
             else f"found by their likeness: the others explain {result.explained:.0%} of the variance in one"
         )

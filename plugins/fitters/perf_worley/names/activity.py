@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_states.classes import state_classes
+from perf_states.table import COMPUTING, OTHER
 from perf_worley.names.clipped_sums import clipped_sums
 from perf_worley.names.plain_names import plain_names
 from perfcore.data.trace import Trace, busy_mask
@@ -22,6 +24,7 @@ _REASON = 0.2  # share of the idle time that a state must take to be mentioned
 _ALONE = 0.995  # share from which on a state is all there is
 _NEVER = 0.01  # of a stretch: who computes less is idle in it
 _WHOLE = 0.8  # of the idle time: when so much is of idle locations, they are counted
+_NO_STATE = "no state"
 
 
 class StateTime(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +59,8 @@ class Activity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Of locations that are in no state.
     duration_ns, n_locations, idle_locations : int
         ``idle_locations`` hardly compute at all: less than 1 % of the stretch.
+    categories_ns : dict
+        The same time by class of state, computing first, and ``"no state"`` last.
     """
 
     name: str
@@ -66,11 +71,17 @@ class Activity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     duration_ns: int
     n_locations: int
     idle_locations: int
+    categories_ns: dict[str, int]
 
     @property
     def computing_ns(self) -> int:
         """Processor time of all states that compute."""
         return self.others_computing_ns + sum(each.time_ns for each in self.states if each.computing)
+
+    @property
+    def processor_ns(self) -> int:
+        """Duration x locations."""
+        return self.duration_ns * self.n_locations
 
     @property
     def shares(self) -> dict[str, float]:
@@ -102,8 +113,11 @@ def activities(
     >>> trace = Trace([0, 0, 1], [0, 1, 2], [0, 80, 0], [80, 100, 40], ["a", "b"], ["dgemm", "dtrsm", "wait"])
     >>> [each.name for each in activities(trace, [0, 50, 100])]
     ['dgemm; 1 of 2 idle (80% wait)', '60% dgemm, 40% dtrsm; 1 of 2 idle']
+    >>> activities(trace, [0, 50])[0].categories_ns
+    {'computing': 50, 'waiting': 40, 'no state': 10}
     """
     computes = busy_mask(trace.states, trace.busy_states, busy, idle)
+    categories = _categories(trace.states, computes.tolist())
     edges = np.asarray(edges_ns, np.int64)
     n_states, n_locations = len(trace.states), len(trace.locations)
     computing_at = np.where(computes[trace.state], trace.location, n_locations)
@@ -128,6 +142,7 @@ def activities(
                 n_locations,
                 int((own < _NEVER * duration).sum()),
                 duration * n_locations - int(times.sum()),
+                _summed(zip(categories, times.tolist(), strict=True)),
                 short,
             )
         )
@@ -154,6 +169,7 @@ def joined(parts: Sequence[Activity]) -> Activity:
         parts[0].n_locations,
         min(part.idle_locations for part in parts),
         sum(part.no_state_ns for part in parts),
+        _summed(item for part in parts for item in part.categories_ns.items() if item[0] != _NO_STATE),
         dict(zip((s.state for s in states), plain_names([s.state for s in states]), strict=True)),
     )
 
@@ -166,6 +182,7 @@ def _named(
     n_locations: int,
     idle_locations: int,
     no_state: int,
+    categories: dict[str, int],
     short: Mapping[str, str],
 ) -> Activity:
     computing = others_computing + sum(each.time_ns for each in states if each.computing)
@@ -187,7 +204,26 @@ def _named(
         duration_ns=duration,
         n_locations=n_locations,
         idle_locations=idle_locations,
+        categories_ns=categories | ({_NO_STATE: no_state} if no_state else {}),
     )
+
+
+def _categories(states: Sequence[str], computes: Sequence[bool]) -> list[str]:
+    """The class of each state; those that count as computing are, whatever they are called, and no others."""
+    classes = state_classes(states)
+    return [
+        COMPUTING if counts else OTHER if name == COMPUTING else name.replace("_", " ")
+        for name, counts in zip(classes, computes, strict=True)
+    ]
+
+
+def _summed(times: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Time of each category that has any: computing, then the longest."""
+    sums: dict[str, int] = {}
+    for category, time in times:
+        sums[category] = sums.get(category, 0) + time
+    ordered = sorted(sums.items(), key=lambda item: (item[0] != COMPUTING, -item[1]))
+    return {category: time for category, time in ordered if time}
 
 
 def _listed(times: Sequence[tuple[str, int]], total: int) -> str:

@@ -38,6 +38,7 @@ _ARRAY = "traceEvents"
 _OTHER_KEYS = (b'"displayTimeUnit"', b'"distributedInfo"', b'"deviceProperties"', b'"systemTraceEvents"')
 # Categories of Kineto that no thread and no stream executes: its own span over everything, and what users and the
 # profiler write beside the work.
+_MOST_MARKERS = 100_000  # that are kept
 _MARKERS = ("trace", "user_annotation", "gpu_user_annotation")
 _MOST_THREAD_NAMES = 1 << 20
 
@@ -153,15 +154,14 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
 
     def wanted(category: str) -> bool:
         stream = is_stream.get(category, False)
-        return not is_marker.get(category, False) and (which == "both" or stream == (which == "streams"))
+        return is_marker.get(category, False) or which == "both" or stream == (which == "streams")
 
     found, n_single = columns.intervals(wanted)
-    if found and (marks := np.array([class_of(name) == MARKER for name in [*columns.names, MORE_NAMES]])).any():
-        kept = ~marks[found["name"]]
-        found = {name: column[kept] for name, column in found.items()}
+    found, annotations = _apart(found, columns, is_marker)
     if not found or not (found["end"] > found["start"]).any():
         raise InputError(source, f"contains no events of {'threads' if which == 'both' else which} that last")
     first, last = int(found["start"].min()), int(found["end"].max())
+    markers = _markers(annotations, columns, first, on_gpu=which == "streams")
     found["start"] -= first
     found["end"] -= first
     interval, start, end = latest_running(found["location"], found["start"], found["end"])
@@ -193,7 +193,33 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
         span_ns=(0, last - first),
         source=source,
         notes=notes,
+        markers=markers,
     )
+
+
+Columns = dict[str, npt.NDArray[Any]]
+
+
+def _apart(found: Columns, columns: EventColumns, is_marker: dict[str, bool]) -> tuple[Columns, Columns]:
+    """Events that are states, and those that annotate."""
+    named = np.array([class_of(name) == MARKER for name in [*columns.names, MORE_NAMES]])
+    annotates = np.array([*is_marker.values(), False])[found["category"]] | named[found["name"]]
+    if not annotates.any():
+        return found, {}
+    states, annotations = ({name: column[mask] for name, column in found.items()} for mask in (~annotates, annotates))
+    return states, annotations
+
+
+def _markers(annotations: Columns, columns: EventColumns, first: int, *, on_gpu: bool) -> list[tuple[str, int, int]]:
+    """Name, start and end of annotations, counted from the first event; of the GPU's own where these are wanted."""
+    if not annotations:
+        return []
+    categories = np.array([*(name.strip().lower().startswith("gpu_") for name in columns.categories), False])
+    of_gpu = categories[annotations["category"]]
+    chosen = np.flatnonzero(of_gpu if on_gpu and of_gpu.any() else ~of_gpu)[:_MOST_MARKERS]
+    names = [*columns.names, MORE_NAMES]
+    rows = zip(*(annotations[name][chosen].tolist() for name in ("name", "start", "end")), strict=True)
+    return [(names[code], start - first, end - first) for code, start, end in rows]
 
 
 def _renumbered(codes: npt.NDArray[np.int32], n_codes: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
