@@ -150,7 +150,7 @@ def bounded_costs(cells: Cells, degree: int) -> tuple[Floats, npt.NDArray[np.int
     announce_compilation(stretch_costs)
     n_cells = len(cells.values)
     mean = float(cells.values.mean())
-    costs = np.empty((n_cells + 1, n_cells + 1))
+    costs = np.full((n_cells + 1, n_cells + 1), np.inf)
     taken = np.zeros((n_cells + 1, n_cells + 1), np.int8)
     stretch_costs(cells.values - mean, degree, cells.low - mean, cells.high - mean, costs, taken)
     return costs, taken

@@ -198,7 +198,7 @@ def iterations(
     --------
     >>> edges = [10.0 * k + part for k in range(9) for part in (0.0, 7.0)] + [90.0]
     >>> found = iterations(UtilizationCurve(edges, [4, 1] * 9, "ms"))
-    >>> found.count, round(found.period, 2)
+    >>> found.count, round(found.period, 1)
     (9, 10.0)
     """
     if isinstance(data, (str, os.PathLike)):

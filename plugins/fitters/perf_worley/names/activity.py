@@ -114,7 +114,7 @@ def activities(
     >>> [each.name for each in activities(trace, [0, 50, 100])]
     ['dgemm; 1 of 2 idle (80% wait)', '60% dgemm, 40% dtrsm; 1 of 2 idle']
     >>> activities(trace, [0, 50])[0].categories_ns
-    {'computing': 50, 'waiting': 40, 'no state': 10}
+    {'computing': 50, 'synchronizing': 40, 'no state': 10}
     """
     computes = busy_mask(trace.states, trace.busy_states, busy, idle)
     categories = _categories(trace.states, computes.tolist())
