@@ -12,13 +12,4 @@ from perfcore.models.function import Function
 from perfcore.models.segmenter import Basis, Segmentation, Segmenter, SequenceSegmenter
 from perfcore.reading.reader import Reader
 
-__all__ = [
-    "Basis",
-    "Fitter",
-    "Function",
-    "NoOptions",
-    "Reader",
-    "Segmentation",
-    "Segmenter",
-    "SequenceSegmenter",
-]
+__all__ = ["Basis", "Fitter", "Function", "NoOptions", "Reader", "Segmentation", "Segmenter", "SequenceSegmenter"]

@@ -17,11 +17,7 @@ __all__ = ["announce_compilation", "kernel"]
 
 # Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity keep
 # their meaning. Kernels touch arrays alone, so that threads may run them side by side.
-_OPTIONS: dict[str, Any] = {
-    "fastmath": {"reassoc", "contract", "nsz"},
-    "error_model": "numpy",
-    "nogil": True,
-}
+_OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy", "nogil": True}
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -28,10 +28,7 @@ Fitter = Annotated[str, typer.Option("--fitter", metavar="NAME", help="What fits
 FitterOfKind = Annotated[
     str | None,
     typer.Option(
-        "--fitter",
-        metavar="NAME",
-        help="What fits (default: by the kind of data).",
-        autocompletion=names_of("fitters"),
+        "--fitter", metavar="NAME", help="What fits (default: by the kind of data).", autocompletion=names_of("fitters")
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

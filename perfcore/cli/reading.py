@@ -44,9 +44,7 @@ class HowToRead(ParameterGroup):
     from_name: Annotated[
         str | None,
         typer.Option(
-            "--from-name",
-            metavar="PATTERN",
-            help="What the names of the files say, such as 'run_p{p:int}_n{n}.out'.",
+            "--from-name", metavar="PATTERN", help="What the names of the files say, such as 'run_p{p:int}_n{n}.out'."
         ),
     ] = None
 

@@ -227,8 +227,7 @@ def _as_parameter(panel: str, field: OptionField) -> inspect.Parameter:
     annotation: Any
     if field.type is bool:
         annotation = Annotated[
-            bool | None,
-            typer.Option(f"{field.flag}/--no-{field.flag[2:]}", help=field.help, rich_help_panel=panel),
+            bool | None, typer.Option(f"{field.flag}/--no-{field.flag[2:]}", help=field.help, rich_help_panel=panel)
         ]
         return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
     text = field.help

@@ -8,13 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError
-from perfcore.data.roles import (
-    MeasurementRoles,
-    guess_roles,
-    missing_roles,
-    named_columns,
-    named_parameters,
-)
+from perfcore.data.roles import MeasurementRoles, guess_roles, missing_roles, named_columns, named_parameters
 from perfcore.data.units import same_unit, unit_of
 
 if TYPE_CHECKING:

@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
     from perfcore.data.roles import MeasurementRoles
 
-__all__ = [
-    "Observations",
-    "labels_of",
-    "numbers_of",
-    "observe",
-    "paths_of",
-    "without_duplicates",
-]
+__all__ = ["Observations", "labels_of", "numbers_of", "observe", "paths_of", "without_duplicates"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,10 @@ class Trace:
         What its reader has to say about it, for ``perf info``.
     markers : sequence of (str, int, int)
         Name, start and end (nanoseconds) of annotations, which are no states: steps, ranges that a user named.
+    levels : mapping of str to sequence of str
+        Coarser places of each location, as far as they are known: ``node``, ``process``, ``device``, ``thread``.
+    facts : mapping of str to object
+        What the file says of the run: ``rank``, ``world_size``, ``epoch_ns`` (the moment of time 0), messages.
 
     Raises
     ------
@@ -69,8 +73,11 @@ class Trace:
         source: str = "trace",
         notes: Sequence[str] = (),
         markers: Sequence[tuple[str, int, int]] = (),
+        levels: Mapping[str, Sequence[str]] | None = None,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         nanoseconds_per(time_unit)
+        self.levels, self.facts = dict(levels or {}), dict(facts or {})
         self.notes, self.markers = tuple(notes), tuple(markers)
         self.location = np.asarray(location, dtype=np.int32)
         self.state = np.asarray(state, dtype=np.int32)
@@ -138,10 +145,7 @@ def default_busy(states: Sequence[str]) -> tuple[str, ...]:
 
 
 def busy_mask(
-    states: Sequence[str],
-    default: Sequence[str],
-    busy: Sequence[str] | None,
-    idle: Sequence[str] | None,
+    states: Sequence[str], default: Sequence[str], busy: Sequence[str] | None, idle: Sequence[str] | None
 ) -> npt.NDArray[np.bool_]:
     """For each state whether it counts as computing.
 
@@ -244,10 +248,7 @@ def curve_from_changes(
 
 
 def _check_intervals(trace: Trace) -> None:
-    for what, codes, names in (
-        ("location", trace.location, trace.locations),
-        ("state", trace.state, trace.states),
-    ):
+    for what, codes, names in (("location", trace.location, trace.locations), ("state", trace.state, trace.states)):
         unnamed = (codes < 0) | (codes >= len(names))
         if unnamed.any():
             at = int(np.argmax(unnamed))

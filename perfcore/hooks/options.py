@@ -183,14 +183,7 @@ def describe(options_class: type) -> tuple[OptionField, ...]:
             facts["choices"] = tuple(facts["choices"]())
         base, optional, many = _plain_type(hints[item.name])
         found.append(
-            OptionField(
-                name=item.name,
-                type=base,
-                optional=optional,
-                many=many,
-                default=item.default,
-                **facts,
-            )
+            OptionField(name=item.name, type=base, optional=optional, many=many, default=item.default, **facts)
         )
     return tuple(found)
 

@@ -103,8 +103,9 @@ def register_classifiers(register: Register) -> None:
 def register_joins(register: Register) -> None:
     """Announce how data of several files become one set; the name is the ``"module:Class"`` of the data.
 
-    The target takes the parts, a sequence of (path, data); what the name of each file says, a sequence of mappings of
-    fields to numbers and words (`perfcore.reading.many_files.NamePattern`); and the name of the set.
+    The target takes the parts, an iterator of (path, data) that reads as it goes; what the name of each file says, a
+    sequence of mappings of fields to numbers and words (`perfcore.reading.many_files.NamePattern`); the name of the
+    set; and its options. Where it has options, such as which part is wanted, single files go through it too.
     """
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfcore.base.errors import InputError, OptionError, PerfError, listing
+from perfcore.hooks.options import NoOptions, build, describe
 from perfcore.hooks.registry import registry
 from perfcore.reading.compression import COMPRESSED_ENDINGS, without_compressed_ending
 
@@ -177,43 +178,71 @@ def _natural(text: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), part) if part.isdecimal() else (1, 0, part) for part in re.split(r"([0-9]+)", text)]
 
 
-def join(parts: Sequence[tuple[Path, Any]], name: str, pattern: NamePattern | None) -> Any:
-    """Data of several files as one set, by what is registered for joining data of their type.
+def join(
+    paths: Sequence[Path],
+    read: Callable[[Path], Any],
+    name: str,
+    pattern: NamePattern | None,
+    options: Mapping[str, Any],
+) -> Any:
+    """Data of several files as one set, or the part of it that is asked for, by what is registered for their type.
 
     Parameters
     ----------
-    parts : sequence of (Path, data)
-        At least one.
+    paths : sequence of Path
+    read : callable
+        Gives the data of a path; called for one after the other, as the join takes them.
     name : str
         How the user names the set.
     pattern : NamePattern or None
         What the names of the files say.
+    options : mapping
+        Those of joins.
 
     Raises
     ------
     InputError
         Files with data of several types or of one that cannot be joined, or whose name the pattern does not fit.
+    OptionError
+        Data of this type have no such option.
     """
+    fields, first = _fields(paths, pattern), read(paths[0])
+    type_, entry = _joining(first)
+    what = f"holds a {type(first).__name__}"
+    declared = NoOptions if entry is None or entry.options is None else entry.load_options()
+    if unknown := options.keys() - {item.name for item in describe(declared)}:
+        raise OptionError(f"{name}: {what}, of which {listing(sorted(unknown))} can't be asked")
+    if len(paths) == 1 and pattern is None and declared is NoOptions:
+        return first
+    if entry is None:
+        known = listing(sorted(each.partition(":")[2].lower() for each in registry().entries("joins")))
+        raise InputError(str(paths[0]), f"{what}; only {known} can be put together from several files")
+
+    def parts() -> Iterator[tuple[Path, Any]]:
+        yield paths[0], first
+        for path in paths[1:]:
+            data = read(path)
+            if _joining(data)[0] != type_:
+                raise InputError(str(path), f"holds a {type(data).__name__}, and {paths[0]} a {type(first).__name__}")
+            yield path, data
+
+    chosen = () if declared is NoOptions else (build(declared, options, "data of this kind"),)
+    return entry.load()(parts(), fields, name, *chosen)
+
+
+def _joining(data: Any) -> tuple[str, Entry | None]:
+    """The nearest type of data for which a join is registered, and that."""
     joins = registry().entries("joins")
-    bases = ([f"{each.__module__}:{each.__qualname__}" for each in type(data).__mro__] for _, data in parts)
-    types = [next((base for base in each if base in joins), each[0]) for each in bases]
-    for (path, data), type_ in zip(parts, types, strict=True):
-        if type_ not in joins:
-            known = listing(sorted(entry.partition(":")[2].lower() for entry in joins))
-            problem = f"holds a {type(data).__name__}; only {known} can be put together from several files"
-            raise InputError(str(path), problem)
-        if type_ != types[0]:
-            problem = f"holds a {type(data).__name__}, and {parts[0][0]} a {type(parts[0][1]).__name__}"
-            raise InputError(str(path), problem)
-    return joins[types[0]].load()(parts, _fields(parts, pattern), name)
+    names = [f"{each.__module__}:{each.__qualname__}" for each in type(data).__mro__]
+    return next(((name, joins[name]) for name in names if name in joins), (names[0], None))
 
 
-def _fields(parts: Sequence[tuple[Path, Any]], pattern: NamePattern | None) -> list[dict[str, Any]]:
+def _fields(paths: Sequence[Path], pattern: NamePattern | None) -> list[dict[str, Any]]:
     """Fields of each name; those without a type are numbers where all are."""
     if pattern is None:
-        return [{} for _ in parts]
+        return [{} for _ in paths]
     found = []
-    for path, _ in parts:
+    for path in paths:
         said = pattern.fields_of(path)
         if said is None:
             raise InputError(str(path), f"the name does not fit --from-name {pattern.text!r}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,19 +69,12 @@ def recognise(source: Source) -> tuple[str, Reader]:
             best = (sureness, name, reader)
     if best is None:
         if f'"{MODEL_SCHEMA}"'.encode() in source.head[:_MODEL_BEGINS]:
-            raise InputError(
-                source.name, "is a model, no data; `perf predict`, `perf compare` and `perf report` read it"
-            )
-        raise InputError(
-            source.name,
-            "; ".join(
-                [
-                    f"not in a format that is known here; `perf formats` lists the {len(entries)} that are, "
-                    "--reader names one",
-                    *problems,
-                ]
-            ),
+            problem = "is a model, no data; `perf predict`, `perf compare` and `perf report` read it"
+            raise InputError(source.name, problem)
+        known = (
+            f"not in a format that is known here; `perf formats` lists the {len(entries)} that are, --reader names one"
         )
+        raise InputError(source.name, "; ".join([known, *problems]))
     return best[1], best[2]
 
 
@@ -107,12 +101,12 @@ def read(
     from_name : str, optional
         What the names of the files say, as ``"run_p{p:int}_n{n}.out"``; see `perfcore.reading.many_files.NamePattern`.
     **options
-        Options of the reader (``perf plugins NAME`` lists them).
+        Options of the reader (``perf plugins NAME`` lists them), and of what joins data of this type.
 
     Returns
     -------
     Trace, UtilizationCurve, Series or Measurements
-        Always measurements where there are several files, or where names say something.
+        What several files, or names that say something, make together.
 
     Raises
     ------
@@ -146,30 +140,42 @@ def read_named(
     pattern = None if from_name is None else NamePattern(from_name)
     name = os.fsdecode(path)
     files = named_files(name)
-    if files is None:
-        one = _read_one(path, reader, wanted, options)
-        return one if pattern is None else Reading(join([(Path(path), one.data)], name, pattern), one.reader, 1)
-    files, reader = _of_one_format(files, name, reader)
-    if len(files) == 1 and pattern is None:
-        return _read_one(files[0], reader, wanted, options)
-    with progress.bar("reading", len(files)) as advance:
-        parts = []
-        for file in files:
-            parts.append((file, _read_one(file, reader, wanted, options).data))
+    of_joins = {key: value for key, value in options.items() if key in _options_of_joins()}
+    if files is not None:
+        files, reader = _of_one_format(files, name, reader)
+    names: list[str] = []
+    with progress.bar("reading", len(files or ())) if files else contextlib.nullcontext(lambda _: None) as advance:
+
+        def read(file: Path) -> Any:
+            one = _read_one(path if files is None else file, reader, wanted, options, of_joins)
+            names.append(one.reader)
             advance(1)
-    return Reading(join(parts, name, pattern), reader, len(parts))
+            return one.data
+
+        data = join(files or [Path(name)], read, name, pattern, of_joins)
+    return Reading(data, names[0], len(files or names))
+
+
+def _options_of_joins() -> set[str]:
+    entries = registry().entries("joins").values()
+    return {item.name for each in entries if each.options for item in option_tools.describe(each.load_options())}
 
 
 def _read_one(
-    path: str | os.PathLike[str], reader: str | None, wanted: Sequence[type], options: Mapping[str, Any]
+    path: str | os.PathLike[str],
+    reader: str | None,
+    wanted: Sequence[type],
+    options: Mapping[str, Any],
+    of_joins: Collection[str],
 ) -> Reading:
-    """One file by the named reader, or by the one that is surest of it."""
+    """One file by the named reader, or by the one that is surest of it; options of joins only if it has them too."""
     with Source(path) as source:
         if reader is None:
             reader, implementation = recognise(source)
         else:
             implementation = registry().load("readers", reader)()
-        given = {**implementation.options_for(wanted), **options}
+        others = set(of_joins).difference(item.name for item in option_tools.describe(implementation.Options))
+        given = {**implementation.options_for(wanted), **{key: options[key] for key in options if key not in others}}
         chosen = option_tools.build(implementation.Options, given, reader)
         try:
             return Reading(implementation.read(source, chosen), reader, 1)

@@ -15,12 +15,11 @@ __all__ = [
 @hookimpl
 def register_joins(register: Register) -> None:
     """Announce what runs of one program are together: a table of how long each phase takes in each."""
-    for data in ("perfcore.data.curve:UtilizationCurve", "perfcore.data.trace:Trace"):
-        register(
-            data,
-            "perf_worley.matching.joining:join_runs",
-            help="durations and processor times of the phases that the runs have in common",
-        )
+    register(
+        "perfcore.data.curve:UtilizationCurve",
+        "perf_worley.matching.joining:join_runs",
+        help="durations and processor times of the phases that the runs have in common",
+    )
 
 
 @hookimpl

@@ -38,6 +38,12 @@ def register_joins(register: Register) -> None:
         "perf_io.shared.joining:join_measurements",
         help="tables with what the names of the files say as further columns",
     )
+    register(
+        "perfcore.data.trace:Trace",
+        "perf_traces.joining:join_traces",
+        options="perf_traces.options:TraceOptions",
+        help="which locations and which part of a run; of several runs what their curves are together",
+    )
 
 
 @hookimpl

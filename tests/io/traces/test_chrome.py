@@ -56,7 +56,7 @@ def test_streams_of_gpus_compute_in_kernels(read):
     ]
     assert trace.busy_states == ("gemm",)
     assert "the array of events has no end: the tracer was stopped" in trace.notes
-    assert read(KINETO, locations="threads").states == ("aten::mm",)
+    assert read(KINETO, locations="thread").states == ("aten::mm",)
     assert len(read(KINETO, locations="both").locations) == 2
 
 
@@ -79,7 +79,7 @@ def test_collectives_are_no_computation_and_annotations_no_states(read):
     assert trace.busy_states == ("gemm",)
     assert len(trace.states) == 2
     assert "annotations (gpu_user_annotation, user_annotation) are markers, no states" in trace.notes
-    assert read(events, locations="threads").states == ("aten::mm",)
+    assert read(events, locations="thread").states == ("aten::mm",)
 
 
 ROCPROF = """{"traceEvents":[{}

@@ -29,7 +29,7 @@ def test_streams_compute_in_kernels(write):
 
 
 def test_threads_wait_where_they_synchronize(write):
-    trace = perfcore.read(write(), locations="threads")
+    trace = perfcore.read(write(), locations="thread")
     assert trace.locations == ("process 12 / thread 34",)
     # Calls are the run-time system's, and the range around them is a marker.
     assert set(trace.states) == {"cudaLaunchKernel", "cudaDeviceSynchronize"}
@@ -41,7 +41,7 @@ def test_a_report_without_gpus_has_its_threads(write):
     path = write("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;")
     assert perfcore.read(path).locations == ("process 12 / thread 34",)
     with pytest.raises(InputError, match="contains no kernels; export the report again with them"):
-        perfcore.read(path, locations="streams")
+        perfcore.read(path, locations="stream")
 
 
 def test_a_report_of_nothing_but_ranges_has_them_as_states(write):

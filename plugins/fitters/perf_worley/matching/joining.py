@@ -1,4 +1,4 @@
-"""Traces or curves of several runs as one table of measurements: how long each phase takes in each run.
+"""Curves of several runs as one table of measurements: how long each phase takes in each run.
 
 Any fitter of measurements then fits it: each phase has a law of its duration, or of its processor time, over the
 processors.
@@ -6,7 +6,7 @@ processors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import perfcore
 from perf_worley.matching.comparison import side_of
 from perf_worley.matching.several_runs import agreed_models, same_phases
 from perf_worley.phase_model import PhaseModel
-from perfcore import Measurements, Trace, UtilizationCurve
+from perfcore import Measurements, UtilizationCurve
 from perfcore.base import progress
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.roles import guess_roles
@@ -28,7 +28,7 @@ _REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
 
 
 def join_runs(
-    parts: Sequence[tuple[Path, Trace | UtilizationCurve]], fields: Sequence[Mapping[str, Any]], name: str
+    parts: Iterable[tuple[Path, UtilizationCurve]], fields: Sequence[Mapping[str, Any]], name: str
 ) -> Measurements:
     """Durations and processor times of the phases that several runs have in common.
 
@@ -37,7 +37,7 @@ def join_runs(
 
     Parameters
     ----------
-    parts : sequence of (Path, Trace or UtilizationCurve)
+    parts : iterable of (Path, UtilizationCurve)
         At least one.
     fields : sequence of mapping of str to int, float or str
         What the name of each file says. Numbers are parameters; where none counts processors, the number of locations
@@ -63,16 +63,17 @@ def join_runs(
     taken = {_PHASE, _DURATION, _PROCESSOR_TIME, _FILE} & set(fields[0])
     if taken:
         raise OptionError(f"--from-name: the phases of runs have a column {taken.pop()!r}; call the field otherwise")
-    curves = [data.utilization() if isinstance(data, Trace) else data for _, data in parts]
+    runs = list(parts)
+    paths, curves = [path for path, _ in runs], [curve for _, curve in runs]
     told, parameters = _with_processors(fields, curves, name)
     curves = [_within(curve, each.get(parameters[0])) for curve, each in zip(curves, told, strict=True)]
-    order = sorted(range(len(parts)), key=lambda k: [told[k][parameter] for parameter in parameters])
+    order = sorted(range(len(paths)), key=lambda k: [told[k][parameter] for parameter in parameters])
     models = []
     with progress.bar("phases of runs", len(order)) as advance:
         for k in order:
             models.append(perfcore.fit(curves[k], fitter="worley"))
             advance(1)
-    names = [str(parts[k][0]) for k in order]
+    names = [str(paths[k]) for k in order]
     agreed = agreed_models(models, names, lambda k, n: perfcore.fit(curves[order[k]], fitter="worley", phases=n))
     if others := [of for of, (_, is_other) in zip(names, agreed, strict=True) if is_other]:
         progress.note(f"{name}: with as many phases as the other runs have: {listing(others, 3)}")
@@ -87,7 +88,7 @@ def join_runs(
         _DURATION,
         code=[*words, _PHASE],
         unit="s",
-        source=f"{name} ({len(parts)} runs)" if len(parts) > 1 else name,
+        source=f"{name} ({len(paths)} runs)" if len(paths) > 1 else name,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ _FILE = "file"
 
 
 def join_measurements(
-    parts: Sequence[tuple[Path, Measurements]], fields: Sequence[Mapping[str, Any]], name: str
+    parts: Iterable[tuple[Path, Measurements]], fields: Sequence[Mapping[str, Any]], name: str
 ) -> Measurements:
     """Measurements of several files as one table with what the files' names say.
 
@@ -31,7 +31,7 @@ def join_measurements(
 
     Parameters
     ----------
-    parts : sequence of (Path, Measurements)
+    parts : iterable of (Path, Measurements)
         At least one.
     fields : sequence of mapping of str to int, float or str
         What the name of each file says.
@@ -47,7 +47,7 @@ def join_measurements(
     """
     import pandas as pd
 
-    tables = []
+    tables, parts = [], list(parts)
     for (path, data), told in zip(parts, fields, strict=True):
         table = data.table
         taken = [field for field in (*told, *([_FILE] if len(parts) > 1 else [])) if field in table.columns]

@@ -25,6 +25,7 @@ from perf_io.traces.options import ChromeOptions
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, TraceEvent
 from perf_states.classes import class_of
 from perf_states.table import MARKER
+from perf_traces.options import recorded_by
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -148,9 +149,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
     is_stream = {
         category: not is_marker[category] and _fits(category, options.streams) for category in columns.categories
     }
-    which = options.locations
-    if which == "auto":
-        which = "streams" if any(is_stream.values()) else "threads"
+    which = recorded_by(options.locations, any(is_stream.values()))
 
     def wanted(category: str) -> bool:
         stream = is_stream.get(category, False)

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.options import NsightOptions
+from perf_traces.options import recorded_by
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -133,9 +134,7 @@ class _Export:
     def trace(self, options: NsightOptions) -> Trace:
         if not self._gpu_tables and not self._tables & {_CALLS, _RANGES}:
             raise InputError(self._source, "holds none of the tables that Nsight Systems exports of GPUs, CUDA or NVTX")
-        which = options.locations
-        if which == "auto":
-            which = "streams" if self._gpu_tables else "threads"
+        which = recorded_by(options.locations, bool(self._gpu_tables))
         if which != "threads":
             for table in (_KERNELS, _GRAPHS, *_COPIES):
                 self._take_streams(table)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perf_traces.options import LEVELS
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
 __all__ = ["ChromeOptions", "NsightOptions", "PajeOptions", "PjDumpOptions"]
+
+_WHOSE_EVENTS = "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads"
 
 
 @dataclass(frozen=True)
 class ChromeOptions:
     """What counts, as the format does not say it."""
 
-    locations: str = option(
-        "auto",
-        "whose events to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads",
-        choices=("auto", "streams", "threads", "both"),
-    )
+    locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
     streams: tuple[str, ...] = option(
         ("kernel", "gpu_*", "memcpy", "memset"),
         "categories of events that happen on GPU streams, as patterns with * and ?",
@@ -30,11 +29,7 @@ class ChromeOptions:
 class NsightOptions:
     """What to read, as a report holds both sides."""
 
-    locations: str = option(
-        "auto",
-        "whose work to read: streams of GPUs, threads, or both; auto: streams if there are any, else threads",
-        choices=("auto", "streams", "threads", "both"),
-    )
+    locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
 
 
 @dataclass(frozen=True)
