@@ -11,6 +11,7 @@ from typing import Any
 
 from perf_categories.spread_columns import is_of_spread, spread_in_words
 from perf_messages.communication import communication_of
+from perf_traces.markers import marker_lines
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.curve import UtilizationCurve
@@ -95,6 +96,7 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         "states": list(trace.states),
         "busy": list(trace.busy_states),
         **_messages(trace),
+        **({"markers": lines} if (lines := marker_lines(trace)) else {}),
     }
     try:
         facts |= _curve(trace.utilization())

@@ -230,6 +230,7 @@ def communication_of(trace: Trace) -> Communication | None:
     if read is None:
         return None
     found: Communication = read()
-    if found.locations != trace.locations or not trace.span_ns[0] <= found.start_ns:
+    first, last = trace.span_ns
+    if found.locations != trace.locations or first > found.start_ns or last < int(found.end_ns.max(initial=last)):
         raise DataError(f"{trace.source}: messages belong to the whole run and to its own locations; read it as it is")
     return found
