@@ -87,7 +87,12 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
         line, texts = table.at_row(row)
         found = {role: texts.get(column.name, "") for role, column in sides.items() if column is not None}
         found["location"] = "/".join(texts.get(column.name, "") for column in location)
-        return line, {**found, "state": "" if state is None else texts.get(state.name, "")}
+        found["state"] = _STATE if state is None else texts.get(state.name, "")
+        if start is None:
+            found["since"] = f"{found['end'].strip()} - {found['start'].strip()}"
+        if end is None:
+            found["until"] = f"{found['start'].strip()} + {found['end'].strip()}"
+        return line, found
 
     parts = (f"CAST({quoted_name(column.name)} AS VARCHAR)" for column in location)
     name = " || '/' || ".join(parts) or "''"
