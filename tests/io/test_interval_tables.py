@@ -77,6 +77,14 @@ def test_dates_and_a_duration(write):
     assert "dates, counted in s since 1970" in trace.notes[0]
 
 
+def test_dates_to_the_nanosecond_make_a_curve_in_nanoseconds(write):
+    """In seconds since 1970 a float64 would be good to 0.2 us."""
+    rows = "".join(f"2024-11-22T18:26:40.{at:09d},2024-11-22T18:26:40.{at + 60:09d},w\n" for at in range(0, 2000, 100))
+    trace = perfcore.read(write("start,end,worker\n" + rows))
+    assert np.diff(trace.utilization().edges).tolist() == [60, 40] * 19 + [60]
+    assert trace.notes[1].startswith("times are given to the nanosecond: curves count in ns")
+
+
 @pytest.mark.parametrize(
     "text",
     [
