@@ -152,7 +152,8 @@ def read_named(
             advance(1)
             return one.data
 
-        data = join(files or [Path(name)], read, name, pattern, of_joins)
+        how = {"reader": reader, "wanted": wanted, **options}
+        data = join(files or [Path(name)], read, name, pattern, of_joins, how)
     return Reading(data, names[0], len(files or names))
 
 
