@@ -224,7 +224,7 @@ def join(
         for path in paths[1:]:
             data = read(path)
             if _joining(data)[0] != type_:
-                raise InputError(str(path), f"holds a {type(data).__name__}, but {paths[0]} {what}")
+                raise InputError(str(path), f"holds a {type(data).__name__}, and {paths[0]} {what}")
             yield path, data
 
     chosen = () if declared is NoOptions else (build(declared, options, "data of this kind"), tuple(paths), how)
