@@ -105,8 +105,8 @@ def register_joins(register: Register) -> None:
 
     The target takes the parts, an iterator of (path, data) that reads as it goes; what the name of each file says, a
     sequence of mappings of fields to numbers and words (`perfcore.reading.many_files.NamePattern`); the name of the
-    set; and where it has options, such as which part is wanted, these, the paths, and what `perfcore.read` takes to
-    read one of them alike. Then single files go through it too.
+    set; and where it has options, such as which part is wanted, these, the paths, and with what
+    `perfcore.reading.recognise.read_one` reads one of them. Then single files go through it too.
     """
 
 

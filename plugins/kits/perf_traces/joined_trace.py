@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import shutil
+import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +105,60 @@ class JoinedTrace(Trace):
             )
             first = last
 
+    def cut(
+        self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
+    ) -> JoinedTrace | None:
+        """What of it is within a part of the run, rank by rank; None where nothing is.
+
+        Parameters
+        ----------
+        first, beyond : int, nanoseconds
+            Intervals that begin before ``beyond`` and end after ``first`` are of the part.
+        locations, states : sequence of int
+            Those that are kept, of the run.
+        **facts
+            What a `perfcore.Trace` is made with beside its columns and names; intervals are cut to ``span_ns``.
+        """
+        folder = Path(tempfile.mkdtemp(prefix="perfcore-ranks-"))
+        last = facts["span_ns"][1]
+        of_location, of_state = _positions(locations, len(self.locations)), _positions(states, len(self.states))
+        parts, ranks, begin = [], [], 0
+        for rank, part, shift in zip(self.ranks, self._parts, self._shifts, strict=True):
+            end = begin + len(part.locations)
+            kept = [at for at in range(begin, end) if of_location[at] >= 0]
+            own = _positions([at - begin for at in kept], end - begin)
+            begin = end
+            if not kept:
+                continue
+            location, state = own[part.column("location")], of_state[self._states_of(part)[part.column("state")]]
+            starts, ends = part.column("start_ns") + shift, part.column("end_ns") + shift
+            inside = (starts < beyond) & ((ends > first) | (starts >= first)) & (location >= 0) & (state >= 0)
+            stored = replace(
+                part,
+                path=folder / str(rank),
+                n_intervals=int(inside.sum()),
+                locations=tuple(part.locations[at - end] for at in kept),
+                states=tuple(self.states[at] for at in states),
+                busy_states=tuple(facts["busy_states"]),
+                span_ns=facts["span_ns"],
+                levels={},
+                markers=(),
+            )
+            columns = (
+                location[inside],
+                state[inside],
+                np.maximum(starts[inside], first),
+                np.minimum(ends[inside], last),
+            )
+            stored.put(dict(zip(COLUMNS, columns, strict=True)))
+            parts.append(stored)
+            ranks.append(rank)
+        made = JoinedTrace(
+            parts, ranks, [0] * len(parts), folder, source=facts["source"], notes=facts["notes"], facts=facts["facts"]
+        )
+        made.markers, made.levels = tuple(facts["markers"]), dict(facts["levels"])
+        return made if made.n_intervals else None
+
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         """How many locations compute at each time; see `perfcore.Trace.utilization`."""
         mask = busy_mask(self.states, self.busy_states, busy, idle)
@@ -164,6 +220,13 @@ class JoinedTrace(Trace):
     def end_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
         """Ends (n,), nanoseconds."""
         return self._arrays["end_ns"]
+
+
+def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
+    """For each of ``count`` codes its position among those kept, -1 for the others."""
+    places = np.full(count, -1, np.int32)
+    places[list(kept)] = np.arange(len(kept))
+    return places
 
 
 def _levels(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from perf_traces.joined_trace import JoinedTrace
-from perf_traces.options import TraceOptions
+from perf_traces.options import CurveOptions, TraceOptions
 from perf_traces.rank_processes import stored_parts
 from perf_traces.ranks import is_one_run, one_run, without_rank
+from perf_traces.windows import wanted_part
 from perfcore.base import progress
-from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
 
@@ -31,7 +31,9 @@ def join_traces(
     paths: Sequence[Path],
     how: Mapping[str, Any],
 ) -> Any:
-    """One run of the ranks that files are; of several runs what is registered for joining their curves.
+    """The part that is asked for of one run; of several runs what is registered for joining their curves.
+
+    Files are one run if they are its ranks.
 
     Parameters
     ----------
@@ -45,11 +47,11 @@ def join_traces(
     paths : sequence of Path
         The files.
     how : mapping of str to object
-        What `perfcore.read` takes to read one of them alike.
+        With what `perfcore.reading.recognise.read_one` reads one of them.
     """
     if len(fields) == 1 and not fields[0]:
         (_, trace), = parts  # fmt: skip
-        return trace
+        return wanted_part(trace, options)
     parts = iter(parts)
     first = next(parts)
     together = is_one_run(first[1], paths, fields, options.files)
@@ -61,12 +63,15 @@ def join_traces(
                 f"{name}: taken as runs side by side, as neither the files nor their names tell ranks; -r files=ranks "
                 "takes them as one run"
             )
-        curves = ((path, trace.utilization()) for path, trace in parts)
-        return registry().load("joins", _CURVES)(curves, fields, name)
+        curves = ((path, wanted_part(trace, options).utilization()) for path, trace in parts)
+        return registry().load("joins", _CURVES)(curves, fields, name, CurveOptions())
     runs = _runs(parts, fields, name, options, paths, how)
     if len(runs) == 1:
-        return runs[0][1]
-    return registry().load("joins", _CURVES)(_curves(runs, paths, fields), [known for known, _ in runs], name)
+        return wanted_part(runs[0][1], options)
+    told = [known for known, _ in runs]
+    firsts = [next(path for path, each in zip(paths, fields, strict=True) if without_rank(each) == of) for of in told]
+    curves = ((path, wanted_part(trace, options).utilization()) for path, (_, trace) in zip(firsts, runs, strict=True))
+    return registry().load("joins", _CURVES)(curves, told, name, CurveOptions())
 
 
 def _runs(
@@ -94,11 +99,3 @@ def _runs(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     return runs
-
-
-def _curves(
-    runs: Sequence[tuple[dict[str, Any], JoinedTrace]], paths: Sequence[Path], fields: Sequence[Mapping[str, Any]]
-) -> Iterator[tuple[Path, UtilizationCurve]]:
-    for known, trace in runs:
-        path = next(path for path, each in zip(paths, fields, strict=True) if without_rank(each) == known)
-        yield path, trace.utilization()

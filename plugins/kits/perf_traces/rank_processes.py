@@ -18,13 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from perf_traces.options import TraceOptions
 from perf_traces.stored_trace import StoredTrace
 from perfcore.base import progress
 from perfcore.base.errors import DataError, PerfError
 from perfcore.data.trace import Trace
-from perfcore.hooks.options import describe
-from perfcore.reading.recognise import read
+from perfcore.reading.recognise import read_one
 
 __all__ = ["serve", "stored_parts"]
 
@@ -51,7 +49,7 @@ def stored_parts(
     paths : sequence of Path
         The same files.
     how : mapping of str to object
-        What `perfcore.read` takes to read one of them alike.
+        With what `perfcore.reading.recognise.read_one` reads one of them.
     targets : sequence of Path
         Beginning of the names of the files for each trace.
     processes : int
@@ -72,7 +70,7 @@ def stored_parts(
         try:
             yield path, StoredTrace.load(target)
         except FileNotFoundError:  # what went wrong there is said here
-            data = read(path, **_of_one(how))
+            data = read_one(path, **how).data
             if not isinstance(data, Trace):
                 raise DataError(f"{path} holds a {type(data).__name__}, and {paths[0]} a Trace") from None
             yield path, StoredTrace.of(data, target)
@@ -124,16 +122,10 @@ def _bytes(paths: Sequence[Path]) -> int:
     return sum(path.stat().st_size * (_TIMES_PACKED if path.suffix in _PACKED else 1) for path in paths)
 
 
-def _of_one(how: Mapping[str, Any]) -> dict[str, Any]:
-    """How one of several files is read: without what is asked of the run that they are together."""
-    of_runs = {item.name for item in describe(TraceOptions)} - {"locations"}
-    return {name: value for name, value in how.items() if name not in of_runs}
-
-
 def _plain(how: Mapping[str, Any]) -> dict[str, Any] | None:
     """The same as JSON can say it; None where it cannot."""
-    plain = _of_one(how)
-    plain["wanted"] = [f"{each.__module__}:{each.__qualname__}" for each in plain.get("wanted", ())]
+    plain = {**how, "of_joins": list(how.get("of_joins", ()))}
+    plain["wanted"] = [f"{each.__module__}:{each.__qualname__}" for each in how.get("wanted", ())]
     try:
         json.dumps(plain)
     except (TypeError, ValueError):
@@ -149,7 +141,7 @@ def serve() -> None:
         task["wanted"] = [getattr(importlib.import_module(module), name) for module, name in
                           (each.split(":") for each in task["wanted"])]  # fmt: skip
         with contextlib.suppress(PerfError):
-            trace = read(path, **task)
+            trace = read_one(path, **task).data
             if isinstance(trace, Trace):
                 StoredTrace.of(trace, target).save()
                 del trace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -52,9 +53,7 @@ class StoredTrace:
     @classmethod
     def of(cls, trace: Trace, path: Path) -> Self:
         """Write the columns of a trace beside each other, ``PATH.location.npy`` and so on."""
-        for name in COLUMNS:
-            np.save(f"{path}.{name}.npy", getattr(trace, name), allow_pickle=False)
-        return cls(
+        stored = cls(
             path,
             trace.n_intervals,
             trace.locations,
@@ -68,6 +67,13 @@ class StoredTrace:
             {level: tuple(names) for level, names in trace.levels.items()},
             {name: value for name, value in trace.facts.items() if isinstance(value, _PLAIN)},
         )
+        stored.put({name: getattr(trace, name) for name in COLUMNS})
+        return stored
+
+    def put(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Write the columns."""
+        for name, values in columns.items():
+            np.save(f"{self.path}.{name}.npy", values, allow_pickle=False)
 
     def save(self) -> None:
         """Write what it says to ``PATH.json``, for another process."""
