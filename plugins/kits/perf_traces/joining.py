@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from perf_traces.levels import located
 from perf_traces.options import TraceOptions
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
@@ -32,5 +33,6 @@ def join_traces(
     """
     if len(fields) == 1 and not fields[0]:
         (_, trace), = parts  # fmt: skip
-        return trace
-    return registry().load("joins", _CURVES)(((path, trace.utilization()) for path, trace in parts), fields, name)
+        return located(trace, options.locations)
+    curves = ((path, located(trace, options.locations).utilization()) for path, trace in parts)
+    return registry().load("joins", _CURVES)(curves, fields, name)

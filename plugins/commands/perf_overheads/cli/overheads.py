@@ -36,7 +36,7 @@ def command(
     ] = None,
     degree: Annotated[str, typer.Option("--degree", help="Of the polynomials that model a phase.")] = "auto",
     by: Annotated[
-        Literal["category", "location", "phase"] | None,
+        Literal["category", "location", "phase", "marker"] | None,
         typer.Option("--by", help="Table to print beside the categories; several traces are compared without it."),
     ] = None,
     categories: Annotated[

@@ -42,6 +42,7 @@ class TabularTrace(Trace):
         notes: Sequence[str],
     ) -> None:
         # Trace's own constructor takes arrays; here they are the cached properties below.
+        self.markers, self.levels, self.facts = (), {}, {}
         self.database = database
         self._n_intervals = n_intervals
         self._keys = tuple(keys)
