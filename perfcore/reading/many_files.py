@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry
     from perfcore.reading.reader import Reader
 
-__all__ = ["NamePattern", "join", "named_files"]
+__all__ = ["NamePattern", "join", "named_files", "options_of_joins"]
 
 _MOST_FILES = 10_000
 _TYPES = {"int": int, "float": float, "str": str}
@@ -211,7 +211,8 @@ def join(
     what = f"holds a {type(first).__name__}"
     declared = NoOptions if entry is None or entry.options is None else entry.load_options()
     if unknown := options.keys() - {item.name for item in describe(declared)}:
-        raise OptionError(f"{name}: {what}, of which {listing(sorted(unknown))} can't be asked")
+        flags = listing(flag for key, flag in options_of_joins().items() if key in unknown)
+        raise OptionError(f"{name}: {what}, to which {flags} cannot be applied")
     if len(paths) == 1 and pattern is None and declared is NoOptions:
         return first
     if entry is None:
@@ -228,6 +229,12 @@ def join(
 
     chosen = () if declared is NoOptions else (build(declared, options, "data of this kind"),)
     return entry.load()(parts(), fields, name, *chosen)
+
+
+def options_of_joins() -> dict[str, str]:
+    """How the options of all that joins are spelt on the command line, by their names."""
+    entries = registry().entries("joins").values()
+    return {item.name: item.flag for each in entries if each.options for item in describe(each.load_options())}
 
 
 def _joining(data: Any) -> tuple[str, Entry | None]:

@@ -135,12 +135,12 @@ def read_named(
     **options: Any,
 ) -> Reading:
     """Read as `read` does, and name the format; arguments and errors are those of `read`."""
-    from perfcore.reading.many_files import NamePattern, join, named_files
+    from perfcore.reading.many_files import NamePattern, join, named_files, options_of_joins
 
     pattern = None if from_name is None else NamePattern(from_name)
     name = os.fsdecode(path)
     files = named_files(name)
-    of_joins = {key: value for key, value in options.items() if key in _options_of_joins()}
+    of_joins = {key: value for key, value in options.items() if key in options_of_joins()}
     if files is not None:
         files, reader = _of_one_format(files, name, reader)
     names: list[str] = []
@@ -154,11 +154,6 @@ def read_named(
 
         data = join(files or [Path(name)], read, name, pattern, of_joins)
     return Reading(data, names[0], len(files or names))
-
-
-def _options_of_joins() -> set[str]:
-    entries = registry().entries("joins").values()
-    return {item.name for each in entries if each.options for item in option_tools.describe(each.load_options())}
 
 
 def _read_one(

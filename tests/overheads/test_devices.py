@@ -162,7 +162,7 @@ def test_ranks_wait_for_the_last_one():
         ("rank 2", 2, 20, 0),
     ]
     assert any("3 of 128 ranks are here" in note for note in profile.notes)
-    title, _, table = next(each for each in profile.tables() if each[0].startswith("Who waits"))
+    _, _, table = next(each for each in profile.tables() if each[0].startswith("Who waits"))
     assert table[0][0] == "rank 2"
     assert profile.devices[0].communicating_ns == 60
 

@@ -80,7 +80,7 @@ def test_levels_are_those_of_readers_or_of_names():
     )
     assert located(told, "node").locations == ("n1",)
     assert located(told, "node").levels == {"process": ("",), "node": ("n1",)}
-    with pytest.raises(DataError, match=r"is the GPU known; known: locations=process, locations=node; leave out"):
+    with pytest.raises(DataError, match=r"is the GPU known; known: --locations process, --locations node; leave"):
         located(told, "device")
     for level in ("auto", "stream", "thread", "both"):
         assert located(told, level) is told
@@ -99,7 +99,7 @@ def test_files_are_read_with_the_level_that_is_asked(tmp_path):
     assert isinstance(gpu, LocatedTrace)
     assert (gpu.locations, gpu.utilization().integral) == (("GPU 0",), 15)
     assert perfcore.read(path, locations="stream").utilization().integral == 20
-    with pytest.raises(DataError, match="is the node known; known: locations=device"):
+    with pytest.raises(DataError, match="is the node known; known: --locations device"):
         perfcore.read(path, locations="node")
     with pytest.raises(OptionError, match="locations"):
         perfcore.read(path, locations="galaxy")

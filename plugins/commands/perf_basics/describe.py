@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perf_categories.spread_columns import is_of_spread, spread_in_words
+from perf_traces.markers import marker_lines
 from perfcore.base import progress
 from perfcore.base.errors import OptionError, PerfError, listing
 from perfcore.data.curve import UtilizationCurve
@@ -93,6 +94,7 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         "locations": len(trace.locations),
         "states": list(trace.states),
         "busy": list(trace.busy_states),
+        **({"markers": lines} if (lines := marker_lines(trace)) else {}),
     }
     try:
         facts |= _curve(trace.utilization())

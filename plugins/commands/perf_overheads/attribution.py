@@ -168,7 +168,7 @@ def profile_overheads(
 
 
 def usual_categories(trace: Trace) -> CategorySet:
-    """The set of categories that is taken where none is named: one for GPUs, one for their streams, else the standard."""
+    """The set that is taken where none is named: one for GPUs, one for their streams, else the standard."""
     if devices_of(trace) is None:
         return read_categories(STANDARD)
     return read_categories(GPU if isinstance(trace, LocatedTrace) else STREAMS)
@@ -256,8 +256,8 @@ def _about_ranks(trace: Trace, rules: CategorySet, collectives: Collectives | No
     notes = []
     if collectives.n_unmatched:
         notes.append(
-            f"{collectives.n_unmatched} calls of collectives that run on some ranks only, or not at the same time, count "
-            f"as communication: {listing(collectives.unmatched, 4)}"
+            f"{collectives.n_unmatched} calls of collectives that run on some ranks only, or not at once, count as "
+            f"communication: {listing(collectives.unmatched, 4)}"
         )
     size = trace.facts.get("world_size")
     if isinstance(size, int) and size > len(collectives.ranks):

@@ -1,8 +1,8 @@
 """Collectives of several ranks: who waits in them until the last one has entered, and whom they wait for.
 
 Collectives of one name are matched in order of time: those of all ranks that run at the same moment are one. A kernel
-of a collective begins when its rank has reached it, and can't do its work before the last rank has, so that the time from
-the one to the other is waiting. What only some of the ranks take part in is not matched, and counts as communication.
+of a collective begins when its rank has reached it, and can do its work when the last rank has; the time from the one
+to the other is waiting. What only some of the ranks take part in is not matched, and counts as communication.
 
 Source: the late-arrival patterns of M. Geimer et al., "The Scalasca performance toolset architecture" (2010), "Wait at
 N x N", for collectives in which all wait for all.

@@ -6,15 +6,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from perf_series.durations import check_length
 from perf_series.window import DEFAULT_WINDOW, take_window
-from perf_structural.decomposition import Decomposition, balance
+from perf_structural.decomposition import Decomposition, Draws, balance
+from perf_structural.expression import leaves
 from perf_structural.measured_value import MeasuredValue, check_scale, represent
 from perf_structural.model_file import read_candidates
 from perf_structural.prediction import Prediction
 from perf_structural.scheduling import Choice, choose, predict_candidates
 from perf_structural.statistic import Statistic, parse_statistic
 from perf_structural.structural_model import StructuralModel
+from perf_structural.together import Part, predict_together
 from perfcore.base.errors import OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.series import Series
@@ -219,8 +223,9 @@ def _divided(
 ) -> Decomposition:
     if unit_time is None:
         raise OptionError("--divide needs --unit-time NAME, the component with each machine's time for one unit")
-    times = model.predict_each(unit_time, **options)
-    fixed = None if fixed_time is None else model.predict_each(fixed_time, **options)
+    parts = [model.part_named(name) for name in (unit_time, fixed_time) if name is not None]
+    times, *others = predict_together(parts, options)
+    fixed = others[0] if others else None
     if fixed is not None and fixed[0].unit != times[0].unit:
         raise OptionError(
             f"--unit-time is in {times[0].unit or 'no unit'} and --fixed-time in {fixed[0].unit or 'no unit'}"
@@ -231,4 +236,22 @@ def _divided(
         statistic,
         None if fixed is None else [time.value for time in fixed],
         times[0].unit,
+        _draws(parts, times, fixed),
     )
+
+
+def _draws(
+    parts: Sequence[Part], times: Sequence[Prediction], fixed: Sequence[Prediction] | None
+) -> list[Draws] | None:
+    """Of each machine; they decide where both of its times use one quantity, or were sampled anyway."""
+    needs = [[set(leaves(cell)) for cell in part.composition.result.cells.values()] for part in parts]
+    found = []
+    for machine, time in enumerate(times):
+        other = fixed[machine] if fixed is not None and machine < len(fixed) else None
+        if time.draws is None or (other is not None and other.draws is None):
+            return None
+        shared = other is not None and bool(needs[0][machine] & needs[1][machine])
+        was_sampled = any(each is not None and each.evaluation.sample is not None for each in (time, other))
+        rest = np.zeros(time.draws.size) if other is None or other.draws is None else other.draws.ravel()
+        found.append(Draws(time.draws.ravel(), rest, shared or was_sampled))
+    return found

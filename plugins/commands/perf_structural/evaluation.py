@@ -13,14 +13,16 @@ from perf_structural.correlation import Pair
 from perf_structural.exact import arithmetic_value, why_not_exact, without_arithmetic
 from perf_structural.expression import Expression, leaves
 from perf_structural.options import EvaluationOptions
-from perf_structural.sampling import draw_sample
+from perf_structural.sampling import Sample, draw_sample
 from perf_structural.statistic import QUANTILES
 from perfcore.base.errors import OptionError
 from perfcore.stochastic import StochasticValue, as_value, default_representation
 
-__all__ = ["Evaluation", "EvaluationOptions", "evaluate_expression"]
+__all__ = ["Evaluation", "EvaluationOptions", "evaluate_expression", "sampled"]
 
 Floats = npt.NDArray[np.float64]
+
+_ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def evaluate_expression(
     values: Mapping[str, StochasticValue],
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
+    drawn: Sample | None = None,
 ) -> Evaluation:
     """The distribution of an expression.
 
@@ -83,6 +86,8 @@ def evaluate_expression(
     correlations : mapping of frozenset of str to float
         Of normal scores; pairs that are not given are independent.
     options : EvaluationOptions
+    drawn : Sample, optional
+        The sample to take where one is needed, drawn together with those of other expressions.
 
     Raises
     ------
@@ -104,14 +109,16 @@ def evaluate_expression(
     if without and (lacking := without_arithmetic(root)) is not None:
         cure = f"{without[0]!r}, which has bounds and no distribution, needs it; use a histogram there"
         raise OptionError(f"{lacking}, and {cure}")
-    if options.method != "sample" and obstacle is None:
-        return _by_arithmetic(root, values, options.bins)
-    return _enclosed(root, values, str(obstacle)) if without else _sampled(root, values, pairs, options)
-
-
-def _by_arithmetic(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> Evaluation:
-    value = as_value(arithmetic_value(root, values, bins))
-    return Evaluation(value, "arithmetic", value.notes)
+    if options.method == "sample" or (obstacle is not None and not without):
+        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options.bins)
+    if obstacle is not None:
+        return _enclosed(root, values, obstacle)
+    quantity, error = arithmetic_value(root, values, options.bins)
+    if options.method == "exact" or error <= _ACCEPTED_ERROR or without:
+        value = as_value(quantity)
+        return Evaluation(value, "arithmetic", value.notes)
+    left = f"sampled, since the arithmetic of moments would miss probabilities by up to {min(error, 1.0):.2g}"
+    return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options.bins, (left,))
 
 
 def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle: str) -> Evaluation:
@@ -122,19 +129,23 @@ def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle:
         bounds[name], lost = enclosure.convert(values[name])
         if lost:
             notes.append(f"{name}: {lost}")
-    value = as_value(arithmetic_value(root, bounds, bins=1))
+    value = as_value(arithmetic_value(root, bounds, bins=1)[0])
     return Evaluation(value, "interval arithmetic", (*notes, *value.notes))
 
 
-def _sampled(
-    root: Expression,
-    values: Mapping[str, StochasticValue],
-    correlations: Mapping[Pair, float],
-    options: EvaluationOptions,
-) -> Evaluation:
-    drawn = draw_sample(root, values, correlations, options.samples, options.seed)
-    rows = drawn.values
-    value = default_representation("distributions").from_draws(rows.ravel(), options.bins)
+def sampled(drawn: Sample, bins: int, notes: tuple[str, ...] = ()) -> Evaluation:
+    """The distribution of which a sample was drawn, with its standard errors.
+
+    Parameters
+    ----------
+    drawn : Sample
+    bins : int
+        Of the histogram that stands for it.
+    notes : tuple of str
+        To go before those of the sample.
+    """
+    rows = np.sort(drawn.values, axis=1)
+    value = default_representation("distributions").from_draws(rows.ravel(), bins)
     figures = {
         "mean": rows.mean(axis=1),
         "std": rows.std(axis=1),
@@ -142,7 +153,7 @@ def _sampled(
     }
     errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in figures.items()}
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
-    return Evaluation(value, method, drawn.notes, errors, rows)
+    return Evaluation(value, method, (*notes, *drawn.notes), errors, rows)
 
 
 def _row_quantiles(rows: Floats, probability: float) -> Floats:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from perf_structural.evaluation import Evaluation
 from perf_structural.statistic import QUANTILES
@@ -25,12 +28,15 @@ class Prediction(Result):
     evaluation : Evaluation
     composition_notes : tuple of str
         What was met when the equation was written out.
+    draws : (nets, points) float, optional
+        Values at points that are the same for all that it was predicted together with.
     """
 
     name: str
     unit: str
     evaluation: Evaluation
     composition_notes: tuple[str, ...] = ()
+    draws: npt.NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
     def value(self) -> StochasticValue:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from perf_traces.levels import located
-from perf_traces.options import TraceOptions
+from perf_traces.options import CurveOptions, TraceOptions
+from perf_traces.windows import wanted_part
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
 
@@ -33,6 +34,6 @@ def join_traces(
     """
     if len(fields) == 1 and not fields[0]:
         (_, trace), = parts  # fmt: skip
-        return located(trace, options.locations)
-    curves = ((path, located(trace, options.locations).utilization()) for path, trace in parts)
-    return registry().load("joins", _CURVES)(curves, fields, name)
+        return located(wanted_part(trace, options), options.locations)
+    curves = ((path, located(wanted_part(trace, options), options.locations).utilization()) for path, trace in parts)
+    return registry().load("joins", _CURVES)(curves, fields, name, CurveOptions())

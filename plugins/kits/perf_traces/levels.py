@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from perf_states.classes import state_classes
 from perf_traces.merging import merged_states
+from perf_traces.windows import cut_trace
 from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
@@ -37,6 +38,7 @@ _NAMES = {
         re.compile(r"(?P<name>rank \d+) / .*"),
     ),
 }
+_AT_ONCE = ": each computes while any of its own does"
 _RANKS = (
     "communicating", "waiting", "transferring", "io", "contending", "runtime", "synchronizing", "unknown", "computing",
     "other", "marker", "idle", "not_running",
@@ -72,14 +74,27 @@ class LocatedTrace(Trace):
             recorded.states,
             time_unit=recorded.time_unit,
             busy_states=recorded.busy_states,
-            span_ns=recorded.span_ns,
+            span_ns=(min(recorded.span_ns[0], int(start.min())), max(recorded.span_ns[1], int(end.max()))),
             source=recorded.source,
             notes=recorded.notes,
             markers=recorded.markers,
             levels=_levels_above(recorded, place, first.tolist()),
             facts=recorded.facts,
         )
-        self.notes = (*self.notes, _how_many_at_once(self))
+        self.notes = (*(note for note in self.notes if _AT_ONCE not in note), _how_many_at_once(self))
+
+    def cut(
+        self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
+    ) -> LocatedTrace | None:
+        """The part of it from ``first`` until before ``beyond``, with these locations and states; see `part_of`."""
+        of_part = {place: at for at, place in enumerate(locations)}
+        kept = [at for at, place in enumerate(self.place.tolist()) if place in of_part]
+        levels = {name: [values[at] for at in kept] for name, values in self.recorded.levels.items()}
+        part = cut_trace(self.recorded, first, beyond, kept, states, {**facts, "levels": levels})
+        if part is None or not (part.end_ns > part.start_ns).any():
+            return None
+        names = [self.locations[place] for place in locations]
+        return LocatedTrace(part, np.array([of_part[self.place[at]] for at in kept]), names, self.level)
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         """How many locations have a recorded one that computes; see `perfcore.Trace.utilization`."""
@@ -131,10 +146,10 @@ def located(trace: Trace, level: str) -> Trace:
         if level == "auto":
             return trace
         known = [each for each in _WORDS if any(level_names(trace, each))]
-        told = f"; known: {listing([f'locations={each}' for each in known])}" if known else ""
+        told = f"; known: {listing([f'--locations {each}' for each in known])}" if known else ""
         raise DataError(
             f"{trace.source}: of none of its locations ({listing(trace.locations, 3)}) is the {_WORDS[which]} known"
-            f"{told}; leave out locations={level}"
+            f"{told}; leave out --locations {level}"
         )
     if not (trace.end_ns > trace.start_ns).any():
         return trace
@@ -200,4 +215,4 @@ def _how_many_at_once(trace: LocatedTrace) -> str:
     members = f"{len(recorded.locations)} {_MEMBERS[trace.level]} as {n} {several}"
     at_once = f"; where one computes, {time / covered:.2f} of them do at once" if covered else ""
     finest = "stream" if trace.level == "device" else "thread"
-    return f"{members}: each computes while any of its own does{at_once} (-r locations={finest} tells them apart)"
+    return f"{members}{_AT_ONCE}{at_once} (--locations {finest} tells them apart)"

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture
-from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
@@ -27,7 +27,7 @@ def command(
     traces: Annotated[
         list[str], typer.Argument(metavar="TRACES", help="One for each run: files, folders, or quoted patterns.")
     ],
-    how: HowToRead,
+    how: HowToReadTraces,
     phases: Annotated[
         str | None,
         typer.Option(

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Data, Json, Picture, TableFormat, names_of
-from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
 
 def command(
     data: Data,
-    how: HowToRead,
+    how: HowToReadTraces,
     busy: Annotated[
         str | None, typer.Option("--busy", metavar="STATE,...", help="Traces: states that count as computing.")
     ] = None,

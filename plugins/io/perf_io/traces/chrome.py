@@ -4,8 +4,8 @@ Read are complete events (``ph`` X, with ``ts`` and ``dur`` in microseconds), be
 metadata (M), the names of processes and threads. A location is one ``pid`` and ``tid``. Where events of it overlap,
 the one counts that began last; for nested ones that is the innermost. Events of GPU streams are told by their category
 ``cat``, as Kineto sets it; where the host's launches are recorded too, gaps of a stream tell whether it waits for the
-host (see `perf_io.traces.launches`). Others (flows, counters, instants, asynchronous events) are counted and passed over.
-Times become whole nanoseconds exactly, and count from the first event.
+host (see `perf_io.traces.launches`). Others (flows, counters, instants, asynchronous events) are counted and passed
+over. Times become whole nanoseconds exactly, and count from the first event.
 
 Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityType``.
 """

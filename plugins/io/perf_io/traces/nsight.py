@@ -4,8 +4,8 @@ Read are kernels, launches of CUDA graphs, copies and memory sets of GPUs (``CUP
 ``_GRAPH_TRACE``, ``_MEMCPY``, ``_MEMSET``) by device and stream, or calls of the CUDA runtime
 (``CUPTI_ACTIVITY_KIND_RUNTIME``; without any, ranges of NVTX, ``NVTX_EVENTS``) by process and thread. Names come from
 ``StringIds``. Where intervals of one location overlap, the one counts that began last. Times are nanoseconds from the
-start of the session. Where calls of the runtime are recorded too, gaps of a stream tell whether it waits for the host (see
-`perf_io.traces.launches`).
+start of the session. Where calls of the runtime are recorded too, gaps of a stream tell whether it waits for the host
+(see `perf_io.traces.launches`).
 
 Source: "Nsight Systems, Analysis guide", sections "SQLite schema reference" and "CUDA graph trace".
 """
@@ -199,9 +199,10 @@ class _Export:
         if not self._process_known and callers > 1:
             return launched
         rows = self._connection.execute(
-            f"SELECT {caller if self._process_known else 0} AS process, correlationId, MIN(end) FROM {_CALLS} WHERE typeof(end) = 'integer' AND "
-            f"typeof(correlationId) = 'integer' AND correlationId BETWEEN 0 AND {_LARGEST_CORRELATION} AND "
-            f"end BETWEEN 1 AND {_LARGEST_NS} GROUP BY 1, 2 ORDER BY 1, 2"
+            f"SELECT {caller if self._process_known else 0}, correlationId, MIN(end) FROM {_CALLS} WHERE "
+            "typeof(end) = 'integer' AND typeof(correlationId) = 'integer' "
+            f"AND correlationId BETWEEN 0 AND {_LARGEST_CORRELATION} AND end BETWEEN 1 AND {_LARGEST_NS} "
+            "GROUP BY 1, 2 ORDER BY 1, 2"
         )
         calls = np.array(rows.fetchall(), np.int64).reshape(-1, 3)
         numbers = calls[:, 0] << _CORRELATION_BITS | calls[:, 1]

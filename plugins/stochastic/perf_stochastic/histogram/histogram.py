@@ -134,8 +134,7 @@ class Histogram(StochasticValue):
 
         Examples
         --------
-        >>> die = Histogram([0, 6], [1])
-        >>> total = die + die
+        >>> total = Histogram([0, 6], [1]) + Histogram([0, 6], [1])
         >>> total.mean, total.support, total.cdf(6).item()
         (6.0, (0.0, 12.0), 0.5)
         """
