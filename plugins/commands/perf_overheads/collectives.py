@@ -158,17 +158,23 @@ def with_waiting(trace: Trace, collectives: Collectives) -> Trace:
     last = collectives.start_ns.max(axis=0, initial=trace.span_ns[0])
     waits = collectives.start_ns < last
     n, code = len(trace.locations), len(trace.states)
-    columns = [[trace.location], [trace.state], [trace.start_ns], [trace.end_ns]]
     # What waits lies beside each location as another one.
+    locations, starts, ends = [trace.location.astype(np.int64)], [trace.start_ns], [trace.end_ns]
     for place in np.unique(collectives.place[waits]).tolist():
         mine = waits & (collectives.place == place)
-        start, end = union(collectives.start_ns[mine], np.broadcast_to(last, waits.shape)[mine])
-        own = (np.full(len(start), n + place), np.full(len(start), code), start, end)
-        for column, values in zip(columns, own, strict=True):
-            column.append(values)
+        first, until = union(collectives.start_ns[mine], np.broadcast_to(last, waits.shape)[mine])
+        locations.append(np.full(len(first), n + place))
+        starts.append(first)
+        ends.append(until)
+    whose = np.concatenate(locations)
+    states = np.full(len(whose), code)
+    states[: trace.n_intervals] = trace.state
     busy = np.array([state in trace.busy_states for state in trace.states])
     location, state, start, end = merged_states(
-        *(np.concatenate(column) for column in columns),
+        whose,
+        states,
+        np.concatenate(starts),
+        np.concatenate(ends),
         place=np.tile(np.arange(n), 2),
         rank=np.append(np.where(busy, 0, 2), 1),
     )

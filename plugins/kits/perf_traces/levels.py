@@ -62,7 +62,12 @@ class LocatedTrace(Trace):
     def __init__(self, recorded: Trace, place: npt.NDArray[np.int64], locations: Sequence[str], level: str) -> None:
         self.recorded, self.place, self.level = recorded, place, level
         location, state, start, end = merged_states(
-            recorded.location, recorded.state, recorded.start_ns, recorded.end_ns, place, _ranks(recorded)
+            recorded.location,
+            recorded.state,
+            recorded.start_ns,
+            recorded.end_ns,
+            place=place,
+            rank=_ranks(recorded),
         )
         first = np.unique(place, return_index=True)[1]
         super().__init__(
@@ -105,7 +110,9 @@ class LocatedTrace(Trace):
         columns = (self.recorded.location, np.zeros(self.recorded.n_intervals), self.recorded.start_ns)
         location, state, start = (column[chosen].astype(np.int64) for column in columns)
         rank = np.zeros(1, np.int64)
-        _, _, first, last = merged_states(location, state, start, self.recorded.end_ns[chosen], self.place, rank)
+        _, _, first, last = merged_states(
+            location, state, start, self.recorded.end_ns[chosen], place=self.place, rank=rank
+        )
         facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
         return curve_from_intervals(np.concatenate([first, last]), self.span_ns, self.time_unit, **facts)
 

@@ -16,7 +16,13 @@ _INTERPRETED = 3_000  # intervals below which loading the compiler takes longer 
 
 
 def merged_states(
-    location: Integers, state: Integers, start: Integers, end: Integers, place: Integers, rank: Integers
+    location: npt.NDArray[Any],
+    state: npt.NDArray[Any],
+    start: Integers,
+    end: Integers,
+    *,
+    place: Integers,
+    rank: Integers,
 ) -> tuple[Integers, Integers, Integers, Integers]:
     """States of merged locations.
 
