@@ -28,6 +28,7 @@ __all__ = ["cut_trace", "part_of", "part_of_curve", "wanted_part"]
 
 _AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?|)\s*")
 _KINDS = ("location", "state")
+_EVER = (-(1 << 63), (1 << 63) - 1)
 _LONGEST_NAME = 60  # in a message
 
 Moment = str | float | None
@@ -114,10 +115,12 @@ def part_of(
         told = _told(run, (first, last))
         words.insert(0, told)
         notes.insert(0, f"part of the run: {told}, {(last - first) / (run[1] - run[0]):.1%} of it")
+    # Before the first state and after the last one, markers may go on; there they are not cut.
+    low, high = (first if first > run[0] else _EVER[0]), (last if last < run[1] else _EVER[1])
     markers = [
-        (at, (name, max(start, first), min(end, last)), start < first or end > last)
+        (at, (name, max(start, low), min(end, high)), start < low or end > high)
         for at, (name, start, end) in enumerate(trace.markers)
-        if (start < last and end > first) or first <= start == end < last
+        if (start < high and end > low) or low <= start == end < high
     ]
     cut_before = frozenset(trace.facts.get(CUT, ()))
     facts: dict[str, Any] = {

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from perf_io.shared.exported_formats import export_command
 from perf_io.tables.columns import Column, assign_roles
 from perf_io.tables.decimals import sql_number
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
@@ -65,9 +66,14 @@ class CsvReader(Reader):
         return {"kind": "measurements"} if list(wanted) == [Measurements] else {}
 
     def sniff(self, source: Source) -> float:
-        """Sure where the columns have known names; unsure where only the ending says so."""
+        """Sure where the columns have known names; unsure where only the ending says so.
+
+        Sure, too, of formats of which only an export is read, often as such a table: `read` then says how.
+        """
         if looks_like_pj_dump(source.head):
             return 0.0
+        if export_command(source) is not None:
+            return 0.8
         # Unsure is still the best guess for these endings: the message of `read` then says what is wrong.
         guess = 0.3 if source.suffix in (".csv", ".tsv") and b"\0" not in source.head else 0.0
         try:
@@ -84,8 +90,10 @@ class CsvReader(Reader):
         ------
         InputError
             Not text, rows of different lengths, columns of no accepted set, or a value that does not belong; with
-            its line.
+            its line. A format of which only an export is read; with the command that makes one.
         """
+        if (cure := export_command(source)) is not None:
+            raise InputError(source.name, cure)
         layout = _layout(source)
         with source.plain_file() as path:
             try:
