@@ -42,6 +42,7 @@ _KERNELS, _CALLS, _RANGES = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_R
 # Unless nodes were asked for, the kernels of a graph are recorded as one interval, and not among the kernels.
 _GRAPHS, _GRAPH = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUDA graph"
 _TABLES = re.compile(rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|META_DATA_EXPORT|ENUM_NSYS_EVENT|TARGET_INFO_")
+_BEGINS = "TARGET_INFO_SESSION_START_TIME"
 _PUSH_POP, _START_END = 59, 60  # types of NVTX events that have an end
 # A globalTid is hardware, virtual machine, process and thread in 8, 8, 24 and 24 bits.
 _PROCESS_SHIFT, _ID_MASK = 24, 0xFFFFFF
@@ -163,11 +164,19 @@ class _Export:
             labels,
             time_unit="us",
             source=self._source,
+            facts=self._facts(),
             notes=[
                 *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
                 *(["there are no CUDA calls: NVTX ranges are read as states of threads"] if self._only_ranges else []),
             ],
         )
+
+    def _facts(self) -> dict[str, int]:
+        """The moment of time 0, if the session says when it began."""
+        if _BEGINS not in self._tables or "utcEpochNs" not in self._columns(_BEGINS):
+            return {}
+        rows = self._connection.execute(f"SELECT utcEpochNs FROM {_BEGINS} LIMIT 1").fetchall()
+        return {"epoch_ns": row[0] for row in rows if type(row[0]) is int}
 
     def _take_streams(self, table: str) -> None:
         if table not in self._tables:
