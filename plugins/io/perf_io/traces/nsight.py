@@ -175,8 +175,8 @@ class _Export:
         """The moment of time 0, if the session says when it began."""
         if _BEGINS not in self._tables or "utcEpochNs" not in self._columns(_BEGINS):
             return {}
-        rows = self._connection.execute(f"SELECT utcEpochNs FROM {_BEGINS} LIMIT 1").fetchall()
-        return {"epoch_ns": row[0] for row in rows if type(row[0]) is int}
+        row = self._connection.execute(f"SELECT utcEpochNs FROM {_BEGINS}").fetchone()
+        return {"epoch_ns": row[0]} if row is not None and type(row[0]) is int else {}
 
     def _take_streams(self, table: str) -> None:
         if table not in self._tables:
