@@ -187,6 +187,14 @@ def test_markers_are_cut_and_what_is_cut_is_known():
     assert occurrences(of_a_part, "step").cut.tolist() == [True, False]
 
 
+def test_a_marker_that_begins_before_the_first_state_is_whole():
+    trace = random_trace(0, markers=[("step#1", 500, 2_000), ("step#2", 2_000, 3_000)])
+    part = part_of(trace, between="step#1")
+    assert part.span_ns == (900, 2_000)
+    assert part.markers == (("step#1", 500, 2_000),)
+    assert not occurrences(part, "step#1").cut.any()
+
+
 def test_only_some_locations_and_states():
     trace = random_trace(0, levels={"node": ["a", "a", "b", "b"]})
     part = part_of(trace, only=["rank [13]", "MPI_*"])

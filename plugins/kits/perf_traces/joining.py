@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perf_traces.joined_trace import JoinedTrace
+from perf_traces.levels import located
 from perf_traces.options import CurveOptions, TraceOptions
 from perf_traces.rank_processes import stored_parts
 from perf_traces.ranks import is_one_run, one_run, without_rank
@@ -51,7 +52,7 @@ def join_traces(
     """
     if len(fields) == 1 and not fields[0]:
         (_, trace), = parts  # fmt: skip
-        return wanted_part(trace, options)
+        return _asked(trace, options)
     parts = iter(parts)
     first = next(parts)
     together = is_one_run(first[1], paths, fields, options.files)
@@ -63,14 +64,14 @@ def join_traces(
                 f"{name}: taken as runs side by side, as neither the files nor their names tell ranks; -r files=ranks "
                 "takes them as one run"
             )
-        curves = ((path, wanted_part(trace, options).utilization()) for path, trace in parts)
+        curves = ((path, _asked(trace, options).utilization()) for path, trace in parts)
         return registry().load("joins", _CURVES)(curves, fields, name, CurveOptions())
     runs = _runs(parts, fields, name, options, paths, how)
     if len(runs) == 1:
-        return wanted_part(runs[0][1], options)
+        return _asked(runs[0][1], options)
     told = [known for known, _ in runs]
     firsts = [next(path for path, each in zip(paths, fields, strict=True) if without_rank(each) == of) for of in told]
-    curves = ((path, wanted_part(trace, options).utilization()) for path, (_, trace) in zip(firsts, runs, strict=True))
+    curves = ((path, _asked(trace, options).utilization()) for path, (_, trace) in zip(firsts, runs, strict=True))
     return registry().load("joins", _CURVES)(curves, told, name, CurveOptions())
 
 
@@ -99,3 +100,8 @@ def _runs(
             shutil.rmtree(folder, ignore_errors=True)
         raise
     return runs
+
+
+def _asked(trace: Trace, options: TraceOptions) -> Trace:
+    """The part of a run that is asked for, with locations of the level that is."""
+    return located(wanted_part(trace, options), options.locations)

@@ -50,7 +50,8 @@ class TraceOptions(CurveOptions):
     )
     locations: str = option(
         "auto",
-        "what counts as a location; auto: a GPU is one, whatever its streams, and everything else is as recorded",
+        "what counts as a location, and whose events are read: those of GPUs (stream, device), of threads, or both; "
+        "auto: a GPU is one, whatever its streams, and everything else is as recorded",
         choices=LEVELS,
     )
     files: str = option(

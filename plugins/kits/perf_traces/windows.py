@@ -24,10 +24,11 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, nanoseconds_per, readable, same_unit, seconds_per, shown_origin
 
-__all__ = ["part_of", "part_of_curve", "wanted_part"]
+__all__ = ["cut_trace", "part_of", "part_of_curve", "wanted_part"]
 
 _AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?|)\s*")
 _KINDS = ("location", "state")
+_EVER = (-(1 << 63), (1 << 63) - 1)
 _LONGEST_NAME = 60  # in a message
 
 Moment = str | float | None
@@ -114,10 +115,12 @@ def part_of(
         told = _told(run, (first, last))
         words.insert(0, told)
         notes.insert(0, f"part of the run: {told}, {(last - first) / (run[1] - run[0]):.1%} of it")
+    # Before the first state and after the last one, markers may go on; there they are not cut.
+    low, high = (first if first > run[0] else _EVER[0]), (last if last < run[1] else _EVER[1])
     markers = [
-        (at, (name, max(start, first), min(end, last)), start < first or end > last)
+        (at, (name, max(start, low), min(end, high)), start < low or end > high)
         for at, (name, start, end) in enumerate(trace.markers)
-        if (start < last and end > first) or first <= start == end < last
+        if (start < high and end > low) or low <= start == end < high
     ]
     cut_before = frozenset(trace.facts.get(CUT, ()))
     facts: dict[str, Any] = {
@@ -136,7 +139,7 @@ def part_of(
     beyond = last + (last == run[1])  # what has no duration at the very end belongs to the last part
     own: Callable[..., Trace] | None = getattr(trace, "cut", None)  # of one whose intervals are not in memory
     limits = (first, beyond, kept.locations, kept.states)
-    part = _cut(trace, *limits, facts) if own is None else own(*limits, **facts)
+    part = cut_trace(trace, *limits, facts) if own is None else own(*limits, **facts)
     if part is None or not part.n_intervals:
         what = f"nothing of {listing(patterns, 6)} is" if patterns else "no location is in any state"
         raise DataError(f"{trace.source}: {what} in the part {_told(run, (first, last))}")
@@ -182,7 +185,7 @@ def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Momen
     )
 
 
-def _cut(
+def cut_trace(
     trace: Trace, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], facts: dict[str, Any]
 ) -> Trace | None:
     """The intervals that begin before ``beyond`` and end after ``first``; None where there are none."""

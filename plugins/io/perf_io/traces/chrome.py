@@ -3,8 +3,9 @@
 Read are complete events (``ph`` X, with ``ts`` and ``dur`` in microseconds), begin and end events (B, E) and, of the
 metadata (M), the names of processes and threads. A location is one ``pid`` and ``tid``. Where events of it overlap,
 the one counts that began last; for nested ones that is the innermost. Events of GPU streams are told by their category
-``cat``, as Kineto sets it. Others (flows, counters, instants, asynchronous events) are counted and passed over.
-Times become whole nanoseconds exactly, and count from the first event.
+``cat``, as Kineto sets it; where the host's launches are recorded too, gaps of a stream tell whether it waits for the
+host (see `perf_io.traces.launches`). Others (flows, counters, instants, asynchronous events) are counted and passed
+over. Times become whole nanoseconds exactly, and count from the first event.
 
 Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityType``.
 """
@@ -12,7 +13,7 @@ Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityTyp
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.json_array import ArrayPieces
+from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
 from perf_io.traces.options import ChromeOptions
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, TraceEvent
 from perf_states.classes import class_of
@@ -128,9 +130,12 @@ class _Names:
 
     def label(self, process: int | str, thread: int | str, *, stream: bool) -> str:
         """Both with their numbers, without which names often are not unique."""
-        owner = self._processes.get(str(process), "GPU" if stream else "process")
         name = self._threads.get((str(process), str(thread)), "stream" if stream else "thread")
-        return f"{_numbered(owner, process)} / {_numbered(name, thread)}"
+        return f"{self.process(process, stream=stream)} / {_numbered(name, thread)}"
+
+    def process(self, process: int | str, *, stream: bool = False) -> str:
+        """The process with its number."""
+        return _numbered(self._processes.get(str(process), "GPU" if stream else "process"), process)
 
 
 def _fits(category: str, patterns: Iterable[str]) -> bool:
@@ -194,6 +199,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
         stream = is_stream.get(category, False)
         return is_marker.get(category, False) or which == "both" or stream == (which == "streams")
 
+    launches = columns.launches()
     found, n_single = columns.intervals(wanted)
     found, annotations = _apart(found, columns, is_marker)
     if not found or not (found["end"] > found["start"]).any():
@@ -210,12 +216,18 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     used, state = _renumbered(found["name"][interval], len(states))
     on_stream = np.array([*is_stream.values(), False])[found["category"]]
     streams = set(found["location"][on_stream].tolist())
+    named = [states[code] for code in used.tolist()]
+    launched = _launched(found["correlation"], on_stream, launches, first)
+    if (launched > UNKNOWN_NS).any():
+        location, state, start, end = with_gaps(location, state, start, end, launched[interval], 0, named)
     notes = [
         f"{count} events of kind {kind or '(none)'} passed over" for kind, count in sorted(columns.passed_over.items())
     ]
     notes.append(f"times count from the first event, at {first / 1000:.3f} us")
     if any(is_marker.values()):
         notes.append(f"annotations ({', '.join(c for c, mark in is_marker.items() if mark)}) are markers, no states")
+    if streams and not (launched > UNKNOWN_NS).any():
+        notes.append(WITHOUT_LAUNCHES)
     if n_single:
         notes.append(f"{n_single} begin or end events without the other one")
     if array.end:
@@ -226,17 +238,57 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
         start,
         end,
         _unique([names.label(*keys[code], stream=code in streams) for code in met.tolist()]),
-        [states[code] for code in used.tolist()],
+        named,
         time_unit="us",
         span_ns=(0, last - first),
         source=source,
         notes=notes,
         markers=markers,
         facts=_facts(array.document, first),
+        levels=_levels(
+            [keys[code] for code in met.tolist()],
+            [code in streams for code in met.tolist()],
+            names,
+            {keys[code] for code in np.unique(launches[2]).tolist()},
+        ),
     )
 
 
 Columns = dict[str, npt.NDArray[Any]]
+
+
+def _launched(
+    correlation: npt.NDArray[np.int64],
+    on_stream: npt.NDArray[np.bool_],
+    launches: Sequence[npt.NDArray[Any]],
+    first: int,
+) -> npt.NDArray[np.int64]:
+    """When the call that launched each event had returned, counted from the first event."""
+    numbers, ends, _ = launches
+    launched = np.full(len(correlation), UNKNOWN_NS, np.int64)
+    at = np.searchsorted(numbers, correlation)
+    known = np.flatnonzero(on_stream & (correlation >= 0) & (at < len(numbers)))
+    known = known[numbers[at[known]] == correlation[known]]
+    launched[known] = ends[at[known]] - first
+    return launched
+
+
+def _levels(
+    keys: Sequence[tuple[int | str, int | str]],
+    is_stream: Sequence[bool],
+    names: _Names,
+    callers: set[tuple[int | str, int | str]],
+) -> dict[str, list[str]]:
+    """GPU and process of each location; of streams, whose ``pid`` is the GPU, the only process that launches work."""
+    processes = {process for process, _ in callers}
+    host = names.process(processes.pop()) if len(processes) == 1 else ""
+    levels = {
+        "device": [f"GPU {process}" if stream else "" for (process, _), stream in zip(keys, is_stream, strict=True)],
+        "process": [
+            host if stream else names.process(process) for (process, _), stream in zip(keys, is_stream, strict=True)
+        ],
+    }
+    return {level: values for level, values in levels.items() if any(values)}
 
 
 def _apart(found: Columns, columns: EventColumns, is_marker: dict[str, bool]) -> tuple[Columns, Columns]:
