@@ -77,6 +77,14 @@ def test_dates_and_a_duration(write):
     assert "dates, counted in s since 1970" in trace.notes[0]
 
 
+def test_dates_to_the_nanosecond_make_a_curve_in_nanoseconds(write):
+    """In seconds since 1970 a float64 would be good to 0.2 us."""
+    rows = "".join(f"2024-11-22T18:26:40.{at:09d},2024-11-22T18:26:40.{at + 60:09d},w\n" for at in range(0, 2000, 100))
+    trace = perfcore.read(write("start,end,worker\n" + rows))
+    assert np.diff(trace.utilization().edges).tolist() == [60, 40] * 19 + [60]
+    assert trace.notes[1].startswith("times are given to the nanosecond: curves count in ns")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -252,3 +260,49 @@ def test_bad_tables_of_intervals(write, text, problem):
     with pytest.raises(InputError, match=problem) as caught:
         perfcore.read(write(text))
     assert "\n" not in str(caught.value)
+
+
+NS_SINCE_1970 = 1_732_300_000 * 10**9
+TOOLS = {
+    "joblog of GNU parallel": (
+        "Seq\tHost\tStarttime\tJobRuntime\tSend\tExitval\tCommand\n1\tn1\t1732300000.500\t     2.500\t0\t0\tmake a\n",
+        [("n1", "running", NS_SINCE_1970 + 500_000_000, NS_SINCE_1970 + 3_000_000_000)],
+    ),
+    "pandas with its index": (
+        ",start_us,end_us,worker\n0,0,5,a\n1,5,7,a\n",
+        [("a", "running", 0, 5000), ("a", "running", 5000, 7000)],
+    ),
+    "nsys stats, GPU trace": (
+        "Start (ns),Duration (ns),CorrId,GrdX,Device,Ctx,Strm,Name\n100,50,1,,A100 (0),1,7,[CUDA memcpy HtoD]\n"
+        "200,500,2,1,A100 (0),1,13,gemm\n",
+        [("A100 (0)/13", "gemm", 200, 700), ("A100 (0)/7", "[CUDA memcpy HtoD]", 100, 150)],
+    ),
+    "rocprof": (
+        '"Index","KernelName","gpu-id","queue-id","pid","tid","BeginNs","EndNs","DurationNs"\n0,"vadd",0,3,5,6,100,500,400\n',
+        [("5/0/3", "vadd", 100, 500)],
+    ),
+    "Nextflow": (
+        "task_id\tname\tstatus\tsubmit\tstart\tcomplete\tduration\n"
+        "1\tFASTQC\tCOMPLETED\t2024-11-22 18:26:30\t2024-11-22 18:26:40.5\t2024-11-22 18:26:42\t12s\n",
+        [("lane 1", "FASTQC", NS_SINCE_1970 + 500_000_000, NS_SINCE_1970 + 2_000_000_000)],
+    ),
+    "Spark": (
+        "taskId,executorId,launchTime,finishTime,status\n0,7,1732300000000,1732300004000,SUCCESS\n",
+        [("7", "SUCCESS", NS_SINCE_1970, NS_SINCE_1970 + 4_000_000_000)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), TOOLS.values(), ids=TOOLS)
+def test_tables_that_tools_write(write, text, expected):
+    assert intervals(perfcore.read(write(text, "table.csv"))) == expected
+
+
+def test_only_the_first_column_may_be_without_a_name(write):
+    with pytest.raises(InputError, match=r":1: the column names 'start, end, ' must be"):
+        perfcore.read(write("start,end,\n0,1,a\n"))
+
+
+def test_an_overlap_of_durations_says_when(write):
+    with pytest.raises(InputError, match=r":3: 'a' is in state 'running' from 2 although .* lasts until 0 \+ 5; "):
+        perfcore.read(write("start_us,duration,rank\n0,5,a\n2,5,a\n"))

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_structural.evaluation import Evaluation
-from perf_structural.statistic import QUANTILES
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
 
@@ -53,8 +52,7 @@ class Prediction(Result):
         """Mean, standard deviation, quantiles and bounds; NaN where there is none."""
         found = self.evaluation
         lowest, highest = found.support
-        quantiles = {name: found.quantile(probability) for name, probability in QUANTILES.items()}
-        return {"mean": found.mean, "std": found.std, **quantiles, "lowest": lowest, "highest": highest}
+        return {"mean": found.mean, "std": found.std, **found.quantiles, "lowest": lowest, "highest": highest}
 
     def to_dict(self) -> dict[str, Any]:
         """The prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""

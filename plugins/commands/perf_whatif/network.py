@@ -17,7 +17,7 @@ __all__ = ["Measured", "Network", "measured", "network_from_text"]
 
 _AMOUNT = re.compile(r"\s*(?P<number>[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*(?P<unit>[^\s0-9].*?)\s*")
 _FEWEST = 20  # messages of which a latency and a bandwidth are told
-_FAR = 4.0  # times as fast or as slow as measured: beyond, other limits than these two would hold
+_FAR = 4.0  # times as long or as short: beyond, other limits than latency and bandwidth would hold
 
 Integers = npt.NDArray[np.int64]
 
@@ -135,17 +135,22 @@ class Measured:
     latency_ns: float
     bytes_per_ns: float | None
     n_messages: int
+    usual_bytes: float
+    usual_ns: float
 
     @property
     def text(self) -> str:
         """In words."""
-        speed = "" if self.bytes_per_ns is None else f" and {self.bytes_per_ns:.4g} GB/s"
-        return f"{readable(self.latency_ns, 'ns')}{speed} (of {self.n_messages} messages that somebody waited for)"
+        took = f"{readable(self.usual_ns, 'ns')}, most of {self.usual_bytes:.6g} bytes"
+        if self.bytes_per_ns is not None:
+            took = f"{readable(self.latency_ns, 'ns')} + bytes / ({self.bytes_per_ns:.4g} GB/s)"
+        return f"{took} (of {self.n_messages} messages that somebody waited for)"
 
     def is_far(self, network: Network) -> bool:
-        """Whether a network is so different that what the trace measured says little of it."""
-        pairs = [(network.latency_ns, self.latency_ns), (network.bytes_per_ns, self.bytes_per_ns)]
-        return any(not 1 / _FAR <= one / other <= _FAR for one, other in pairs if one is not None and other)
+        """Whether a usual message takes so much less or more on a network that the trace says little of that."""
+        if network.latency_ns is None or network.bytes_per_ns is None or not self.usual_ns:
+            return False
+        return not 1 / _FAR <= (network.latency_ns + self.usual_bytes / network.bytes_per_ns) / self.usual_ns <= _FAR
 
 
 def measured(replay: Replay) -> Measured | None:
@@ -160,9 +165,10 @@ def measured(replay: Replay) -> Measured | None:
     took, size = replay.residual_ns[receive[alone]], messages.bytes[alone]
     sizes, which, count = np.unique(size, return_inverse=True, return_counts=True)
     median = np.array([np.median(took[which == k]) for k in range(len(sizes))]) if len(sizes) <= 1000 else None
+    facts = int(alone.sum()), float(np.median(size)), float(np.median(took))
     if len(sizes) < 2 or median is None:
-        return Measured(float(np.median(took)), None, int(alone.sum()))
+        return Measured(facts[-1], None, *facts)
     slope, latency = np.polyfit(sizes.astype(float), median, 1, w=np.sqrt(count))
     if slope <= 0 or latency <= 0:
-        return Measured(float(np.median(took)), None, int(alone.sum()))
-    return Measured(float(latency), float(1 / slope), int(alone.sum()))
+        return Measured(facts[-1], None, *facts)
+    return Measured(float(latency), float(1 / slope), *facts)

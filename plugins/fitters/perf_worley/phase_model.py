@@ -57,6 +57,8 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         95 % interval of when the program changed, at the break at ``start``; None for the first phase.
     activity : Activity or None
         What runs in it, and its name; None where the data were no trace.
+    marker : str or None
+        The marker that it lasts as long as, or ``"outside"`` of all; None where no markers say the phases.
     """
 
     start: float
@@ -69,6 +71,7 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level_error: float | None = None
     break_interval: tuple[float, float] | None = None
     activity: Activity | None = None
+    marker: str | None = None
 
 
 class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -36,7 +36,7 @@ class PredictionPresenter(Presenter):
     def tables(self, result: Prediction) -> Tables:
         """The statistics, with their errors where the result was sampled."""
         errors, figures = result.evaluation.errors, result.statistics
-        if math.isnan(figures["p50"]):  # bounds alone
+        if math.isnan(figures["mean"]):  # bounds alone
             figures = {name: figure for name, figure in figures.items() if not math.isnan(figure)}
         header = ["statistic", result.unit or "value", *(["standard error"] if errors else [])]
         rows = [

@@ -16,14 +16,17 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     role: tuple(names.split())
     for role, names in {
         "time": "time timestamp time_stamp t ts date datetime date_time",
-        "start": "start start_time start_timestamp start_ts t_start tstart begin begin_time begin_timestamp started "
-        "started_at start_at begin_at began time_start time_begin ts ts_start t_begin",
-        "end": "end end_time end_timestamp end_ts t_end tend stop stop_time stopped stopped_at finish finish_time "
-        "finished finished_at ended ended_at end_at completed completed_at time_end time_stop ts_end",
-        "duration": "duration dur elapsed elapsed_time",
+        "start": "start start_time start_timestamp start_ts start_date t_start tstart starttime begin begin_time "
+        "begin_timestamp begin_date started started_at start_at begin_at began time_start time_begin launch_time "
+        "launched launched_at ts ts_start t_begin",
+        "end": "end end_time end_timestamp end_ts end_date t_end tend endtime stop stop_time stopped stopped_at finish "
+        "finish_time finished finished_at ended ended_at end_at complete completed completed_at completion_time "
+        "time_end time_stop ts_end",
+        "duration": "duration dur elapsed elapsed_time runtime run_time walltime wall_time",
         "change": "event_type event_kind change",  # whether a row enters a state or leaves it
-        "state": "state activity status region function task category name event state_name activity_name region_name "
-        "function_name task_name event_name job_name task_type kernel_name operation op kind type kernel",
+        "state": "state activity region function task category name event state_name activity_name region_name "
+        "function_name task_name event_name job_name task_type kernel_name operation op kind type kernel "
+        "status",
         "value": "value height utilization utilisation usage busy active running processors load count",
     }.items()
 }
@@ -33,12 +36,12 @@ LEVELS: Mapping[str, tuple[str, ...]] = {
     level: tuple(names.split())
     for level, names in {
         "whole": "location resource resourceid resource_id container worker worker_id worker_name location_id "
-        "location_name",
+        "location_name executor executor_id runner runner_name",
         "process": "rank mpi_rank rank_id process process_id pid",
-        "device": "device gpu device_id gpu_id",
-        "thread": "thread stream thread_id stream_id tid",
+        "device": "device gpu device_id gpu_id agent_id",
+        "thread": "stream stream_id strm queue queue_id thread thread_id tid",
         "core": "processor cpu core pe core_id cpu_id pe_id",
-        "node": "node host hostname node_id node_name machine",
+        "node": "node host hostname node_id node_name nodelist machine",
     }.items()
 }
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

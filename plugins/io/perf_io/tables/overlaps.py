@@ -49,13 +49,15 @@ def counted(database: Database, n_intervals: int, locations: Sequence[str], **fa
         state, start, end = states.pop()
         store.add({"location": lane, "state": state, "start_ns": start, "end_ns": end})
     names = lanes.names(locations)
-    if list(locations) == [""]:
+    if list(locations) != [""]:
+        note = f"overlapping intervals count each (overlap=count): {len(locations)} locations are {len(names)} lanes"
+    elif len(names) == 1:
+        note = "no column names a location, and no two intervals are at once: they are on one lane"
+    else:
         note = (
             f"no column names a location: each interval is on the first free of {len(names)} lanes, as many as there "
             "are at once; the curve is how many run at once, and lanes tell nothing of balance"
         )
-    else:
-        note = f"overlapping intervals count each (overlap=count): {len(locations)} locations are {len(names)} lanes"
     return store.trace(names, **{**facts, "notes": (*facts["notes"], note)})
 
 

@@ -23,6 +23,7 @@ from perfcore.data.trace import Trace
 __all__ = ["read_table"]
 
 _STATE = "running"  # of intervals without a state
+_EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
 _ROWS = 10_000  # that tell what names do not
 
 
@@ -87,7 +88,12 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
         line, texts = table.at_row(row)
         found = {role: texts.get(column.name, "") for role, column in sides.items() if column is not None}
         found["location"] = "/".join(texts.get(column.name, "") for column in location)
-        return line, {**found, "state": "" if state is None else texts.get(state.name, "")}
+        found["state"] = _STATE if state is None else texts.get(state.name, "")
+        if start is None:
+            found["since"] = f"{found['end'].strip()} - {found['start'].strip()}"
+        if end is None:
+            found["until"] = f"{found['start'].strip()} + {found['end'].strip()}"
+        return line, found
 
     parts = (f"CAST({quoted_name(column.name)} AS VARCHAR)" for column in location)
     name = " || '/' || ".join(parts) or "''"
@@ -95,6 +101,12 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
     notes = list(roles.notes)
     if len(location) > 1:
         notes.append(f"a location is {'/'.join(one_line(column.name) for column in location)}")
+    curve_unit = unit
+    if unit != "ns" and _has_fine_dates(table, start_ns):
+        curve_unit = "ns"
+        notes.append(
+            f"times are given to the nanosecond: curves count in ns, as since 1970 {unit} are good to 0.2 us only"
+        )
     if state is None:
         notes.append("no column names a state: each interval is computing")
     return read_states(
@@ -106,7 +118,7 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
             ),
             at_row=at_row,
             keeps=table.keeps,
-            time_unit=unit,
+            time_unit=curve_unit,
             notes=tuple(notes),
             decimal=table.decimal,
             cure="; to count each: -r overlap=count, to count the location once: -r overlap=union",
@@ -115,6 +127,13 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
             **_trace_facts(table.facts),
         )
     )
+
+
+def _has_fine_dates(table: Table, start_ns: str) -> bool:
+    """Whether times are too large for a float64 of another unit to tell the nanoseconds that they have."""
+    rows = f"SELECT {start_ns} AS start_ns FROM {table.relation} LIMIT {_ROWS}"
+    fine = f"SELECT 1 FROM ({rows}) WHERE abs(start_ns) > {_EXACT_NS} AND start_ns % 1000 <> 0 LIMIT 1"
+    return bool(table.database.rows(fine))
 
 
 def _trace_facts(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,8 @@ class StateTable:
         SELECT that gives ``location, state`` (texts) and ``start_ns, end_ns`` (whole numbers), NULL where the file
         has something else, in the order of the file.
     at_row : callable
-        For a row counted from 0: its line, and its texts by the names ``start, end, location, state``.
+        For a row counted from 0: its line, and its texts by the names ``start, end, location, state``; also ``since``
+        and ``until`` where a start or an end is made of two texts.
     keeps : bool
         The query can be run again later; if not, its result is stored in the database.
     time_unit : str
@@ -190,10 +191,11 @@ def overlap_error(
 ) -> InputError:
     """The error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
     (first_line, first), (line, second) = at_row(one), at_row(two)
+    since, until = second.get("since", second["start"]).strip(), first.get("until", first["end"]).strip()
     return InputError(
         source,
-        f"{second['location']!r} is in state {second['state']!r} from {second['start'].strip()} although "
-        f"{first['state']!r} (line {first_line}) lasts until {first['end'].strip()}; "
+        f"{second['location']!r} is in state {second['state']!r} from {since} although "
+        f"{first['state']!r} (line {first_line}) lasts until {until}; "
         f"states of one location must not overlap{cure}",
         line=line,
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -48,6 +49,18 @@ _MOST_THREAD_NAMES = 1 << 20
 
 class _Arguments(msgspec.Struct):
     name: Any = None
+
+
+class _Distributed(msgspec.Struct):
+    rank: Any = None
+    world_size: Any = None
+
+
+class _Document(msgspec.Struct):
+    """What stands beside the events: Kineto's description of the job, and the moment from which times count."""
+
+    distributedInfo: _Distributed | None = None  # noqa: N815 - the key in the file
+    baseTimeNanoseconds: int = 0  # noqa: N815
 
 
 class _Metadata(msgspec.Struct):
@@ -88,8 +101,8 @@ class ChromeReader(Reader):
             No JSON, an event that is cut short, without a time or of another shape, or no event that lasts; with its
             line.
         """
-        columns, names, closed = _collect(source)
-        return _trace(source.name, columns, names, closed, options)
+        columns, names, array = _collect(source, options.to_the_cut)
+        return _trace(source.name, columns, names, array, options)
 
 
 class _Names:
@@ -133,10 +146,10 @@ def _numbered(name: str, number: int | str) -> str:
     return name if str(number) in name.split() else f"{name} {number}".rstrip()
 
 
-def _collect(source: Source) -> tuple[EventColumns, _Names, bool]:
+def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _Array]:
     columns, names = EventColumns(), _Names()
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
-        array = ArrayPieces(stream, source.name, _ARRAY)
+        array = ArrayPieces(stream, source.name, _ARRAY, to_the_cut=to_the_cut)
         for events, text in array.decoded(_EVENTS):
             n_metadata = columns.passed_over["M"]
             try:
@@ -146,10 +159,36 @@ def _collect(source: Source) -> tuple[EventColumns, _Names, bool]:
             if columns.passed_over["M"] > n_metadata:
                 names.add(text)
             advance(len(text))
-    return columns, names, array.closed
+        end = "the file is cut short: what stands before its end is read" if array.cut else ""
+        if not array.closed and not end:
+            end = "the array of events has no end: the tracer was stopped"
+        return columns, names, _Array(_described(array.around()), end)
 
 
-def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, options: ChromeOptions) -> Trace:
+@dataclass(frozen=True)
+class _Array:
+    """What the file says beside the events, and how their array ends where it does not end well."""
+
+    document: _Document
+    end: str
+
+
+def _described(text: bytes) -> _Document:
+    """What the document says; nothing where it says it in another form than Kineto."""
+    try:
+        return msgspec.json.decode(text, type=_Document) if text else _Document()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _Document()
+
+
+def _facts(document: _Document, first: int) -> dict[str, int]:
+    told = document.distributedInfo or _Distributed()
+    numbers = {"rank": told.rank, "world_size": told.world_size}
+    facts = {name: value for name, value in numbers.items() if type(value) is int and value >= 0}
+    return {**facts, "epoch_ns": document.baseTimeNanoseconds + first}
+
+
+def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, options: ChromeOptions) -> Trace:
     is_marker = {category: category.strip().lower() in _MARKERS for category in columns.categories}
     is_stream = {
         category: not is_marker[category] and _fits(category, options.streams) for category in columns.categories
@@ -191,8 +230,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
         notes.append(WITHOUT_LAUNCHES)
     if n_single:
         notes.append(f"{n_single} begin or end events without the other one")
-    if not closed:
-        notes.append("the array of events has no end: the tracer was stopped")
+    if array.end:
+        notes.append(array.end)
     return Trace(
         location,
         state,
@@ -205,6 +244,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
         source=source,
         notes=notes,
         markers=markers,
+        facts=_facts(array.document, first),
         levels=_levels(
             [keys[code] for code in met.tolist()],
             [code in streams for code in met.tolist()],
