@@ -85,8 +85,8 @@ JSON = {
 COLUMNS = "100"
 COMMANDS = (
     "compare", "completion", "design", "eval", "explore", "fit", "formats", "gate", "history", "info", "iterations",
-    "judge", "next", "overheads", "plot", "plugins", "predict", "profile", "rank", "read", "report", "run", "runs", "sample",
-    "schedule", "value", "verify",
+    "judge", "next", "overheads", "plot", "plugins", "predict", "profile", "rank", "read", "report", "run", "runs",
+    "sample", "schedule", "value", "verify",
 )  # fmt: skip
 HELP = {
     "perf": ["--help"],
