@@ -3,7 +3,7 @@
 python benchmarks/profiles.py              # 10^7 intervals
 python benchmarks/profiles.py --intervals 1000000
 
-"on disk" is a Parquet file, whose intervals stay in a table; its time is that of reading and checking, and of the profile.
+"on disk" is a Parquet file, whose intervals stay in a table; its time is that of reading, checking and the profile.
 The memory of the others is that of making the trace, too.
 """
 
