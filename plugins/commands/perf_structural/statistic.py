@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = ["LEVELS", "Distribution", "Statistic", "parse_levels", "parse_statistic", "quantile_name"]
+__all__ = ["LEVELS", "Distribution", "Statistic", "levels_given", "parse_levels", "parse_statistic", "quantile_name"]
 
 LEVELS = (0.05, 0.5, 0.95)  # of the quantiles that are shown beside mean and deviation where none are asked for
 
@@ -66,6 +66,20 @@ def parse_levels(given: Any) -> tuple[float, ...]:
     if not levels or not all(0.0 < level < 1.0 for level in levels):
         raise ValueError("numbers between 0 and 1 are expected, such as 0.5,0.99,0.999")
     return levels
+
+
+def levels_given(given: Any) -> tuple[float, ...]:
+    """`parse_levels` of what a user gives.
+
+    Raises
+    ------
+    OptionError
+        As of `parse_levels`.
+    """
+    try:
+        return parse_levels(given)
+    except ValueError as error:
+        raise OptionError(f"--quantile {given!r}: {error}") from None
 
 
 @dataclass(frozen=True)
