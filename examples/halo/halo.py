@@ -2,8 +2,9 @@
 
     python halo.py halo.prv
 
-Each step every rank computes (the last one a fifth more), sends 16 or 64 kB in turn to the next rank while it receives from the one
-before, and takes part in a sum. A message takes 20 us and a microsecond for each 1,000 bytes (1 GB/s), a sum 40 us.
+Each step every rank computes (the last one a fifth more), sends 16 or 64 kB in turn to the next rank while it receives
+from the one before, and takes part in a sum. A message takes 20 us and a microsecond for each 1,000 bytes (1 GB/s), a
+sum 40 us.
 """
 
 from __future__ import annotations

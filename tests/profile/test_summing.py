@@ -1,4 +1,4 @@
-"""Times by function: every nanosecond of every location once, whatever the order of the intervals and their place."""
+"""Times by function: every nanosecond of every location once, whatever the order of the intervals."""
 
 import numpy as np
 import pytest
