@@ -8,6 +8,7 @@ from traces.kineto_files import START_US, read, write_rank
 
 import perfcore
 from perf_traces.joined_trace import JoinedTrace
+from perf_traces.levels import located
 from perf_traces.rank_numbers import named_ranks
 from perf_traces.sum_of_ranks import summed_curve
 from perfcore import Measurements, Trace
@@ -206,6 +207,22 @@ def test_the_sum_over_ranks_is_that_of_all_intervals(tmp_path, at_once):
     found = summed_curve(iter(ranks), tmp_path, span, "us", changes_at_once=at_once)
     assert (found.edges == expected.edges).all()
     assert (found.heights == expected.heights).all()
+
+
+def test_gpus_of_long_runs_are_merged_and_summed_up_alike(tmp_path, monkeypatch):
+    for rank in range(3):
+        write_rank(tmp_path, rank, start_us=START_US + 7 * rank, world_size=3)
+    expected = perfcore.read(tmp_path)
+    monkeypatch.setattr("perf_traces.levels.FEW_INTERVALS", 0)
+    monkeypatch.setattr("perf_traces.joined_trace.FEW_INTERVALS", 4)
+    curve = perfcore.read(tmp_path).utilization()
+    assert (curve.edges == expected.utilization().edges).all()
+    assert (curve.heights == expected.utilization().heights).all()
+    streams = read(tmp_path)
+    again = located(Trace(streams.location, streams.state, streams.start_ns, streams.end_ns, streams.locations,
+                          streams.states, levels=streams.levels), "auto")  # fmt: skip
+    for name in ("location", "state", "start_ns", "end_ns"):
+        assert (getattr(again, name) == getattr(expected, name)).all()
 
 
 def test_a_gpu_of_each_rank_is_one_location(tmp_path):
