@@ -9,7 +9,7 @@ which the recorded level answers. What runs beside the state that is shown stays
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
 
-__all__ = ["NOT_STARTED", "WAITING_FOR_HOST", "LocatedTrace", "level_names", "located"]
+__all__ = ["NOT_STARTED", "WAITING_FOR_HOST", "LocatedTrace", "level_names", "located", "parts_of"]
 
 WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
 
@@ -61,14 +61,7 @@ class LocatedTrace(Trace):
 
     def __init__(self, recorded: Trace, place: npt.NDArray[np.int64], locations: Sequence[str], level: str) -> None:
         self.recorded, self.place, self.level = recorded, place, level
-        location, state, start, end = merged_states(
-            recorded.location,
-            recorded.state,
-            recorded.start_ns,
-            recorded.end_ns,
-            place=place,
-            rank=_ranks(recorded),
-        )
+        location, state, start, end = _merged(recorded, place, _ranks(recorded))
         first = np.unique(place, return_index=True)[1]
         super().__init__(
             location,
@@ -95,7 +88,10 @@ class LocatedTrace(Trace):
         of_part = {place: at for at, place in enumerate(locations)}
         kept = [at for at, place in enumerate(self.place.tolist()) if place in of_part]
         levels = {name: [values[at] for at in kept] for name, values in self.recorded.levels.items()}
-        part = cut_trace(self.recorded, first, beyond, kept, states, {**facts, "levels": levels})
+        facts = {**facts, "levels": levels}
+        own: Callable[..., Trace | None] | None = getattr(self.recorded, "cut", None)
+        limits = first, beyond, kept, states
+        part = cut_trace(self.recorded, *limits, facts) if own is None else own(*limits, **facts)
         if part is None or not (part.end_ns > part.start_ns).any():
             return None
         names = [self.locations[place] for place in locations]
@@ -106,15 +102,36 @@ class LocatedTrace(Trace):
         if busy is None and idle is None:
             return super().utilization()
         mask = busy_mask(self.states, self.busy_states, busy, idle)
-        chosen = mask[self.recorded.state]
-        columns = (self.recorded.location, np.zeros(self.recorded.n_intervals), self.recorded.start_ns)
-        location, state, start = (column[chosen].astype(np.int64) for column in columns)
-        rank = np.zeros(1, np.int64)
-        _, _, first, last = merged_states(
-            location, state, start, self.recorded.end_ns[chosen], place=self.place, rank=rank
-        )
+        _, state, first, last = _merged(self.recorded, self.place, np.where(mask, 0, 1))
+        first, last = first[mask[state]], last[mask[state]]
         facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
         return curve_from_intervals(np.concatenate([first, last]), self.span_ns, self.time_unit, **facts)
+
+
+def parts_of(recorded: Trace) -> Iterator[tuple[int, Trace]]:
+    """The ranks of a run one after the other, or the trace itself; each with the position of its first location."""
+    ranks: Callable[[], Iterator[Trace]] | None = getattr(recorded, "rank_traces", None)
+    first = 0
+    for part in [recorded] if ranks is None else ranks():
+        yield first, part
+        first += len(part.locations)
+
+
+def _merged(
+    recorded: Trace, place: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], ...]:
+    """What `merged_states` makes of a trace, rank by rank where no location has parts in two of them."""
+    pieces, seen = [], set[int]()
+    for first, part in parts_of(recorded):
+        own, mine = np.unique(place[first : first + len(part.locations)], return_inverse=True)
+        if not seen.isdisjoint(own.tolist()):
+            columns = recorded.location, recorded.state, recorded.start_ns, recorded.end_ns
+            return merged_states(*columns, place=place, rank=rank)
+        seen.update(own.tolist())
+        columns = part.location, part.state, part.start_ns, part.end_ns
+        location, *others = merged_states(*columns, place=mine, rank=rank)
+        pieces.append((own[location], *others))
+    return tuple(map(np.concatenate, zip(*pieces, strict=True)))
 
 
 def located(trace: Trace, level: str) -> Trace:
