@@ -15,9 +15,11 @@ WORDS = {
     "gate": ["none.json", "none.json"],
     "iterations": ["none.csv"],
     "judge": ["none.json", "none.csv"],
+    "messages": ["none.prv"],
     "next": ["none.json", "--target", "p=1"],
     "overheads": ["none.prv"],
     "plot": ["none.csv"],
+    "profile": ["none.csv"],
     "predict": ["model.toml"],
     "read": ["none.csv"],
     "report": ["none.csv"],
@@ -25,8 +27,12 @@ WORDS = {
     "schedule": ["none.toml"],
     "value": ["none.csv"],
     "verify": ["none.json", "none.csv"],
+    "whatif": ["none.prv", "--noise", "5%"],
 }
-ENDINGS = {"fit": "json", "report": "html", "design": "toml", "next": "toml", "value": "json", "iterations": "json"}
+ENDINGS = {
+    "fit": "json", "report": "html", "design": "toml", "next": "toml", "value": "json", "iterations": "json",
+    "whatif": "json",
+}  # fmt: skip
 
 
 def options_of_files():

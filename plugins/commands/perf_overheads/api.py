@@ -57,11 +57,11 @@ def overheads(
         `perfcore.fit` finds them; or those of a model of the trace, or its file.
     degree : str or int
         Of the polynomials that model a phase that is found: 0 to 3, ``"mixed"``, or ``"auto"`` as the fitter chooses.
-    by : {"category", "location", "phase"}, optional
+    by : {"category", "location", "phase", "marker"}, optional
         What is shown beside the categories; by default phases where there are any, and of several runs a comparison.
     categories : CategorySet, str or path, optional
         A set, or the TOML file of one; by default the standard categories, or those of GPUs where all locations are
-        streams.
+        GPUs or their streams.
     classes : mapping of str to sequence of str, optional
         Patterns of state names by class, which go before those of the set (``--class``).
     ready : Series, UtilizationCurve, str or path, optional
@@ -107,9 +107,17 @@ def overheads(
 
     def profile(item: Path | Trace) -> OverheadProfile:
         trace = item if isinstance(item, Trace) else _trace(item, read)
+        if by == "marker" and not trace.markers:
+            raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
         edges = None if phases is None else _edges(trace, phases, str(degree), rules, classes or {})
         return profile_overheads(
-            trace, rules, classes=classes, ready=amount, ready_column=ready_column, phase_edges_ns=edges
+            trace,
+            rules,
+            classes=classes,
+            ready=amount,
+            ready_column=ready_column,
+            phase_edges_ns=edges,
+            by_marker=by == "marker",
         )
 
     shown = by or (None if phases is None else "phase")

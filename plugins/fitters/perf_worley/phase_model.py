@@ -98,7 +98,7 @@ class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
-class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the rule ``auto`` found; see `perf_worley.choice.number_of_phases.Choice`.
 
     Attributes
@@ -117,6 +117,8 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Duration of a cell, in the model's time unit.
     reason : str
         Why it is one phase; empty where it is several, or the number was given.
+    period : float
+        In the model's time unit, that the curve was averaged over; 0 where it does not repeat itself every few cells.
     """
 
     degree: int
@@ -126,6 +128,7 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     noise: float
     cell: float
     reason: str
+    period: float = 0.0
 
 
 class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -97,6 +97,8 @@ def _number_lines(result: PhaseModel) -> list[str]:
         line = f"number of phases: chosen from {first}..{last} by the rule {result.rule!r}"
         if result.evidence is not None:
             line += f": {_evidence(result.evidence)}"
+            if result.evidence.period:
+                line += f", of means over {readable(result.evidence.period, result.time_unit)}, after which it repeats"
         lines = [f"{line}; --phases N sets it"]
         if result.evidence is not None and count == last > 1 and last < result.n_steps:
             lines.append(

@@ -7,9 +7,10 @@ from typing import Any
 
 from perfcore.hooks.options import option
 
-__all__ = ["LEVELS", "CurveOptions", "TraceOptions", "recorded_by"]
+__all__ = ["CLOCKS", "LEVELS", "CurveOptions", "TraceOptions", "recorded_by"]
 
 LEVELS = ("auto", "stream", "thread", "device", "process", "node", "both")
+CLOCKS = ("auto", "recorded", "collectives", "unaligned")
 
 
 def _moment(given: Any) -> Any:
@@ -49,9 +50,22 @@ class TraceOptions(CurveOptions):
     )
     locations: str = option(
         "auto",
-        "what counts as a location; auto: a GPU is one, whatever its streams, and everything else is as recorded",
+        "what counts as a location, and whose events are read: those of GPUs (stream, device), of threads, or both; "
+        "auto: a GPU is one, whatever its streams, and everything else is as recorded",
         choices=LEVELS,
     )
+    files: str = option(
+        "auto",
+        "what several files are: ranks of one run, or runs side by side; auto: ranks if they or their names say which",
+        choices=("auto", "ranks", "runs"),
+    )
+    clocks: str = option(
+        "auto",
+        "how times of ranks become times of one run: as recorded, by the ends of common collectives, or each from its "
+        "own first event; auto: as recorded if they are of one clock, else by collectives",
+        choices=CLOCKS,
+    )
+    processes: int = option(0, "that read ranks at once; 0: one on each core if the files are large", minimum=0)
 
 
 def recorded_by(locations: str, has_streams: bool) -> str:

@@ -24,7 +24,7 @@ from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
 from perfcore.data.units import LABELS, nanoseconds_per, readable, same_unit, seconds_per, shown_origin
 
-__all__ = ["part_of", "part_of_curve", "wanted_part"]
+__all__ = ["cut_trace", "part_of", "part_of_curve", "wanted_part"]
 
 _AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?|)\s*")
 _KINDS = ("location", "state")
@@ -139,7 +139,7 @@ def part_of(
     beyond = last + (last == run[1])  # what has no duration at the very end belongs to the last part
     own: Callable[..., Trace] | None = getattr(trace, "cut", None)  # of one whose intervals are not in memory
     limits = (first, beyond, kept.locations, kept.states)
-    part = _cut(trace, *limits, facts) if own is None else own(*limits, **facts)
+    part = cut_trace(trace, *limits, facts) if own is None else own(*limits, **facts)
     if part is None or not part.n_intervals:
         what = f"nothing of {listing(patterns, 6)} is" if patterns else "no location is in any state"
         raise DataError(f"{trace.source}: {what} in the part {_told(run, (first, last))}")
@@ -185,7 +185,7 @@ def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Momen
     )
 
 
-def _cut(
+def cut_trace(
     trace: Trace, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], facts: dict[str, Any]
 ) -> Trace | None:
     """The intervals that begin before ``beyond`` and end after ``first``; None where there are none."""

@@ -18,10 +18,13 @@ from perf_gate.api import add_to_history as add_to_history
 from perf_gate.api import gate as gate
 from perf_overheads.api import overheads as overheads
 from perf_pictures.picture import plot as plot
+from perf_profile.api import profile as profile
 from perf_structural.api import evaluate as evaluate
 from perf_structural.api import schedule as schedule
 from perf_structural.api import value as value
 from perf_structural.judging.judge import judge as judge
+from perf_whatif.api import messages as messages
+from perf_whatif.api import whatif as whatif
 from perf_worley.iterations.iterations import iterations as iterations
 from perfcore.base.errors import PerfError as PerfError
 from perfcore.data.curve import UtilizationCurve as UtilizationCurve

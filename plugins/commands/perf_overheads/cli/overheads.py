@@ -40,7 +40,7 @@ def command(
         str, typer.Option("--degree", help="Of the polynomials that model a phase that is found.")
     ] = "auto",
     by: Annotated[
-        Literal["category", "location", "phase"] | None,
+        Literal["category", "location", "phase", "marker"] | None,
         typer.Option("--by", help="Table to print beside the categories; several traces are compared without it."),
     ] = None,
     categories: Annotated[

@@ -18,6 +18,7 @@ def join_curves(
     fields: Sequence[Mapping[str, Any]],
     name: str,
     options: CurveOptions,
+    *how_to_read: Any,
 ) -> Any:
     """The part of a single curve; parts of several as `perf_worley.matching.joining.join_runs` joins them.
 
@@ -26,6 +27,8 @@ def join_curves(
     parts, fields, name
         As for `perf_worley.matching.joining.join_runs`.
     options : CurveOptions
+    *how_to_read
+        Not needed, as the parts are read one after the other.
     """
     wanted = ((path, wanted_part(curve, options)) for path, curve in parts)
     if len(fields) == 1 and not fields[0]:
