@@ -142,7 +142,10 @@ def _regular(rng: np.random.Generator) -> Run:
 def _barriers(rng: np.random.Generator, period: float, most: int, shortest: float, least: float) -> Run:
     breaks = phases(rng, 2, most, shortest)
     imbalance = apart(rng, len(breaks) - 1, 0.05, 0.9, least)
-    return Run(synchronising(rng, breaks, imbalance, 16, period), breaks, 0, None)
+    waits = np.linspace(0.0005, 0.9995, 1000)  # shares of the slowest, beta(2, 2) distributed
+    weights = waits * (1.0 - waits)
+    levels = [16 * np.average(np.clip(1.0 - 1.2 * each * waits, 0.02, 1.0), weights=weights) for each in imbalance]
+    return Run(synchronising(rng, breaks, imbalance, 16, period), breaks, 0, np.array(levels))
 
 
 def _falling(rng: np.random.Generator, power: int) -> Run:

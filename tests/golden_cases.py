@@ -67,6 +67,7 @@ JSON = {
                        "category=total", "--interval", "0.95"],
     "predict-structural": ["predict", "examples/structural/sor.toml", "--bins", "5"],
     "overheads": ["overheads", "examples/cholesky/cholesky_trace.csv.gz"],
+    "whatif": ["whatif", "examples/halo/halo.prv", "--network", "0"],
     "profile": ["profile", "examples/cholesky/cholesky_trace.csv.gz"],
     "eval": ["eval", "work*(1 + busy)", "--with", "work=normal:120,3", "--with", "busy=interval:0.1,0.3"],
     "verify": ["verify", f"{_GOLDEN}/modgen.json", "tests/golden/by_category.csv"],
@@ -86,7 +87,7 @@ COLUMNS = "100"
 COMMANDS = (
     "compare", "completion", "design", "eval", "explore", "fit", "formats", "gate", "history", "info", "iterations",
     "judge", "next", "overheads", "plot", "plugins", "predict", "profile", "rank", "read", "report", "run", "runs",
-    "sample", "schedule", "value", "verify",
+    "sample", "schedule", "value", "verify", "whatif",
 )  # fmt: skip
 HELP = {
     "perf": ["--help"],

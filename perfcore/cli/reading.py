@@ -56,22 +56,24 @@ class HowToRead(ParameterGroup):
         """The same, with the name of the format."""
         from perfcore.reading.recognise import read_named
 
-        options = dict(key_values(self.read_pairs or (), "--read"))
-        if self.from_name is not None:
-            if "from_name" in options:
-                raise OptionError("--from-name and -r from_name= are the same; give one of them")
-            options["from_name"] = self.from_name
+        options: dict[str, Any] = dict(key_values(self.read_pairs or (), "--read"))
+        for name, (flag, value) in self.named.items():
+            if name in options:
+                raise OptionError(f"{flag} and -r {name}= are the same; give one of them")
+            options[name] = value
         return read_named(path, reader=self.reader, wanted=wanted, **options)
+
+    @property
+    def named(self) -> dict[str, tuple[str, Any]]:
+        """What was given as an option of its own: flag and value, by the keyword of the reading function."""
+        return {} if self.from_name is None else {"from_name": ("--from-name", self.from_name)}
 
     @property
     def flags(self) -> str:
         """The options that were given, to be repeated in a command that reads the file again."""
-        words = [] if self.reader is None else ["--reader", self.reader]
-        for pair in self.read_pairs or ():
-            words += ["-r", pair]
-        if self.from_name is not None:
-            words += ["--from-name", self.from_name]
-        return "".join(f" {shlex.quote(word)}" for word in words)
+        pairs = [("--reader", self.reader or ()), ("-r", self.read_pairs or ()), *self.named.values()]
+        each = ((flag, [given] if isinstance(given, str) else given) for flag, given in pairs)
+        return "".join(f" {flag} {shlex.quote(word)}" for flag, words in each for word in words)
 
 
 def key_values(pairs: Sequence[str], what: str) -> Mapping[str, str]:

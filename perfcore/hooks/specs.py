@@ -105,7 +105,8 @@ def register_joins(register: Register) -> None:
 
     The target takes the parts, an iterator of (path, data) that reads as it goes; what the name of each file says, a
     sequence of mappings of fields to numbers and words (`perfcore.reading.many_files.NamePattern`); the name of the
-    set; and its options. Where it has options, such as which part is wanted, single files go through it too.
+    set; and where it has options, such as which part is wanted, these, the paths, and with what
+    `perfcore.reading.recognise.read_one` reads one of them. Then single files go through it too.
     """
 
 

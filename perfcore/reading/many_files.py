@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry
     from perfcore.reading.reader import Reader
 
-__all__ = ["NamePattern", "join", "named_files"]
+__all__ = ["NamePattern", "join", "named_files", "options_of_joins"]
 
 _MOST_FILES = 10_000
 _TYPES = {"int": int, "float": float, "str": str}
@@ -184,6 +184,7 @@ def join(
     name: str,
     pattern: NamePattern | None,
     options: Mapping[str, Any],
+    how: Mapping[str, Any],
 ) -> Any:
     """Data of several files as one set, or the part of it that is asked for, by what is registered for their type.
 
@@ -196,8 +197,8 @@ def join(
         How the user names the set.
     pattern : NamePattern or None
         What the names of the files say.
-    options : mapping
-        Those of joins.
+    options, how : mapping
+        Those of joins; and with what `perfcore.reading.recognise.read_one` reads one of the paths.
 
     Raises
     ------
@@ -206,28 +207,34 @@ def join(
     OptionError
         Data of this type have no such option.
     """
-    fields, first = _fields(paths, pattern), read(paths[0])
-    type_, entry = _joining(first)
-    what = f"holds a {type(first).__name__}"
+    fields, first = _fields(paths, pattern), [read(paths[0])]
+    type_, entry = _joining(first[0])
+    what = f"holds a {type(first[0]).__name__}"
     declared = NoOptions if entry is None or entry.options is None else entry.load_options()
     if unknown := options.keys() - {item.name for item in describe(declared)}:
-        raise OptionError(f"{name}: {what}, of which {listing(sorted(unknown))} can't be asked")
+        flags = listing(flag for key, flag in options_of_joins().items() if key in unknown)
+        raise OptionError(f"{name}: {what}, to which {flags} cannot be applied")
     if len(paths) == 1 and pattern is None and declared is NoOptions:
-        return first
+        return first[0]
     if entry is None:
         known = listing(sorted(each.partition(":")[2].lower() for each in registry().entries("joins")))
         raise InputError(str(paths[0]), f"{what}; only {known} can be put together from several files")
 
     def parts() -> Iterator[tuple[Path, Any]]:
-        yield paths[0], first
+        yield paths[0], first.pop()  # which is not held while the others are read
         for path in paths[1:]:
-            data = read(path)
-            if _joining(data)[0] != type_:
-                raise InputError(str(path), f"holds a {type(data).__name__}, and {paths[0]} a {type(first).__name__}")
+            if _joining(data := read(path))[0] != type_:
+                raise InputError(str(path), f"holds a {type(data).__name__}, and {paths[0]} {what}")
             yield path, data
 
-    chosen = () if declared is NoOptions else (build(declared, options, "data of this kind"),)
+    chosen = () if declared is NoOptions else (build(declared, options, "data of this kind"), tuple(paths), how)
     return entry.load()(parts(), fields, name, *chosen)
+
+
+def options_of_joins() -> dict[str, str]:
+    """How the options of all that joins are spelt on the command line, by their names."""
+    entries = registry().entries("joins").values()
+    return {item.name: item.flag for each in entries if each.options for item in describe(each.load_options())}
 
 
 def _joining(data: Any) -> tuple[str, Entry | None]:

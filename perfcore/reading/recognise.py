@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perfcore.hooks.registry import Entry
     from perfcore.reading.reader import Reader
 
-__all__ = ["Reading", "read", "read_named", "recognise", "write", "writer"]
+__all__ = ["Reading", "read", "read_named", "read_one", "recognise", "write", "writer"]
 
 _MODEL_BEGINS = 64  # bytes, in which a model file says what it is
 
@@ -135,33 +135,28 @@ def read_named(
     **options: Any,
 ) -> Reading:
     """Read as `read` does, and name the format; arguments and errors are those of `read`."""
-    from perfcore.reading.many_files import NamePattern, join, named_files
+    from perfcore.reading.many_files import NamePattern, join, named_files, options_of_joins
 
     pattern = None if from_name is None else NamePattern(from_name)
     name = os.fsdecode(path)
     files = named_files(name)
-    of_joins = {key: value for key, value in options.items() if key in _options_of_joins()}
+    of_joins = {key: value for key, value in options.items() if key in options_of_joins()}
     if files is not None:
         files, reader = _of_one_format(files, name, reader)
     names: list[str] = []
     with progress.bar("reading", len(files or ())) if files else contextlib.nullcontext(lambda _: None) as advance:
 
         def read(file: Path) -> Any:
-            one = _read_one(path if files is None else file, reader, wanted, options, of_joins)
-            names.append(one.reader)
+            names.append((one := read_one(path if files is None else file, **how)).reader)
             advance(1)
             return one.data
 
-        data = join(files or [Path(name)], read, name, pattern, of_joins)
+        how: Any = {"reader": reader, "wanted": wanted, "options": options, "of_joins": of_joins}
+        data = join(files or [Path(name)], read, name, pattern, of_joins, how)
     return Reading(data, names[0], len(files or names))
 
 
-def _options_of_joins() -> set[str]:
-    entries = registry().entries("joins").values()
-    return {item.name for each in entries if each.options for item in option_tools.describe(each.load_options())}
-
-
-def _read_one(
+def read_one(
     path: str | os.PathLike[str],
     reader: str | None,
     wanted: Sequence[type],

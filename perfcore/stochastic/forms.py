@@ -20,7 +20,7 @@ _BETWEEN_NUMBERS, _BETWEEN_ROWS = ",", "/"
 def _fields(cls: type) -> tuple[dataclasses.Field[Any], ...]:
     if not dataclasses.is_dataclass(cls):
         raise TypeError(f"{cls.__name__} must be a frozen dataclass, so that its fields can be read and written")
-    return tuple(field for field in dataclasses.fields(cls) if field.name != "notes")
+    return tuple(field for field in dataclasses.fields(cls) if not field.kw_only)
 
 
 def field_names(cls: type) -> tuple[str, ...]:
@@ -56,12 +56,9 @@ def _layout(cls: type) -> type:
     for field in _fields(cls):
         kind: Any = _scalar(field) or list[float]
         # What a value is made of is written down whole; a row may be left out where the class has a default for it.
-        fields.append((field.name, kind | None, None) if _is_row(field) and _is_optional(field) else (field.name, kind))
+        optional = not _scalar(field) and _is_optional(field)
+        fields.append((field.name, kind | None, None) if optional else (field.name, kind))
     return msgspec.defstruct(cls.__name__, fields, forbid_unknown_fields=True, kw_only=True)
-
-
-def _is_row(field: dataclasses.Field[Any]) -> bool:
-    return _scalar(field) is None
 
 
 def from_table(cls: Any, content: Mapping[str, Any], owner: str) -> Any:
@@ -102,9 +99,9 @@ def from_row(cls: Any, values: Sequence[Any], owner: str) -> Any:
         There are too few or too many, or as of `from_table`.
     """
     fields = _fields(cls)
-    required = sum(not (_is_row(field) and _is_optional(field)) for field in fields)
+    required = sum(bool(_scalar(field)) or not _is_optional(field) for field in fields)
     if not required <= len(values) <= len(fields):
-        between = _BETWEEN_ROWS if any(map(_is_row, fields)) else _BETWEEN_NUMBERS
+        between = _BETWEEN_NUMBERS if all(map(_scalar, fields)) else _BETWEEN_ROWS
         expected = between.join(name.upper() for name in field_names(cls))
         raise DataError(f"{owner}: {expected} is expected, {len(values)} of these are given")
     return from_table(cls, dict(zip(field_names(cls), values, strict=False)), owner)
@@ -119,12 +116,12 @@ def row_from_words(cls: type, words: str, owner: str) -> list[Any]:
         A word is no number.
     """
     fields = _fields(cls)
-    if not any(map(_is_row, fields)):
+    if all(map(_scalar, fields)):
         return [_read(word, field, owner) for word, field in _paired(words.split(_BETWEEN_NUMBERS), fields)]
     found: list[Any] = []
     for part, field in _paired(words.split(_BETWEEN_ROWS), fields):
         numbers = [_read(word, field, owner) for word in part.split(_BETWEEN_NUMBERS)]
-        found.append(numbers if _is_row(field) else numbers[0] if len(numbers) == 1 else numbers)
+        found.append(numbers[0] if _scalar(field) and len(numbers) == 1 else numbers)
     return found
 
 
@@ -150,8 +147,8 @@ def words_of(value: Any) -> str:
     texts = []
     for field in fields:
         given = getattr(value, field.name)
-        texts.append(_BETWEEN_NUMBERS.join(map(number_text, given)) if _is_row(field) else number_text(given))
-    return (_BETWEEN_ROWS if any(map(_is_row, fields)) else _BETWEEN_NUMBERS).join(texts)
+        texts.append(_BETWEEN_NUMBERS.join(map(number_text, given)) if not _scalar(field) else number_text(given))
+    return (_BETWEEN_NUMBERS if all(map(_scalar, fields)) else _BETWEEN_ROWS).join(texts)
 
 
 def number_text(given: Any) -> str:

@@ -25,7 +25,7 @@ def _smooth_step(u: Floats) -> tuple[Floats, Floats]:
 
 
 @functools.cache
-def levels_and_weights() -> tuple[Floats, Floats]:
+def levels_and_weights(panels: int = _PANELS, count: int = _NODES) -> tuple[Floats, Floats]:
     """Levels (n,) strictly between 0 and 1, and weights (n,): means of functions of quantiles.
 
     Examples
@@ -34,10 +34,10 @@ def levels_and_weights() -> tuple[Floats, Floats]:
     >>> round(float(weights @ -np.log1p(-levels)), 9)  # the mean of an exponential distribution
     1.0
     """
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    u = ((0.5 * (nodes + 1.0) + np.arange(_PANELS)[:, None]) / _PANELS).ravel()
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    u = ((0.5 * (nodes + 1.0) + np.arange(panels)[:, None]) / panels).ravel()
     levels, slope = _smooth_step(u)
-    return levels, np.tile(0.5 * weights, _PANELS) / _PANELS * slope
+    return levels, np.tile(0.5 * weights, panels) / panels * slope
 
 
 def moments_of(quantile: Function) -> tuple[float, float]:
@@ -54,17 +54,14 @@ def _flipped(bits: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return order
 
 
-def _ordered(values: Floats) -> npt.NDArray[np.int64]:
-    return _flipped(np.asarray(values + 0.0).view(np.int64))  # -0.0 becomes 0.0
-
-
 def _as_floats(order: npt.NDArray[np.int64]) -> Floats:
     return np.asarray(_flipped(order)).view(np.float64)
 
 
 def _least_float(reached: Callable[[Floats], npt.NDArray[np.bool_]], low: Floats, high: Floats) -> Floats:
     """The smallest float from ``low`` to ``high`` at which something is reached that is reached at ``high``."""
-    below, above = _ordered(low) - 1, _ordered(high)
+    order = [_flipped(np.asarray(ends + 0.0).view(np.int64)) for ends in (low, high)]  # -0.0 becomes 0.0
+    below, above = order[0] - 1, order[1]
     for _ in range(65):  # halves what 64 bits can tell apart, so that no bracket is needed that suits the scale
         middle = (below >> 1) + (above >> 1) + (below & above & 1)
         middle = np.where(middle <= below, above, middle)
@@ -118,13 +115,6 @@ def density_of(cdf: Function, quartiles: tuple[float, float], x: npt.ArrayLike) 
     return np.maximum(slope, 0.0)
 
 
-@functools.cache
-def _steps_and_weights() -> tuple[Floats, Floats]:
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES_OF_SCORE)
-    step, slope = _smooth_step(0.5 * (nodes + 1.0))
-    return step, weights * slope
-
-
 def crps_of(quantile: Function, level: float, actual: float) -> float:
     """Continuous ranked probability score of any distribution, by quadrature over its quantiles.
 
@@ -145,10 +135,10 @@ def crps_of(quantile: Function, level: float, actual: float) -> float:
     >>> round(crps_of(lambda q: q, 0.5, 0.5), 6)  # uniform: the integral of x^2 up to 1/2, twice
     0.083333
     """
-    step, weights = _steps_and_weights()
+    step, weights = levels_and_weights(1, _NODES_OF_SCORE)
     low, high = level * step, 1.0 - (1.0 - level) * step
     # A level that was rounded to 0 or 1 may have an infinite quantile, but no weight.
     low, high = np.maximum(low, np.finfo(np.float64).tiny), np.minimum(high, np.nextafter(1.0, 0.0))
     below = level * np.sum(weights * low * (actual - np.asarray(quantile(low))))
     above = (1.0 - level) * np.sum(weights * (1.0 - high) * (np.asarray(quantile(high)) - actual))
-    return float(below + above)  # twice the loss, and half of Gauss's weights, which belong to an interval of length 2
+    return 2.0 * float(below + above)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -195,6 +196,11 @@ class StochasticValue(ABC):
         return not math.isnan(float(self.quantile(0.5)))
 
     @property
+    def cdf_error(self) -> float:
+        """Bound of how far `cdf` is off where this approximates what an operation gave; 0 of what does not."""
+        return 0.0
+
+    @property
     def mean(self) -> float:
         """Expected value, by default by quadrature; NaN where the representation has none."""
         from perfcore.stochastic.quadrature import moments_of
@@ -352,31 +358,31 @@ class StochasticValue(ABC):
         return f"{type(self).__name__}({fields})"
 
     def __add__(self, other: Quantity) -> StochasticValue:
-        return perform("add", (self, other), {})
+        return _operated("add", self, other)
 
     def __radd__(self, other: float) -> StochasticValue:
         return perform("add", (other, self), {})
 
     def __sub__(self, other: Quantity) -> StochasticValue:
-        return perform("subtract", (self, other), {})
+        return _operated("subtract", self, other)
 
     def __rsub__(self, other: float) -> StochasticValue:
         return perform("subtract", (other, self), {})
 
     def __mul__(self, other: Quantity) -> StochasticValue:
-        return perform("multiply", (self, other), {})
+        return _operated("multiply", self, other)
 
     def __rmul__(self, other: float) -> StochasticValue:
         return perform("multiply", (other, self), {})
 
     def __truediv__(self, other: Quantity) -> StochasticValue:
-        return perform("divide", (self, other), {})
+        return _operated("divide", self, other)
 
     def __rtruediv__(self, other: float) -> StochasticValue:
         return perform("divide", (other, self), {})
 
     def __pow__(self, other: Quantity) -> StochasticValue:
-        return perform("power", (self, other), {})
+        return _operated("power", self, other)
 
     def __rpow__(self, other: float) -> StochasticValue:
         return perform("power", (other, self), {})
@@ -389,6 +395,13 @@ class StochasticValue(ABC):
 
 
 Quantity = StochasticValue | float
+
+
+def _operated(operation: str, x: StochasticValue, y: Quantity) -> StochasticValue:
+    if x is y and x.support[0] < x.support[1]:
+        told = f"{operation}: {x!r} on both sides is taken as two independent quantities; perf.evaluate knows of one"
+        warnings.warn(told, stacklevel=3)
+    return perform(operation, (x, y), {})
 
 
 def as_value(quantity: Quantity) -> StochasticValue:

@@ -26,8 +26,12 @@ WORDS = {
     "schedule": ["none.toml"],
     "value": ["none.csv"],
     "verify": ["none.json", "none.csv"],
+    "whatif": ["none.prv", "--noise", "5%"],
 }
-ENDINGS = {"fit": "json", "report": "html", "design": "toml", "next": "toml", "value": "json", "iterations": "json"}
+ENDINGS = {
+    "fit": "json", "report": "html", "design": "toml", "next": "toml", "value": "json", "iterations": "json",
+    "whatif": "json",
+}  # fmt: skip
 
 
 def options_of_files():

@@ -13,7 +13,8 @@ def test_a_curve_and_what_can_be_done_with_it(perf):
     assert facts["steps"] == "4"
     assert facts["mean"] == "3.4"  # (40 * 1 + 60 * 5) / 100
     assert facts["next"].startswith("perf fit curve.csv")
-    assert lines[-1].strip().startswith("perf plot curve.csv")
+    assert lines[-2].strip().startswith("perf plot curve.csv")
+    assert facts["notes"].startswith("start has no unit: its times are taken in us")
 
 
 @pytest.mark.usefixtures("folder")

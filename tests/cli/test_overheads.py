@@ -3,18 +3,23 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-TRACE = "start_us,end_us,location,state\n"
+import perfcore
+from perfcore import Trace
+from perfcore.base.errors import PerfError
+
+HEADER = "start_us,end_us,location,state\n"
 
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
     """Traces of one and two locations in the current folder."""
     monkeypatch.chdir(tmp_path)
-    Path("one.csv").write_text(TRACE + "0,100,a,run\n")
-    Path("two.csv").write_text(TRACE + "0,50,a,run\n50,60,a,lock\n0,60,b,run\n")
+    Path("one.csv").write_text(HEADER + "0,100,a,run\n")
+    Path("two.csv").write_text(HEADER + "0,50,a,run\n50,60,a,lock\n0,60,b,run\n")
     return tmp_path
 
 
@@ -65,7 +70,7 @@ def test_states_are_classed_in_a_word(runs, perf):
 
 
 def test_ready_work_from_a_file(runs, perf):
-    Path("idle.csv").write_text(TRACE + "0,60,a,run\n0,10,b,run\n")
+    Path("idle.csv").write_text(HEADER + "0,60,a,run\n0,10,b,run\n")
     Path("ready.csv").write_text("time_us,ready\n0,3\n30,0\n")
     out = perf("overheads", "idle.csv", "--ready", "ready.csv", "--json").out
     times = {entry["category"]: entry["total_ns"] for entry in json.loads(out)["profiles"][0]["categories"]}
@@ -104,13 +109,13 @@ def test_a_pattern_that_fits_nothing_is_a_note(runs, perf):
 
 
 def test_a_trace_in_which_nobody_computes(runs, perf):
-    Path("waits.csv").write_text(TRACE + "0,60,a,lock\n")
+    Path("waits.csv").write_text(HEADER + "0,60,a,lock\n")
     out = perf("overheads", "waits.csv").out
     assert any(line.startswith("synchronization loss") and "100.00%" in line for line in out.splitlines())
 
 
 def test_a_trace_without_the_states_that_a_predicate_needs(runs, perf, refused):
-    Path("waits.csv").write_text(TRACE + "0,60,a,lock\n")
+    Path("waits.csv").write_text(HEADER + "0,60,a,lock\n")
     Path("own.toml").write_text(perf("overheads", "--print-categories").out.replace("needs = []", ""))
     message = refused("overheads", "waits.csv", "--categories", "own.toml")
     assert "no state of the trace is in 'computing'" in message
@@ -129,3 +134,25 @@ def test_incomplete_and_overlapping_categories(runs, refused):
     assert "in 2 categories, 'synchronization loss' and 'resource contention', for 10 us" in message
     Path("own.toml").write_text(text.replace('when = "work_exists"', 'when = "open(1)"'))
     assert "own.toml: category[1].when: formula" in refused("overheads", "two.csv", "--categories", "own.toml")
+
+
+@pytest.mark.real_data
+def test_overheads_of_every_real_trace(real_data, perf):
+    """Without any option: an answer whose categories add up, with a share of computing that `perf info` prints too."""
+    checked = 0
+    for path in sorted((real_data / "traces").rglob("*")):
+        if not path.name.endswith((".gz", ".json", ".prv", ".otf2", ".trf", ".trace", ".csv", ".sts")):
+            continue
+        try:
+            trace = perfcore.read(path)
+        except PerfError:  # parts of other files
+            continue
+        if not isinstance(trace, Trace):
+            continue
+        checked += 1
+        [profile] = json.loads(perf("overheads", str(path), "--json").out)["profiles"]
+        times = {each["category"]: each["total_ns"] for each in profile["categories"]}
+        assert sum(times.values()) == profile["elapsed_ns"] * len(profile["locations"])
+        busy = np.array([state in trace.busy_states for state in trace.states])[trace.state]
+        assert next(iter(times.values())) == (trace.end_ns - trace.start_ns)[busy].sum()
+    assert checked >= 14

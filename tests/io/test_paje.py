@@ -188,7 +188,26 @@ def test_variables_are_a_series_where_there_are_no_states(read):
     series = read("110 0 V p1t1 10\n111 0.5 V p1t1 3\n110 0.5 V p1t2 1\n112 2 V p1t1 4.5\n")
     assert series.times.tolist() == [0, 0.5, 2]
     assert series.columns["process 1/main load"].tolist() == [10, 13, 8.5]
-    assert series.columns["process 1/helper load"].tolist()[1:] == [1, 1]
+    assert series.columns["process 1/helper load"].tolist() == [0, 1, 1]
+    assert series.columns["load"].tolist() == [10, 14, 9.5]
+    assert series.notes == ("sums over containers: load", "1 variables have no value at first, which counts as 0")
+
+
+def test_variables_beside_states_are_named_and_read_if_asked_for(read):
+    body = "106 0 S p1t1 r\n110 1 V p1t1 0.1\n111 2 V p1t1 0.2\n112 3 V p1t1 0.3\n109 4 S p1t1\n"
+    assert "variables, which -r kind=variables reads: load" in read(body).notes
+    series = read(body, kind="variables")
+    assert series.columns["load"].tolist() == [0.1, 0.3, 0]  # as decimals, so that nothing is left
+    with pytest.raises(InputError, match=r"contains no variables to read \(states of type Thread State\)"):
+        read("106 0 S p1t1 r\n109 4 S p1t1\n", kind="variables")
+
+
+def test_starpu_writes_milliseconds(tmp_path):
+    path = tmp_path / "paje.trace"
+    path.write_text(HEADER.replace("Thread State", "Worker State") + "106 0.25 S p1t1 r\n109 1 S p1t1\n")
+    trace = perfcore.read(path)
+    assert pieces(trace) == [("main", "really running", 250_000, 1_000_000)]
+    assert "times are taken in ms, as StarPU writes them; if not: -r time_unit=s|us|ns" in trace.notes
 
 
 @pytest.mark.parametrize(
@@ -230,7 +249,7 @@ def test_small_traces(real_data):
         ("p1", "Inicio", 990 * ms, 1340 * ms),
     ]
     variables = perfcore.read(folder / "variables.trace")
-    assert (variables.times.tolist(), variables.columns["p1 VAR"].tolist()) == ([0, 0.32, 0.53], [10, 13, 11])
+    assert (variables.times.tolist(), variables.columns["VAR"].tolist()) == ([0, 0.32, 0.53], [10, 13, 11])
     assert perfcore.read(folder / "categories.trace").columns["Tremblay power"][0] == 98095000
     assert perfcore.read(folder / "simgrid-fg126.trace").columns["host1 speed"][0] == 2e9
 

@@ -56,7 +56,7 @@ def test_the_innermost_state_counts(write):
     ]
     assert pieces(trace, "p2") == [("compute", 1, 4 * s)]
     assert trace.time_unit == "s"
-    assert "1 variable lines passed over" in trace.notes
+    assert "1 variable lines passed over, which -r kind=variables reads" in trace.notes
 
 
 def test_starvz_counts_a_task_whole_unless_told_otherwise(write):
@@ -124,3 +124,52 @@ def test_starpu_factorization(real_data):
     assert inner.n_steps > curve.n_steps
     assert inner.integral < curve.integral
     assert inner.mean / 10 == pytest.approx(0.754, abs=5e-4)
+
+
+VARIABLES = """\
+Nature, ResourceId, Type, Start, End, Duration, Value
+Variable, scheduler, Number of Ready Tasks, 0.0, 1.5, 1.5, 3
+Variable, scheduler, Number of Ready Tasks, 1.5, 4.0, 2.5, 0
+Variable, CPU0, GFlops, 0.0, 4.0, 4.0, 10.5
+Variable, CPU1, GFlops, 0.5, 4.0, 3.5, 4
+"""
+
+
+def test_variables_are_a_series_by_type_and_summed_over_containers(write):
+    series = perfcore.read(write(VARIABLES, "paje.variable.csv"))
+    assert (series.time_unit, series.times.tolist()) == ("ms", [0, 0.5, 1.5])
+    assert {name: values.tolist() for name, values in series.columns.items()} == {
+        "Number of Ready Tasks": [3, 3, 0],
+        "GFlops": [10.5, 14.5, 14.5],
+        "CPU0 GFlops": [10.5, 10.5, 10.5],
+        "CPU1 GFlops": [0, 4, 4],
+    }
+    power = perfcore.read(write(PLAIN), kind="variables")
+    assert (power.time_unit, power.columns["power"].tolist()) == ("s", [1])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (VARIABLES.replace("4\n", "four\n"), r":5: the value of CPU1 GFlops is 'four'; a finite number"),
+        (VARIABLES.replace("0.5,", "x,"), r":5: time 'x' is not a finite number"),
+        (VARIABLES.replace(", 3.5, 4", ""), r":5: the value of CPU1 GFlops is ''"),
+        (TABLE, r"contains no variables, but 3 state lines"),
+    ],
+)
+def test_variables_that_are_missing_or_no_numbers_are_refused(write, text, problem):
+    with pytest.raises(InputError, match=problem):
+        perfcore.read(write(text), kind="variables")
+
+
+def test_ready_work_from_variables_tells_imbalance_from_lack_of_work(write):
+    """By hand: of two locations CPU1 is idle for 1 ms with tasks ready and for 2.5 ms without."""
+    lines = (
+        "State, CPU0, Worker State, 0.0, 4.0, 4.0, 0.0, dgemm\nState, CPU1, Worker State, 0.5, 1.0, 0.5, 0.0, dgemm\n"
+    )
+    trace = perfcore.read(write(TABLE.split("\n")[0] + "\n" + lines, "worker_state.csv"))
+    ready = write(VARIABLES, "paje.variable.csv")
+    profile = perfcore.overheads(trace, ready=ready, ready_column="Number of Ready Tasks")
+    spent = profile.to_frame().set_index("category")["time_s"]
+    assert spent["load imbalance"] == pytest.approx(1e-3 / 2)
+    assert spent["insufficient parallelism"] == pytest.approx(2.5e-3 / 2)

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 import perfcore
 from perf_overheads import overheads, profile_overheads
 from perf_overheads.attribution import usual_categories
+from perf_traces.levels import located
 from perfcore import Trace
+from perfcore.base.errors import DataError
 
 STATES = ("gemm", "ncclDevKernel_AllReduce", "Memcpy DtoH")
 STREAMS = ("GPU 0 / stream 7", "GPU 0 / stream 8", "GPU 1 / stream 7")
@@ -62,6 +64,30 @@ def test_as_every_nanosecond_says(trace):
     } == {device: times.tolist() for device, times in unions.items()}  # fmt: skip
 
 
+@settings(deadline=None, max_examples=40)
+@given(trace=traces())
+def test_gpus_as_every_nanosecond_says(trace):
+    """The same with a GPU as one location: what is exposed is a category, what is hidden stands beside."""
+    profile = profile_overheads(located(trace, "auto"))
+    found = dict(zip(profile.categories, profile.by_category_ns.tolist(), strict=True))
+    expected = dict.fromkeys(found, 0)
+    hidden = np.zeros((2, 2), int)
+    start, end = trace.span_ns
+    for now in range(start, end):
+        running = (trace.start_ns <= now) & (now < trace.end_ns)
+        of = [set(trace.state[running & (trace.location < 2)]), set(trace.state[running & (trace.location == 2)])]
+        names = {0: "computing", 1: "exposed communication", 2: "exposed copies", 3: "idle"}
+        for gpu, states in enumerate(of):
+            expected[names[min(states, default=3)]] += 1
+            hidden[:, gpu] += [states >= {0, 1}, states >= {0, 2}]
+    assert found == expected
+    assert profile.cycles_ns.sum(axis=(0, 2)).tolist() == [end - start] * 2
+    assert profile.hidden_ns[:, :, 0].tolist() == hidden.tolist()
+    streams = profile_overheads(trace)
+    assert profile.devices == streams.devices
+    assert located(trace, "auto").utilization().integral * 1000 == pytest.approx(found["computing"])
+
+
 def test_other_locations_have_the_standard_categories():
     trace = Trace([0, 1], [0, 0], [0, 0], [9, 9], ["GPU 0 / stream 7", "process 1 / thread 1"], ["gemm"])
     assert usual_categories(trace).source == "standard.toml"
@@ -69,31 +95,131 @@ def test_other_locations_have_the_standard_categories():
 
 
 def test_a_gpu_is_one_location_to_its_efficiencies():
-    trace = trace_of([(0, 0, 0, 60), (1, 0, 20, 80), (2, 0, 0, 40), (2, 1, 40, 100)])
-    profile = profile_overheads(trace)
-    whole = profile.efficiencies()
-    assert whole.parallel[0] == pytest.approx((80 + 40) / 2 / 100)
-    assert profile.efficiencies(by_phase=True) is None
+    recorded = trace_of([(0, 0, 0, 60), (1, 0, 20, 80), (2, 0, 0, 40), (2, 1, 40, 100)])
+    profile = profile_overheads(located(recorded, "auto"), phase_edges_ns=[0, 50, 100])
+    assert profile.efficiencies().parallel[0] == pytest.approx((80 + 40) / 2 / 100)
+    assert profile.efficiencies(by_phase=True).parallel.tolist() == pytest.approx([0.9, 0.3])
     assert profile.to_dict()["devices"][1]["communicating_ns"] == 60
-    assert "Each GPU" in profile.tables()[1][0]
+    streams = profile_overheads(recorded)
+    assert streams.efficiencies().parallel[0] == pytest.approx((60 + 60 + 40) / 3 / 100)
 
 
-def test_the_phases_of_gpus():
+def test_the_phases_of_streams():
     trace = trace_of([(0, 0, 0, 60), (1, 1, 20, 80), (2, 0, 0, 40)])
     profile = profile_overheads(trace, phase_edges_ns=[0, 40, 80])
     assert profile.cycles_ns.sum(axis=(0, 1)).tolist() == [120, 120]
     assert profile.by_phase_ns[0].tolist() == [80, 20]
+    assert profile.hidden_ns.tolist() == [[[20, 20], [0, 0]], [[0, 0], [0, 0]]]
+
+
+def test_what_lies_within_markers():
+    """The marker twice, overlapping itself, and one beyond the run."""
+    rows = [(0, 0, 0, 60), (1, 1, 20, 80), (2, 0, 0, 100)]
+    location, state, start, end = zip(*rows, strict=True)
+    marks = [("step", 10, 30), ("step", 25, 70), ("late", 90, 200), ("never", 300, 400)]
+    trace = located(Trace(location, state, start, end, STREAMS, STATES, markers=marks), "device")
+    [profile] = overheads(trace, by="marker")
+    step, late = profile.markers
+    assert (step.name, step.count, step.elapsed_ns) == ("step", 2, 60)
+    assert dict(zip(profile.categories, step.cycles_ns, strict=True))["computing"] == 50 + 60
+    assert dict(zip(profile.categories, step.cycles_ns, strict=True))["exposed communication"] == 10
+    assert (step.hidden_communication_ns, step.hidden_copies_ns) == (40, 0)
+    assert (late.count, late.elapsed_ns) == (1, 10)
+    assert "(hidden communication)" in overheads(trace, by="marker").tables()[1][1]
+    with pytest.raises(DataError, match="there are no markers in it"):
+        overheads(trace_of(rows), by="marker")
+
+
+RANKS = [f"rank {rank} / GPU 0 / stream {stream}" for rank in range(3) for stream in (7, 8)]
+
+
+def run_of_ranks(rows, **facts):
+    """Rows of rank, stream (0 or 1), state, start and end."""
+    location, state, start, end = zip(*((2 * rank + stream, *rest) for rank, stream, *rest in rows), strict=True)
+    levels = {
+        "device": [name.rpartition(" / ")[0] for name in RANKS],
+        "process": [name.partition(" / ")[0] for name in RANKS],
+    }
+    return located(Trace(location, state, start, end, RANKS, STATES, levels=levels, facts=facts), "auto")
+
+
+def test_ranks_wait_for_the_last_one():
+    """Rank 2 computes longest and enters the first collective at 50; the second one is entered at 70, 80 and 90."""
+    rows = [
+        (0, 0, 0, 0, 30), (0, 1, 1, 30, 60), (0, 0, 0, 40, 45), (0, 1, 1, 70, 100),
+        (1, 0, 0, 0, 40), (1, 1, 1, 40, 60), (1, 1, 1, 80, 100),
+        (2, 0, 0, 0, 50), (2, 1, 1, 50, 60), (2, 1, 1, 90, 100),
+    ]  # fmt: skip
+    profile = profile_overheads(run_of_ranks(rows, world_size=128))
+    by_rank = dict(zip(profile.categories, profile.by_location_ns.tolist(), strict=True))
+    # Of the 20 that rank 0 waits in the first collective it computes 5.
+    assert by_rank["waiting for other ranks"] == [15 + 20, 10 + 10, 0]
+    assert by_rank["exposed communication"] == [10 + 10, 10 + 10, 10 + 10]
+    assert by_rank["computing"] == [35, 40, 50]
+    assert [(each.rank, each.n_last, each.held_up_ns, each.waited_ns) for each in profile.ranks] == [
+        ("rank 0", 0, 0, 40),
+        ("rank 1", 0, 0, 20),
+        ("rank 2", 2, 20, 0),
+    ]
+    assert any("3 of 128 ranks are here" in note for note in profile.notes)
+    _, _, table = next(each for each in profile.tables() if each[0].startswith("Who waits"))
+    assert table[0][0] == "rank 2"
+    assert profile.devices[0].communicating_ns == 60
+
+
+def test_collectives_of_some_ranks_are_not_matched():
+    rows = [(0, 1, 1, 10, 30), (1, 1, 1, 20, 30), (0, 1, 1, 50, 60), (1, 1, 1, 55, 60), (2, 1, 1, 52, 60)]
+    profile = profile_overheads(run_of_ranks(rows))
+    assert [each.waited_ns for each in profile.ranks] == [5, 0, 3]
+    assert any(note.startswith("2 calls of collectives that run on some ranks only") for note in profile.notes)
+    alone = profile_overheads(run_of_ranks([(0, 0, 0, 0, 9), (1, 0, 0, 0, 9), (2, 0, 0, 0, 9)]))
+    assert [each.held_up_ns for each in alone.ranks] == [0, 0, 0]
+
+
+def test_one_rank_does_not_tell_of_others():
+    trace = located(trace_of([(0, 0, 0, 60), (1, 1, 20, 80), (2, 0, 0, 40)]), "auto")
+    profile = profile_overheads(trace)
+    assert "waiting for other ranks" in profile.untold
+    row = next(row for row in profile.tables()[0][2] if row[0] == "waiting for other ranks")
+    assert row[1:3] == ["-", "-"]
+    assert any("read all their files as one run" in note for note in profile.notes)
 
 
 @pytest.mark.real_data
 def test_two_ranks_to_the_microsecond(real_data):
     """Unions by an independent parser: computing, NCCL, copies, hidden share, span."""
     expected = ((210_320, 396_199, 1_325, 14.946, 1_222_847), (271_973, 379_053, 16_504, 19.926, 1_231_186))
+    parts = []
     for rank, (computing, communicating, copying, hidden, span) in enumerate(expected):
-        trace = perfcore.read(real_data / "traces" / "chrome" / "two_ranks" / f"sampled_rank-{rank}.json.gz")
-        [profile] = overheads(trace)
-        [device] = profile.devices
-        times = (device.computing_ns, device.communicating_ns, device.copying_ns, device.span_ns)
-        assert [time / 1000 for time in times] == [computing, communicating, copying, span]
-        assert 100 * device.hidden_communication_ns / device.communicating_ns == pytest.approx(hidden, abs=5e-4)
-        assert profile.by_category_ns[0] / profile.total_ns == pytest.approx(trace.utilization().mean / 5)
+        path = real_data / "traces" / "chrome" / "two_ranks" / f"sampled_rank-{rank}.json.gz"
+        parts.append(perfcore.read(path, locations="stream"))
+        for trace in (perfcore.read(path), parts[-1]):
+            [profile] = overheads(trace)
+            [device] = profile.devices
+            times = (device.computing_ns, device.communicating_ns, device.copying_ns, device.span_ns)
+            assert [time / 1000 for time in times] == [computing, communicating, copying, span]
+            assert 100 * device.hidden_communication_ns / device.communicating_ns == pytest.approx(hidden, abs=5e-4)
+            assert profile.by_category_ns[0] == pytest.approx(trace.utilization().integral * 1000)
+        assert overheads(perfcore.read(path))[0].by_category_ns[0] / 1000 == computing
+    # Both as one run, on clocks that each begin with its first event.
+    n = len(parts[0].locations)
+    codes = [
+        np.array([list(dict.fromkeys((*parts[0].states, *parts[1].states))).index(s) for s in p.states]) for p in parts
+    ]
+    run = Trace(
+        np.concatenate([parts[0].location, parts[1].location + n]),
+        np.concatenate([code[part.state] for code, part in zip(codes, parts, strict=True)]),
+        np.concatenate([part.start_ns for part in parts]),
+        np.concatenate([part.end_ns for part in parts]),
+        [f"rank {rank} / {name}" for rank, part in enumerate(parts) for name in part.locations],
+        list(dict.fromkeys((*parts[0].states, *parts[1].states))),
+        levels={
+            "device": [f"rank {rank} / {name}" for rank, part in enumerate(parts) for name in part.levels["device"]],
+            "process": [f"rank {rank}" for rank, part in enumerate(parts) for _ in part.locations],
+        },
+    )
+    [profile] = overheads(located(run, "auto"))
+    assert [each.computing_ns / 1000 for each in profile.devices] == [each[0] for each in expected]
+    assert [each.communicating_ns / 1000 for each in profile.devices] == [each[1] for each in expected]
+    assert profile.by_location_ns[0].tolist() == [each.computing_ns for each in profile.devices]
+    assert profile.cycles_ns.sum() == profile.total_ns == 2 * profile.elapsed_ns

@@ -1,4 +1,4 @@
-"""`perf info`, `perf fit` and `perf overheads` count the same states as computing, whatever the format."""
+"""`perf info`, `perf fit` and `perf overheads` count the same states and locations, whatever the format and level."""
 
 import pytest
 from format_samples import SAMPLES
@@ -8,8 +8,10 @@ from perf_basics.describe import describe
 from perf_overheads import overheads
 from perf_states.classes import class_of
 from perf_states.table import CLASSES, COMPUTING, OTHER
+from perf_traces.levels import located
+from perf_traces.options import LEVELS
 from perfcore import Trace
-from perfcore.base.errors import PerfError
+from perfcore.base.errors import DataError, PerfError
 
 
 def check(trace):
@@ -27,9 +29,22 @@ def check(trace):
         share = computing / profile.total_ns
         assert facts["mean utilization"] == f"{share:.3f} of {len(trace.locations)}"
         assert trace.utilization().mean / len(trace.locations) == pytest.approx(share, rel=1e-9)
+        efficiencies = profile.efficiencies()
+        assert efficiencies.parallel[0] == pytest.approx(share, rel=1e-9)
+        assert trace.utilization(busy).integral == pytest.approx(trace.utilization().integral)
     else:
         assert computing == 0
         assert facts["curve"].startswith("none")
+
+
+def levels_of(trace):
+    """The trace with locations of each level that is known."""
+    for level in LEVELS:
+        try:
+            yield level, located(trace, level)
+        except DataError as error:
+            assert "leave out --locations " in str(error)  # noqa: PT017 - not every level is known
+            assert level not in ("auto", "stream", "thread", "both")
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -40,6 +55,8 @@ def test_of_every_sample(name, tmp_path):
         data = perfcore.read(path, reader=name)
         if isinstance(data, Trace):
             check(data)
+            for _, trace in levels_of(getattr(data, "recorded", data)):
+                check(trace)
 
 
 def real_traces(folder):
@@ -56,3 +73,13 @@ def real_traces(folder):
 @pytest.mark.real_data
 def test_of_every_real_trace(real_data):
     assert len([check(trace) for _, trace in real_traces(real_data)]) >= 14
+
+
+@pytest.mark.real_data
+def test_of_every_level_of_real_traces(real_data):
+    known = set()
+    for _, data in real_traces(real_data):
+        for level, trace in levels_of(getattr(data, "recorded", data)):
+            check(trace)
+            known.add(level)
+    assert {"auto", "stream", "thread", "device", "process"} <= known

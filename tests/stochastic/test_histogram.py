@@ -194,10 +194,10 @@ def test_a_maximum_with_a_number_has_a_single_value():
 
 def test_single_values_stay_in_sums_and_products():
     """Two values that are 0 with probability 0.6 each: the sum is 0 with 0.36, the product with 0.84."""
-    idle = Histogram([0, 0, 1], [0.6, 0.4])
-    assert (idle + idle).cdf(0) == pytest.approx(0.36)
-    assert (idle * idle).cdf(0) == pytest.approx(0.84)
-    assert (idle * idle).mean == pytest.approx(0.04)
+    idle, other = Histogram([0, 0, 1], [0.6, 0.4]), Histogram([0, 0, 1], [0.6, 0.4])
+    assert (idle + other).cdf(0) == pytest.approx(0.36)
+    assert (idle * other).cdf(0) == pytest.approx(0.84)
+    assert (idle * other).mean == pytest.approx(0.04)
     assert (idle / Histogram([1, 2], [1])).cdf(0) == pytest.approx(0.6)
 
 

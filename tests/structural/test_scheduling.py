@@ -13,6 +13,7 @@ from perf_structural import (
     parse_statistic,
     predict_candidates,
     read_candidates,
+    schedule,
 )
 from perfcore import plot
 from perfcore.base.errors import DataError, OptionError
@@ -105,6 +106,49 @@ def test_candidates_share_the_sample():
     found = predict_candidates(model, {"one": {"c": 0}, "two": {"c": 1}})
     difference = found["two"].statistics["p95"] - found["one"].statistics["p95"]
     assert difference == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_chosen_one_is_smaller_with_a_probability():
+    """Independent: P(N(10, 3) < N(11, 1)) = Phi(1/sqrt(10)). With x in both, the difference is that of the rest."""
+    choice = choose(predict_candidates(MODEL, CANDIDATES), parse_statistic("mean"))
+    assert choice.beaten == {"steady": pytest.approx(NormalDist().cdf(1 / math.sqrt(10)), abs=1e-3)}
+    model = StructuralModel("x + c", inputs={"x": {"normal": [5.0, 2.0]}, "c": 0})
+    candidates = {"one": {"c": {"normal": [1.0, 0.1]}}, "two": {"c": {"normal": [1.2, 0.1]}}}
+    shared = choose(predict_candidates(model, candidates), parse_statistic("mean"))
+    assert shared.beaten["two"] == pytest.approx(NormalDist().cdf(0.2 / math.hypot(0.1, 0.1)), abs=1e-3)
+    assert "smaller than two with probability 0.921" in shared.summary()
+
+
+def test_bounds_have_no_probability_of_being_smaller():
+    candidates = {"wide": {"t": {"interval": [1, 9]}}, "narrow": {"t": {"interval": [5, 8]}}}
+    assert choose(predict_candidates(MODEL, candidates), parse_statistic("upper")).beaten == {}
+
+
+def test_correlated_inputs_of_candidates_are_drawn_from_one_place():
+    """With a correlation of 0.9 to x in each, two independent places for c would contradict each other."""
+    model = StructuralModel(
+        "x - c", inputs={"x": {"normal": [9.0, 1.0]}, "c": {"normal": [1.0, 1.0]}}, correlations={"x,c": 0.9}
+    )
+    candidates = {"one": {"c": {"normal": [1.0, 1.0]}}, "two": {"c": {"normal": [1.5, 1.0]}}}
+    choice = choose(predict_candidates(model, candidates), parse_statistic("mean"))
+    assert (choice.chosen, choice.beaten) == ("two", {"one": 1.0})
+
+
+@pytest.mark.parametrize("machines", [2, 8])
+def test_normal_speeds_choose_as_many_samples_do(machines):
+    """Work over normal speeds: p95 and the choice are those of a large sample of its own, within one per cent."""
+    candidates = {
+        "steady": {"speed": [{"normal": [8.0, 0.4]}] * machines},
+        "fast": {"speed": [{"normal": [10.0, 2.0]}] * machines},
+    }
+    model = StructuralModel("max_over(100/speed)", inputs={"speed": 1})
+    choice = choose(predict_candidates(model, candidates), parse_statistic("quantile:0.95"))
+    for name, (mean, std) in (("steady", (8.0, 0.4)), ("fast", (10.0, 2.0))):
+        # The largest of m independent times is below t with probability F(t)^m, and F(t) = P(speed > 100/t).
+        speed = NormalDist(mean, std).inv_cdf(1.0 - 0.95 ** (1.0 / machines))
+        assert choice.figures[name] == pytest.approx(100.0 / speed, rel=0.01)
+        assert any("the arithmetic of moments would miss" in note for note in choice.predictions[name].notes)
+    assert choice.chosen == "steady"
 
 
 def test_candidates_in_files(tmp_path):
@@ -205,6 +249,21 @@ def test_the_sum_is_kept(total):
     found = balance([normal(t, 0.1) for t in (1.0, 3.0, 7.0)], total, MEAN)
     assert sum(found.shares) == total
     assert min(found.shares) >= 0
+
+
+def test_shared_quantities_are_divided_with():
+    """Fixed and unit time both fall with the speed: of w units it is (5 + w)/speed, whatever the share."""
+    speeds = [{"normal": [10.0, 1.0]}, {"normal": [5.0, 1.0]}]
+    model = StructuralModel("0", inputs={"speed": speeds}, components={"unit": "1/speed", "fixed": "5/speed"})
+    found = schedule(model, divide=100, unit_time="unit", fixed_time="fixed", by="quantile:0.95")
+    slow = [NormalDist(10, 1).inv_cdf(0.05), NormalDist(5, 1).inv_cdf(0.05)]
+    expected = [(5 + w) / s for w, s in zip(found.shares, slow, strict=True)]
+    assert found.figures == pytest.approx(expected, rel=2e-3)
+    assert max(expected) - min(expected) < 2.0 / slow[1]
+    # Independent machines: all are done by t with the product of the probabilities.
+    late = float(found.finish.quantile(0.9))
+    by_then = [NormalDist(m, s).cdf((5 + w) / late) for w, (m, s) in zip(found.shares, [(10, 1), (5, 1)], strict=True)]
+    assert (1 - by_then[0]) * (1 - by_then[1]) == pytest.approx(0.9, abs=3e-3)
 
 
 def test_divisions_that_are_none():

@@ -9,6 +9,8 @@ import perfcore
 from perf_worley.choice.bounded_search import bounded_costs, bounded_models
 from perf_worley.choice.cells import Cells
 from perf_worley.choice.joint_search import joint_models
+from perf_worley.trees.moment_tree import MomentTree
+from perf_worley.uncertainty.joint_intervals import joint_break_intervals
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 
@@ -61,6 +63,42 @@ def test_what_no_curve_tells_alone_several_tell_together():
     together = perfcore.fit(data, fitter="worley", column="a", joint="b,c,d,e,f", degree=0, phases=2)
     assert len(alone.phases) == 1
     assert together.breaks == pytest.approx((2 * N / 3,), abs=0.03 * N)
+
+
+def joint_interval(columns, **options):
+    data = Series(np.arange(N, dtype=float), columns, "s")
+    others = ",".join(name for name in columns if name != "a")
+    model = perfcore.fit(data, fitter="worley", column="a", joint=others, degree=0, phases=2, **options)
+    return model.phases[1].break_interval
+
+
+def test_the_same_curve_twice_says_no_more_than_once():
+    rng = np.random.default_rng(7)
+    values = np.repeat([20.0, 20.9], N // 2) + rng.normal(0, 1, N)
+    alone = perfcore.fit(Series(np.arange(N * 1.0), {"a": values}, "s"), fitter="worley", degree=0, phases=2)
+    low, high = joint_interval({"a": values, "b": 50.0 - values})
+    assert (low, high) == pytest.approx(alone.phases[1].break_interval, abs=2.0)
+    other = np.repeat([20.0, 21.8], N // 2) + rng.normal(0, 1, N)
+    low_of_two, high_of_two = joint_interval({"a": values, "b": other})
+    assert high_of_two - low_of_two < 0.7 * (high - low)
+
+
+@pytest.mark.parametrize("common", [0.0, 0.9])
+def test_joint_intervals_hold_the_break(common):
+    """Of 40 runs of two curves whose noise is the same for some part."""
+    holds = []
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 5])
+        shared, which = rng.normal(0, 1, N), np.arange(N) >= 200
+        noises = common * shared + np.sqrt(1 - common**2) * rng.normal(0, 1, (2, N))
+        values = 20.0 + np.outer([0.8, 0.6], which) + noises
+        cells = [Cells(each, 1.0, 0.0, np.inf, 30.0) for each in values]
+        trees = [MomentTree(UtilizationCurve(np.arange(N + 1.0), each.values)) for each in cells]
+        found = joint_models(cells, 0, np.ones(2), last=2)
+        breaks = found.models.breaks[1].astype(float)
+        _, interval = joint_break_intervals(trees, cells, breaks, [each[1] for each in found.degrees], np.ones(2), None)
+        holds.append(interval[0] <= 200.0 <= interval[1])
+    assert sum(holds) >= 35
 
 
 @pytest.mark.parametrize("seed", range(3))

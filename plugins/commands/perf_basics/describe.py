@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from perf_categories.spread_columns import is_of_spread, spread_in_words
+from perf_messages.communication import communication_of
+from perf_traces.markers import marker_lines
 from perfcore.base import progress
-from perfcore.base.errors import OptionError, PerfError, listing
+from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import Observations
@@ -93,6 +95,8 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         "locations": len(trace.locations),
         "states": list(trace.states),
         "busy": list(trace.busy_states),
+        **_messages(trace),
+        **({"markers": lines} if (lines := marker_lines(trace)) else {}),
     }
     try:
         facts |= _curve(trace.utilization())
@@ -103,6 +107,15 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         facts["next"].append(_plot(name))
     facts["next"] += [*_by_others(trace, name), f"perf read {name} -o trace.parquet"]
     return facts
+
+
+def _messages(trace: Trace) -> dict[str, str]:
+    """How many messages and collectives a trace holds."""
+    try:
+        found = communication_of(trace)
+    except DataError:  # of a part of a run nothing is known
+        return {}
+    return found.facts() if found is not None and len(found.calls) else {}
 
 
 def _measurements(data: Measurements, name: str) -> dict[str, Any]:

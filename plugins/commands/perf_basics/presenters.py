@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FactsPresenter", "ListingPresenter", "PredictionsPresenter"]
 
-_ONE_LINE_EACH = ("next", "notes", "points", "rows to know about", "to be told")
+_ONE_LINE_EACH = ("markers", "next", "notes", "points", "rows to know about", "to be told")
 _LONGEST_NAME = 60  # of a state or category; templates of GPU kernels have thousands of letters
 
 

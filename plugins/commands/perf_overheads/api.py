@@ -17,6 +17,7 @@ from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
+from perfcore.models.model import Model
 from perfcore.reading.recognise import read as read_data
 
 __all__ = ["overheads"]
@@ -32,7 +33,7 @@ def _read(path: str, wanted: Sequence[type]) -> Any:
 def overheads(
     traces: Path | Trace | Sequence[Path | Trace],
     *,
-    phases: str | int | None = None,
+    phases: Path | int | Model | None = None,
     degree: str | int = "auto",
     by: By | None = None,
     categories: Path | CategorySet | None = None,
@@ -51,15 +52,16 @@ def overheads(
     ----------
     traces : Trace, str or path, or a sequence of them
         One for each run; files are read one at a time.
-    phases : int or str, optional
-        Also for each of so many phases of a run: a number, a range such as ``"1..20"``, or ``"auto"``.
+    phases : int, str, path or Model, optional
+        Also for each phase of a run: a number, a range such as ``"1..20"``, or ``"auto"``, which are found as
+        `perfcore.fit` finds them; or those of a model of the trace, or its file.
     degree : str or int
-        Of the polynomials that model a phase: 0 to 3, ``"mixed"``, or ``"auto"`` as the fitter chooses.
-    by : {"category", "location", "phase"}, optional
+        Of the polynomials that model a phase that is found: 0 to 3, ``"mixed"``, or ``"auto"`` as the fitter chooses.
+    by : {"category", "location", "phase", "marker"}, optional
         What is shown beside the categories; by default phases where there are any, and of several runs a comparison.
     categories : CategorySet, str or path, optional
         A set, or the TOML file of one; by default the standard categories, or those of GPUs where all locations are
-        streams.
+        GPUs or their streams.
     classes : mapping of str to sequence of str, optional
         Patterns of state names by class, which go before those of the set (``--class``).
     ready : Series, UtilizationCurve, str or path, optional
@@ -105,9 +107,17 @@ def overheads(
 
     def profile(item: Path | Trace) -> OverheadProfile:
         trace = item if isinstance(item, Trace) else _trace(item, read)
+        if by == "marker" and not trace.markers:
+            raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
         edges = None if phases is None else _edges(trace, phases, str(degree), rules, classes or {})
         return profile_overheads(
-            trace, rules, classes=classes, ready=amount, ready_column=ready_column, phase_edges_ns=edges
+            trace,
+            rules,
+            classes=classes,
+            ready=amount,
+            ready_column=ready_column,
+            phase_edges_ns=edges,
+            by_marker=by == "marker",
         )
 
     shown = by or (None if phases is None else "phase")
@@ -133,7 +143,11 @@ def _ready_work(path: Path) -> Series | UtilizationCurve:
 
 
 def _edges(
-    trace: Trace, phases: str | int, degree: str, given: CategorySet | None, classes: Mapping[str, Sequence[str]]
+    trace: Trace,
+    phases: Path | int | Model,
+    degree: str,
+    given: CategorySet | None,
+    classes: Mapping[str, Sequence[str]],
 ) -> list[int]:
     """Phases of the curve of the states that the categories take as computing."""
     rules = usual_categories(trace) if given is None else given

@@ -18,14 +18,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_overheads.category_set import GPU, LOCATIONS, READY, STANDARD, WORK_EXISTS, CategorySet, read_categories
-from perf_overheads.devices import device_times, devices_of
+from perf_overheads.category_set import (
+    GPU,
+    LOCATIONS,
+    READY,
+    STANDARD,
+    STREAMS,
+    WORK_EXISTS,
+    CategorySet,
+    read_categories,
+)
+from perf_overheads.collectives import Collectives, RankTimes, matched_collectives, with_waiting
+from perf_overheads.devices import Unions, device_times, devices_of, unions_of
 from perf_overheads.events import Events, run_of, state_events
+from perf_overheads.in_markers import MarkerTimes, Stretches
 from perf_overheads.passes import Clocks, Moments, attributed, numbered
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.ready_work import ready_steps
 from perf_overheads.state_classes import StateClasses, classify
 from perf_states.short_names import short_name
+from perf_traces.levels import LocatedTrace, level_names
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
@@ -34,6 +46,7 @@ __all__ = ["profile_overheads", "usual_categories"]
 
 Integers = npt.NDArray[np.int64]
 
+_WAITING = "waiting_for_ranks"  # the class that a set has which tells waiting in collectives
 _BINS = 240  # of the picture over time
 
 
@@ -45,6 +58,7 @@ def profile_overheads(
     ready: Any = None,
     ready_column: str | None = None,
     phase_edges_ns: Sequence[int] | None = None,
+    by_marker: bool = False,
 ) -> OverheadProfile:
     """Cycles of a run by category, location and phase.
 
@@ -52,8 +66,7 @@ def profile_overheads(
     ----------
     trace : Trace
     categories : CategorySet, optional
-        By default the standard set, or, of a trace whose locations are all streams of GPUs, the set for these; its
-        predicates then count the streams of one GPU at a time.
+        By default the standard set, or, where the locations are GPUs or their streams, the set for these.
     classes : mapping of str to sequence of str, optional
         Further patterns of state names by class, which go before those of the set.
     ready : Series or UtilizationCurve, optional
@@ -63,6 +76,8 @@ def profile_overheads(
     phase_edges_ns : sequence of int, optional
         Where phases begin and end, increasing, on the clock of the trace; the outermost are moved to the run's start
         and end. By default the whole run is one phase.
+    by_marker : bool
+        Also tell the cycles within the trace's markers, by name.
 
     Returns
     -------
@@ -89,10 +104,14 @@ def profile_overheads(
      'not running': 0, 'other': 0, 'elapsed': 10}
     """
     rules = usual_categories(trace) if categories is None else categories
-    devices = devices_of(trace.locations) if categories is None else None
+    devices = devices_of(trace) if rules.counts_over == "device" else None
     if devices and len(set(devices)) > 1:
-        return _device_by_device(trace, rules, devices, classes, phase_edges_ns)
+        return _device_by_device(trace, rules, devices, classes, phase_edges_ns, by_marker)
     names = classify(trace, rules, classes)
+    unions, ranks = unions_of(trace, names), None
+    if _WAITING in rules.classes and (ranks := matched_collectives(trace, names)) is not None:
+        trace = with_waiting(trace, ranks)
+        names = classify(trace, rules, classes)
     if READY in rules.variables and ready is None:
         raise OptionError(f"{rules.source}: a predicate needs the amount of ready work; give it with --ready SERIES")
     events = state_events(trace)
@@ -120,26 +139,39 @@ def profile_overheads(
     if wrong:
         raise DataError(_violations(trace, rules, names, counts, moments, ids))
     single = [group[0] if len(group) == 1 else -1 for group in clocks.categories]
+    n_categories = len(rules.categories)
+    stretches = Stretches.of(trace) if by_marker else None
+    in_markers: tuple[MarkerTimes, ...] = ()
+    if stretches is not None:
+        _, pieces, _ = attributed(moments, ids, names.class_of, clocks, edges, stretches.edges_ns - events.start_ns)
+        in_markers = stretches.times(_summed(pieces[:, None], single, n_categories)[:, 0], unions)
+    class_cycles = _summed(spent, clocks.classes, len(names.classes))
     return OverheadProfile(
         categories=tuple(category.name for category in rules.categories),
         texts=tuple(category.text for category in rules.categories),
         classes=names.classes,
         locations=trace.locations,
-        cycles_ns=_summed(spent, single, len(rules.categories)),
-        class_cycles_ns=_summed(spent, clocks.classes, len(names.classes)),
+        cycles_ns=_summed(spent, single, n_categories),
+        class_cycles_ns=class_cycles,
         edges_ns=edges + events.start_ns,
-        timeline_ns=_summed(timeline[:, None], single, len(rules.categories))[:, 0],
+        timeline_ns=_summed(timeline[:, None], single, n_categories)[:, 0],
         timeline_edges_ns=bins + events.start_ns,
         states={name: names.states_of(name) for name in names.classes},
         source=trace.source,
-        notes=_notes(trace, rules, names, ready is not None),
-        devices=device_times(trace, names, elapsed),
+        notes=(*_notes(trace, rules, names, ready is not None), *_about_ranks(trace, rules, ranks)),
+        devices=device_times(unions, (events.start_ns, events.end_ns)),
+        hidden_ns=_hidden(unions, edges + events.start_ns),
+        ranks=_ranks(trace, ranks, class_cycles, names),
+        markers=in_markers,
+        untold=_untold(rules, names),
     )
 
 
 def usual_categories(trace: Trace) -> CategorySet:
-    """The set of categories that is taken where none is named: that for GPUs if all locations are streams."""
-    return read_categories(STANDARD if devices_of(trace.locations) is None else GPU)
+    """The set that is taken where none is named: one for GPUs, one for their streams, else the standard."""
+    if devices_of(trace) is None:
+        return read_categories(STANDARD)
+    return read_categories(GPU if isinstance(trace, LocatedTrace) else STREAMS)
 
 
 def _device_by_device(
@@ -148,6 +180,7 @@ def _device_by_device(
     devices: Sequence[str],
     classes: Mapping[str, Sequence[str]] | None,
     phase_edges_ns: Sequence[int] | None,
+    by_marker: bool,
 ) -> OverheadProfile:
     """The profile of several GPUs, whose streams are counted each GPU for itself."""
     span = run_of(trace)
@@ -169,8 +202,15 @@ def _device_by_device(
             busy_states=trace.busy_states,
             span_ns=span,
             source=trace.source,
+            markers=trace.markers,
+            levels={
+                level: [name for name, is_mine in zip(given, mine, strict=True) if is_mine]
+                for level, given in trace.levels.items()
+            },
         )
-        parts.append(profile_overheads(part, rules, classes=classes, phase_edges_ns=phase_edges_ns))
+        parts.append(
+            profile_overheads(part, rules, classes=classes, phase_edges_ns=phase_edges_ns, by_marker=by_marker)
+        )
     order = [trace.locations.index(name) for part in parts for name in part.locations]
     back = np.argsort(order)
     return replace(
@@ -181,7 +221,57 @@ def _device_by_device(
         timeline_ns=np.sum([part.timeline_ns for part in parts], axis=0),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         devices=tuple(device for part in parts for device in part.devices),
+        hidden_ns=np.concatenate([part.hidden_ns for part in parts], axis=1),
+        markers=tuple(map(MarkerTimes.sum, zip(*(part.markers for part in parts), strict=True))),
     )
+
+
+def _hidden(unions: Sequence[Unions], edges_ns: Integers) -> Integers:
+    """Communication and copies beside computing (2, n_devices, n_phases)."""
+    windows = edges_ns[:-1], edges_ns[1:]
+    parts = [[each.hidden(what, *windows) for each in unions] for what in ("communicating", "copying")]
+    return np.array(parts, dtype=np.int64).reshape(2, len(unions), len(edges_ns) - 1)
+
+
+def _ranks(
+    trace: Trace, collectives: Collectives | None, class_cycles_ns: Integers, names: StateClasses
+) -> tuple[RankTimes, ...]:
+    if collectives is None:
+        return ()
+    computing = class_cycles_ns[names.classes.index("computing")].sum(axis=1)
+    of_location = level_names(trace, "process")
+    return collectives.times(
+        [
+            int(sum(time for time, name in zip(computing.tolist(), of_location, strict=True) if name == rank))
+            for rank in collectives.ranks
+        ]
+    )
+
+
+def _about_ranks(trace: Trace, rules: CategorySet, collectives: Collectives | None) -> list[str]:
+    if _WAITING not in rules.classes:
+        return []
+    if collectives is None:
+        return ["waiting for other ranks is seen in a run of several ranks only: read all their files as one run"]
+    notes = []
+    if collectives.n_unmatched:
+        notes.append(
+            f"{collectives.n_unmatched} calls of collectives that run on some ranks only, or not at once, count as "
+            f"communication: {listing(collectives.unmatched, 4)}"
+        )
+    size = trace.facts.get("world_size")
+    if isinstance(size, int) and size > len(collectives.ranks):
+        notes.append(
+            f"{len(collectives.ranks)} of {size} ranks are here: those that are not may have entered later, so that "
+            "waiting for other ranks is at least what is told"
+        )
+    return notes
+
+
+def _untold(rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
+    """Categories of whose classes the trace has no state."""
+    present = {name for name in names.classes if names.states_of(name)}
+    return tuple(category.name for category in rules.categories if not present.intersection(category.classes))
 
 
 def _clocks(
@@ -267,9 +357,7 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
             notes.append("work is taken to exist while two or more locations compute; --ready SERIES tells it")
             if len(trace.locations) == 2:
                 notes.append("of 2 locations none is idle while two compute, so no load imbalance is seen")
-    present = {name for name in names.classes if names.states_of(name)}
-    empty = [category.name for category in rules.categories if not present.intersection(category.classes)]
-    if empty:
+    if empty := _untold(rules, names):
         notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
     times = np.bincount(trace.state, trace.end_ns - trace.start_ns, len(trace.states))
     by_time = [trace.states[at] for at in np.argsort(-times, kind="stable").tolist() if times[at]]

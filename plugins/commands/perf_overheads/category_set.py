@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -12,10 +13,11 @@ from perf_formulas.formula import Formula, FormulaError
 from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, UnknownNameError, key_first
 
-__all__ = ["GPU", "STANDARD", "Category", "CategorySet", "read_categories"]
+__all__ = ["GPU", "STANDARD", "STREAMS", "Category", "CategorySet", "read_categories"]
 
 STANDARD = Path(__file__).with_name("standard.toml")
 GPU = Path(__file__).with_name("gpu.toml")
+STREAMS = Path(__file__).with_name("streams.toml")
 
 LOCATIONS, READY, WORK_EXISTS = "locations", "ready", "work_exists"
 _MOST_CATEGORIES = 62  # one bit of an int64 for each
@@ -61,6 +63,8 @@ class CategorySet:
         Classes and counts that a trace must have.
     source : str
         The file, for messages.
+    counts_over : {"run", "device"}
+        Whose locations predicates count: all, or those of the same GPU.
     """
 
     categories: tuple[Category, ...]
@@ -70,6 +74,7 @@ class CategorySet:
     without_state: str
     needs: tuple[str, ...]
     source: str
+    counts_over: str = "run"
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -92,6 +97,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     computing_states: str | None = None
     without_state: str = "idle"
     needs: list[str] | None = None
+    counts_over: Literal["run", "device"] = "run"
 
 
 def read_categories(path: str | os.PathLike[str] | None = None) -> CategorySet:
@@ -114,7 +120,7 @@ def read_categories(path: str | os.PathLike[str] | None = None) -> CategorySet:
     ['pure computation', 'load imbalance', 'insufficient parallelism']
     """
     chosen = path or STANDARD
-    source = Path(chosen).name if chosen in (STANDARD, GPU) else os.fspath(chosen)
+    source = Path(chosen).name if chosen in (STANDARD, GPU, STREAMS) else os.fspath(chosen)
     try:
         file = msgspec.convert(read_toml(chosen, "`perf overheads --print-categories` prints one"), _File)
     except msgspec.ValidationError as error:
@@ -124,7 +130,9 @@ def read_categories(path: str | os.PathLike[str] | None = None) -> CategorySet:
     classes, counts = (
         {name: tuple(patterns) for name, patterns in group.items()} for group in (file.classes, file.counts)
     )
-    found = CategorySet(categories, classes, counts, file.computing_states, file.without_state, (), source)
+    found = CategorySet(
+        categories, classes, counts, file.computing_states, file.without_state, (), source, file.counts_over
+    )
     used = [name if name != WORK_EXISTS else "computing" for name in found.variables]
     needed = [name for name in used if name in classes or name in counts] if file.needs is None else file.needs
     return replace(found, needs=tuple(needed))

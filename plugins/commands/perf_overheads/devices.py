@@ -1,8 +1,7 @@
-"""Streams of one GPU as one: in how much of the time any of them computes, communicates or copies, and at once."""
+"""What runs at once on a GPU: how long any stream computes, communicates or copies, and what computing hides."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,23 +9,26 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_overheads.state_classes import StateClasses
+from perf_traces.levels import LocatedTrace, level_names
 from perfcore.data.trace import Trace
 
-__all__ = ["DeviceTimes", "device_times", "devices_of"]
+__all__ = ["DeviceTimes", "Unions", "device_times", "devices_of", "union", "unions_of"]
 
-_STREAM = re.compile(r"(?P<device>.+) / .*\bstream\b.*", re.IGNORECASE)
+Integers = npt.NDArray[np.int64]
+
+_GROUPS = {"computing": ("computing",), "communicating": ("communicating", "waiting"), "copying": ("transferring",)}
 
 
 @dataclass(frozen=True)
 class DeviceTimes:
-    """Unions over the streams of one device, in nanoseconds.
+    """What the streams of one GPU do, in nanoseconds.
 
     Parameters
     ----------
     device : str
     n_streams : int
     span_ns : int
-        From the first beginning to the last end on any of its streams.
+        From the first beginning to the last end of what its streams do.
     computing_ns, communicating_ns, copying_ns : int
         While at least one stream does so.
     hidden_communication_ns, hidden_copies_ns : int
@@ -46,66 +48,114 @@ class DeviceTimes:
     idle_ns: int
 
 
-def devices_of(locations: Sequence[str]) -> tuple[str, ...] | None:
-    """The device of each location; None unless all are streams.
+@dataclass(frozen=True)
+class Unions:
+    """When any stream of one GPU is in the states of a group: disjoint stretches, in order.
+
+    Parameters
+    ----------
+    device : str
+    n_streams : int
+    stretches : dict of str to (starts, ends)
+        Of ``computing``, ``communicating`` and ``copying``, and of pairs of them, nanoseconds.
+    """
+
+    device: str
+    n_streams: int
+    stretches: dict[str, tuple[Integers, Integers]]
+
+    def within(self, group: str, starts: Integers, ends: Integers) -> Integers:
+        """How much of each window is covered (n_windows,)."""
+        first, last = self.stretches[group]
+        total = np.concatenate([[0], np.cumsum(last - first)])
+
+        def until(times: Integers) -> Integers:
+            at = np.searchsorted(first, times, side="right")
+            covered: Integers = total[at]
+            inside = at > 0
+            covered[inside] -= np.maximum(last[at[inside] - 1] - times[inside], 0)
+            return covered
+
+        return until(ends) - until(starts)
+
+    def hidden(self, what: str, starts: Integers, ends: Integers) -> Integers:
+        """How much of ``communicating`` or ``copying`` runs in each window while another stream computes."""
+        both = self.within(f"computing or {what}", starts, ends)
+        return self.within("computing", starts, ends) + self.within(what, starts, ends) - both
+
+
+def devices_of(trace: Trace) -> tuple[str, ...] | None:
+    """The location that each recorded stream belongs to; None unless all that was recorded are streams of GPUs.
 
     Examples
     --------
-    >>> devices_of(["GPU 0 / stream 7", "GPU 0 / stream 13"])
+    >>> streams = ["GPU 0 / stream 7", "GPU 0 / stream 13"]
+    >>> devices_of(Trace([0, 1], [0, 0], [0, 0], [9, 9], streams, ["gemm"]))
     ('GPU 0', 'GPU 0')
-    >>> devices_of(["GPU 0 / stream 7", "process 1 / thread 1"]) is None
-    True
+    >>> devices_of(Trace([0, 1], [0, 0], [0, 0], [9, 9], ["GPU 0 / stream 7", "process 1 / thread 1"], ["gemm"]))
     """
-    found = [_STREAM.fullmatch(location) for location in locations]
-    return tuple(match["device"] for match in found if match) if found and all(found) else None
+    recorded = trace.recorded if isinstance(trace, LocatedTrace) else trace
+    names = level_names(recorded, "device")
+    if not all(names):
+        return None
+    return tuple(trace.locations[at] for at in trace.place.tolist()) if isinstance(trace, LocatedTrace) else names
 
 
-def device_times(trace: Trace, names: StateClasses, run_ns: int) -> tuple[DeviceTimes, ...]:
-    """What each device does; empty unless all locations are streams.
+def unions_of(trace: Trace, names: StateClasses) -> tuple[Unions, ...]:
+    """What runs at once on each GPU; empty unless all that was recorded are streams.
 
     Parameters
     ----------
     trace : Trace
     names : StateClasses
         Classes of its states.
-    run_ns : int, nanoseconds
-        Duration of the run.
     """
-    devices = devices_of(trace.locations)
+    devices = devices_of(trace)
     if devices is None:
         return ()
+    recorded = trace.recorded if isinstance(trace, LocatedTrace) else trace
     kinds = np.array([names.classes[at] for at in names.class_of[:-1]])
-    groups = [np.isin(kinds, group) for group in (("computing",), ("communicating", "waiting"), ("transferring",))]
+    masks = {name: np.isin(kinds, group)[: len(recorded.states)] for name, group in _GROUPS.items()}
+    for name in ("communicating", "copying"):
+        masks[f"computing or {name}"] = masks["computing"] | masks[name]
+    masks["any"] = masks["computing"] | masks["communicating"] | masks["copying"]
     found = []
     for device in dict.fromkeys(devices):
-        mine = np.array([each == device for each in devices])[trace.location]
-        start, end, state = trace.start_ns[mine], trace.end_ns[mine], trace.state[mine]
-        computing, communicating, copying = (group[state] for group in groups)
-        computing_ns = _union(start, end, computing)
-        communicating_ns, copying_ns = _union(start, end, communicating), _union(start, end, copying)
+        mine = np.array([each == device for each in devices])[recorded.location]
+        start, end, state = recorded.start_ns[mine], recorded.end_ns[mine], recorded.state[mine]
+        stretches = {name: union(start[mask[state]], end[mask[state]]) for name, mask in masks.items()}
+        found.append(Unions(device, devices.count(device), stretches))
+    return tuple(found)
+
+
+def device_times(unions: Sequence[Unions], run: tuple[int, int]) -> tuple[DeviceTimes, ...]:
+    """What each GPU does in the run, from its start to its end in nanoseconds."""
+    starts, ends = np.array([run[0]]), np.array([run[1]])
+    found = []
+    for each in unions:
+        first, last = each.stretches["any"]
+        total = {name: int(each.within(name, starts, ends)[0]) for name in each.stretches}
         found.append(
             DeviceTimes(
-                device,
-                devices.count(device),
-                int(end.max() - start.min()) if len(start) else 0,
-                computing_ns,
-                communicating_ns,
-                computing_ns + communicating_ns - _union(start, end, computing | communicating),
-                copying_ns,
-                computing_ns + copying_ns - _union(start, end, computing | copying),
-                run_ns - _union(start, end, computing | communicating | copying),
+                each.device,
+                each.n_streams,
+                int(last[-1] - first[0]) if len(first) else 0,
+                total["computing"],
+                total["communicating"],
+                int(each.hidden("communicating", starts, ends)[0]),
+                total["copying"],
+                int(each.hidden("copying", starts, ends)[0]),
+                run[1] - run[0] - total["any"],
             )
         )
     return tuple(found)
 
 
-def _union(start: npt.NDArray[np.int64], end: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> int:
-    """Duration of what the chosen intervals cover together."""
-    if not chosen.any():
-        return 0
-    start, end = start[chosen], end[chosen]
+def union(start: Integers, end: Integers) -> tuple[Integers, Integers]:
+    """The disjoint stretches that intervals cover together."""
+    lasting = end > start
+    start, end = start[lasting], end[lasting]
     order = np.argsort(start, kind="stable")
-    start, end = start[order], end[order]
-    covered = np.maximum.accumulate(end)
-    before = np.concatenate([start[:1], covered[:-1]])
-    return int(np.maximum(covered - np.maximum(start, before), 0).sum())
+    start, end = start[order], np.maximum.accumulate(end[order])
+    begins = np.append(True, start[1:] > end[:-1])[: len(start)]
+    return start[begins], end[np.append(begins[1:], True)[: len(start)]]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from perf_overheads.collectives import RankTimes
 from perf_overheads.devices import DeviceTimes
+from perf_overheads.in_markers import MarkerTimes
 from perf_overheads.pop_efficiencies import COMPUTING, TRANSFERRING, Efficiencies, efficiencies
 from perfcore.results import Result
 
@@ -45,7 +47,15 @@ class OverheadProfile(Result):
     notes : tuple of str
         What a reader of the numbers must know.
     devices : tuple of DeviceTimes
-        Unions over the streams of each GPU, where all locations are streams.
+        What runs at once on each GPU, where locations are GPUs or their streams.
+    hidden_ns : (2, n_devices, n_phases) int64, nanoseconds
+        Communication and copies of each GPU that run while it computes.
+    ranks : tuple of RankTimes
+        Who waits for whom in collectives, where locations are GPUs of several ranks.
+    markers : tuple of MarkerTimes
+        Cycles within markers, where they were asked for.
+    untold : tuple of str
+        Categories that no state of the trace tells of.
     """
 
     categories: tuple[str, ...]
@@ -61,6 +71,10 @@ class OverheadProfile(Result):
     source: str
     notes: tuple[str, ...] = ()
     devices: tuple[DeviceTimes, ...] = ()
+    hidden_ns: Integers = field(default_factory=lambda: np.zeros((2, 0, 1), np.int64))
+    ranks: tuple[RankTimes, ...] = ()
+    markers: tuple[MarkerTimes, ...] = ()
+    untold: tuple[str, ...] = ()
 
     @property
     def elapsed_ns(self) -> int:
@@ -96,16 +110,9 @@ class OverheadProfile(Result):
         return total
 
     def efficiencies(self, by_phase: bool = False) -> Efficiencies | None:
-        """POP's efficiencies of the run, or of each phase; None where the set has no class of computing states.
-
-        Where the locations are streams of GPUs, a GPU counts as one location, which computes while any stream does;
-        then there are those of the whole run only.
-        """
-        if COMPUTING not in self.classes or (self.devices and by_phase):
+        """POP's efficiencies of the run, or of each phase; None where the set has no class of computing states."""
+        if COMPUTING not in self.classes:
             return None
-        if self.devices:
-            busy = np.array([[device.computing_ns] for device in self.devices], dtype=np.int64)
-            return efficiencies(busy, None, [self.elapsed_ns])
 
         def of(name: str) -> Integers:
             times: Integers = self.class_cycles_ns[self.classes.index(name)]
@@ -116,8 +123,15 @@ class OverheadProfile(Result):
 
     @property
     def tells_transfers(self) -> bool:
-        """Whether the trace has transfers that last; a tracer may name a state and record no time in it."""
-        return TRANSFERRING in self.classes and bool(self.class_cycles_ns[self.classes.index(TRANSFERRING)].any())
+        """Whether the trace has transfers that last; a tracer may name a state and record no time in it.
+
+        A collective of GPUs is a kernel that both waits and transfers.
+        """
+        return (
+            not self.devices
+            and TRANSFERRING in self.classes
+            and bool(self.class_cycles_ns[self.classes.index(TRANSFERRING)].any())
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as plain data: times in whole nanoseconds, efficiencies as numbers or None."""
@@ -132,7 +146,11 @@ class OverheadProfile(Result):
                 for name, total, cycles in zip(self.categories, self.by_category_ns, self.cycles_ns, strict=True)
             ],
             "classes": {name: list(states) for name, states in self.states.items()},
-            **({"devices": [asdict(device) for device in self.devices]} if self.devices else {}),
+            **{
+                name: [asdict(each) for each in found]
+                for name, found in (("devices", self.devices), ("ranks", self.ranks), ("markers", self.markers))
+                if found
+            },
             "efficiencies": {name: None if part is None else _plain(part) for name, part in parts.items()},
             "notes": list(self.notes),
         }

@@ -11,7 +11,7 @@ from perfcore.results import Result
 
 __all__ = ["By", "OverheadRuns"]
 
-By = Literal["category", "location", "phase"]
+By = Literal["category", "location", "phase", "marker"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,7 +22,7 @@ class OverheadRuns(Result):
     ----------
     profiles : tuple of OverheadProfile
         At least one.
-    by : {"category", "location", "phase"}, optional
+    by : {"category", "location", "phase", "marker"}, optional
         The table that is shown beside the categories of each run; without it several runs are shown in one table.
     settings : mapping of str to sequence of float
         What was varied: one value, or one for each run.

@@ -11,22 +11,25 @@ from perf_overheads.pop_efficiencies import Efficiencies
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By
 from perf_overheads.stacking import check_same_categories
+from perf_states.short_names import short_name
 from perfcore.data.units import readable, shown_origin
 
 __all__ = ["Table", "comparison", "efficiency_cells", "profile_tables"]
 
 Table = tuple[str, list[str], list[list[str]]]
 
+_MOST_MARKERS = 30
+_HIDDEN = ["(hidden communication)", "(hidden copies)"]  # in parentheses, as they are parts of computing
 _NO_TRANSFER = "serialisation and transfer: no state of the trace tells transfers of data from waiting for them"
 
 
 def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]:
-    """Tables by category, which come always, and by location or by phase; then the efficiencies.
+    """Tables by category, which come always, and by location, phase or marker; then GPUs, ranks and the efficiencies.
 
     Parameters
     ----------
     profile : OverheadProfile
-    by : {"category", "location", "phase"}
+    by : {"category", "location", "phase", "marker"}
 
     Examples
     --------
@@ -43,9 +46,12 @@ def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]
         shown.append(("Share of each location's time", ["location", *profile.categories], rows))
     elif by == "phase":
         shown.append(_phase_table(profile))
+    elif by == "marker":
+        shown.append(_marker_table(profile))
     table = _efficiency_table(profile, by == "phase" and profile.n_phases > 1)
     devices = [_device_table(profile)] if profile.devices else []
-    return [_without_empty(table) for table in shown] + devices + ([] if table is None else [table])
+    ranks = [_rank_table(profile)] if profile.ranks else []
+    return [_without_empty(table) for table in shown] + devices + ranks + ([] if table is None else [table])
 
 
 def comparison(profiles: Sequence[OverheadProfile]) -> Table:
@@ -78,7 +84,15 @@ def efficiency_cells(stretches: Efficiencies) -> list[list[str]]:
 
 def _category_table(profile: OverheadProfile) -> Table:
     rows = [
-        [name, readable(int(time), "ns"), f"{time / profile.total_ns:.2%}", text]
+        [
+            name,
+            *(
+                ("-", "-")
+                if name in profile.untold and not time
+                else (readable(int(time), "ns"), f"{time / profile.total_ns:.2%}")
+            ),
+            text,
+        ]
         for name, time, text in zip(profile.categories, profile.by_category_ns, profile.texts, strict=True)
     ]
     rows.append(["sum", readable(profile.total_ns, "ns"), "100.00%", "locations x elapsed time"])
@@ -95,7 +109,45 @@ def _phase_table(profile: OverheadProfile) -> Table:
         )
     ]
     since = f", start since {origin} ns" if origin else ""
-    return (f"Share of each phase's cycles{since}", ["phase", "start", "duration", *profile.categories], rows)
+    header = ["phase", "start", "duration", *profile.categories]
+    if _hides_besides(profile):
+        for row, times, total in zip(
+            rows, profile.hidden_ns.sum(axis=1).T, profile.by_phase_ns.sum(axis=0), strict=True
+        ):
+            row += [f"{time / total:.2%}" for time in times]
+        header += _HIDDEN
+    return (f"Share of each phase's cycles{since}", header, rows)
+
+
+def _marker_table(profile: OverheadProfile) -> Table:
+    rows = []
+    for each in profile.markers[:_MOST_MARKERS]:
+        [cells] = _shares(np.array(each.cycles_ns)[:, None])
+        row = [short_name(each.name), str(each.count), readable(each.elapsed_ns, "ns"), *cells]
+        if _hides_besides(profile):
+            hidden = each.hidden_communication_ns, each.hidden_copies_ns
+            row += [f"{time / sum(each.cycles_ns):.2%}" for time in hidden]
+        rows.append(row)
+    more = len(profile.markers) - len(rows)
+    left = f" (the longest {len(rows)}; {more} more by --json)" if more else ""
+    header = ["marker", "times", "elapsed", *profile.categories, *(_HIDDEN if _hides_besides(profile) else ())]
+    return (f"Share of the cycles within markers{left}", header, rows)
+
+
+def _hides_besides(profile: OverheadProfile) -> bool:
+    """Whether what computing hides is no category by itself."""
+    return bool(profile.devices) and "hidden communication" not in profile.categories
+
+
+def _rank_table(profile: OverheadProfile) -> Table:
+    """Who is waited for; the one that holds up the others most first."""
+    rows = [
+        [each.rank, *(readable(time, "ns") for time in (each.computing_ns, each.held_up_ns)), str(each.n_last),
+         readable(each.waited_ns, "ns")]
+        for each in sorted(profile.ranks, key=lambda each: -each.held_up_ns)
+    ]  # fmt: skip
+    header = ["rank", "computing", "held up all others by", "times last", "waited for others"]
+    return ("Who waits for whom in collectives", header, rows)
 
 
 def _device_table(profile: OverheadProfile) -> Table:
@@ -113,7 +165,7 @@ def _device_table(profile: OverheadProfile) -> Table:
                 cells.append(f"{hidden / busy:.3%}" if busy else "-")
         rows.append([*cells, f"{device.idle_ns / profile.elapsed_ns:.2%}"])
     header = ["GPU", "streams", "span", "computing", "communicating", "hidden", "copying", "hidden", "idle"]
-    return ("Each GPU, whichever stream does it (hidden: while another stream computes)", header, rows)
+    return ("What runs at once on each GPU (hidden: while another of its streams computes)", header, rows)
 
 
 def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> Table | None:
@@ -126,7 +178,7 @@ def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> Table | None:
     header = ["POP efficiency", *(name.replace("_", " ") for name in whole.columns)]
     reason = "" if profile.tells_transfers else f" ({_NO_TRANSFER})"
     if profile.devices:
-        reason = " of GPUs, which compute while any of their streams does"
+        reason = " (serialisation and transfer: the kernels of collectives both wait and transfer)"
     return (f"Efficiencies{reason}", header, rows)
 
 

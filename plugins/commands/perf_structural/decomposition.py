@@ -12,14 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from perf_structural.statistic import Statistic
 from perfcore.base.errors import DataError, OptionError
 from perfcore.results import Result
-from perfcore.stochastic import StochasticValue
+from perfcore.stochastic import StochasticValue, default_representation
 
-__all__ = ["Decomposition", "balance"]
+__all__ = ["Decomposition", "Draws", "balance"]
+
+Floats = npt.NDArray[np.float64]
 
 _SHARE_TOLERANCE = 1e-3  # of a unit of work: far below the rounding to whole units
+_BINS = 100  # of what is made of draws
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,6 +43,8 @@ class Decomposition(Result):
     statistic : Statistic
     unit : str
         Of the times; empty where there is none.
+    finish : StochasticValue, optional
+        Time at which the last machine is done, of all at the same draws; None where there are none.
     """
 
     shares: tuple[int, ...]
@@ -44,17 +52,66 @@ class Decomposition(Result):
     figures: tuple[float, ...]
     statistic: Statistic
     unit: str = ""
+    finish: StochasticValue | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The division as JSON-ready values."""
         return {
             "by": self.statistic.name,
             "unit": self.unit,
+            "finish": None if self.finish is None else self.finish.to_dict(),
             "machines": [
                 {"share": share, "by": figure, "value": time.to_dict()}
                 for share, time, figure in zip(self.shares, self.times, self.figures, strict=True)
             ],
         }
+
+
+@dataclass(frozen=True)
+class Draws:
+    """One machine's times at points that are the same for all machines.
+
+    Parameters
+    ----------
+    unit_time, fixed : (n,) float
+    decide : bool
+        Whether they are looked at for its statistic: the two depend on each other, or neither is known better.
+    """
+
+    unit_time: Floats
+    fixed: Floats
+    decide: bool = True
+
+    def times(self, share: float) -> Floats:
+        """Of a share, at each point (n,)."""
+        times: Floats = self.fixed + share * self.unit_time
+        return times
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Draws as a statistic takes them."""
+
+    values: Floats
+
+    @property
+    def mean(self) -> float:
+        """Their mean."""
+        return float(self.values.mean())
+
+    @property
+    def std(self) -> float:
+        """Their standard deviation."""
+        return float(self.values.std())
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The least and the largest."""
+        return float(self.values.min()), float(self.values.max())
+
+    def quantile(self, q: float, /) -> float:
+        """A quantile."""
+        return float(np.quantile(self.values, q, method="hazen"))
 
 
 def balance(
@@ -63,6 +120,7 @@ def balance(
     statistic: Statistic,
     fixed: Sequence[StochasticValue] | None = None,
     unit: str = "",
+    draws: Sequence[Draws] | None = None,
 ) -> Decomposition:
     """Divide work so that no machine's statistic is larger than need be.
 
@@ -74,10 +132,12 @@ def balance(
         Units of work, >= 0.
     statistic : Statistic
     fixed : (m,) sequence of StochasticValue, optional
-        Time of each machine that does not depend on its share, independent of the unit times. A machine whose fixed
-        time alone exceeds what the others need gets nothing.
+        Time of each machine that does not depend on its share, independent of the unit times unless ``draws`` say
+        otherwise. A machine whose fixed time alone exceeds what the others need gets nothing.
     unit : str, optional
         Of the times, for tables.
+    draws : (m,) sequence of Draws, optional
+        Of all times at the same points.
 
     Raises
     ------
@@ -91,30 +151,48 @@ def balance(
     if fixed is not None and len(fixed) != len(unit_times):
         raise DataError(f"{len(unit_times)} machines have a time for each unit, and {len(fixed)} a fixed time")
     machines = [
-        _Machine(f"machine {number + 1}", time, None if fixed is None else fixed[number], statistic)
+        _Machine(
+            f"machine {number + 1}",
+            time,
+            None if fixed is None else fixed[number],
+            statistic,
+            None if draws is None or not draws[number].decide else draws[number],
+        )
         for number, time in enumerate(unit_times)
     ]
     exact = _proportional(machines, total) if fixed is None else _bracketed(machines, total)
     shares = _whole(machines, exact, total)
     times = tuple(machine.time(share) for machine, share in zip(machines, shares, strict=True))
     figures = tuple(machine.figure(share) for machine, share in zip(machines, shares, strict=True))
-    return Decomposition(tuple(shares), times, figures, statistic, unit)
+    finish = None
+    if draws is not None:
+        last = np.max([drawn.times(share) for drawn, share in zip(draws, shares, strict=True)], axis=0)
+        finish = default_representation("distributions").from_draws(last, _BINS)
+    return Decomposition(tuple(shares), times, figures, statistic, unit, finish)
 
 
 class _Machine:
     """One machine: its time for a share, and the share for a time."""
 
     def __init__(
-        self, name: str, unit_time: StochasticValue, fixed: StochasticValue | None, statistic: Statistic
+        self,
+        name: str,
+        unit_time: StochasticValue,
+        fixed: StochasticValue | None,
+        statistic: Statistic,
+        draws: Draws | None,
     ) -> None:
-        self.name, self.unit_time, self.fixed, self.statistic = name, unit_time, fixed, statistic
-        self.per_unit = statistic(unit_time, name)
+        self.name, self.unit_time, self.fixed, self.statistic, self.draws = name, unit_time, fixed, statistic, draws
+        self.per_unit = statistic(unit_time if draws is None else _Drawn(draws.unit_time), name)
         if self.per_unit <= 0.0:
             raise DataError(f"{name}: the {statistic.name} of its time for one unit is {self.per_unit:g}, not positive")
         self.seen: dict[float, float] = {}
 
     def time(self, share: float) -> StochasticValue:
         """Its time for a share."""
+        if self.draws is not None:
+            drawn: StochasticValue = default_representation("distributions").from_draws(self.draws.times(share), _BINS)
+            return drawn
         scaled = share * self.unit_time
         return scaled if self.fixed is None else self.fixed + scaled
 
@@ -123,7 +201,8 @@ class _Machine:
         if self.fixed is None:
             return share * self.per_unit
         if share not in self.seen:
-            self.seen[share] = self.statistic(self.time(share), self.name)
+            time = self.time(share) if self.draws is None else _Drawn(self.draws.times(share))
+            self.seen[share] = self.statistic(time, self.name)
         return self.seen[share]
 
     def share_within(self, level: float, most: float) -> float:

@@ -13,14 +13,17 @@ from perf_structural.correlation import Pair
 from perf_structural.exact import arithmetic_value, why_not_exact, without_arithmetic
 from perf_structural.expression import Expression, leaves
 from perf_structural.options import EvaluationOptions
-from perf_structural.sampling import draw_sample
-from perf_structural.statistic import QUANTILES
+from perf_structural.sampling import Sample, draw_sample
+from perf_structural.statistic import LEVELS, quantile_name
 from perfcore.base.errors import OptionError
 from perfcore.stochastic import StochasticValue, as_value, default_representation
 
-__all__ = ["Evaluation", "EvaluationOptions", "evaluate_expression"]
+__all__ = ["Evaluation", "EvaluationOptions", "evaluate_expression", "sampled"]
 
 Floats = npt.NDArray[np.float64]
+
+_FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
+_ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,11 @@ class Evaluation:
         In words.
     notes : tuple of str
     errors : mapping of str to float
-        Standard errors of ``mean``, ``std``, ``p05``, ``p50`` and ``p95`` where it was sampled.
+        Standard errors of ``mean``, ``std`` and the quantiles, ``p05``, where it was sampled.
     sample : (nets, n) float, optional
         The sample, each row sorted.
+    levels : tuple of float
+        Of the quantiles that are shown.
     """
 
     value: StochasticValue
@@ -44,6 +49,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     errors: Mapping[str, float] = field(default_factory=dict)
     sample: Floats | None = field(default=None, repr=False)
+    levels: tuple[float, ...] = LEVELS
 
     @property
     def mean(self) -> float:
@@ -66,12 +72,18 @@ class Evaluation:
             return float(self.value.quantile(probability))
         return float(np.quantile(self.sample, probability, method="hazen"))
 
+    @property
+    def quantiles(self) -> dict[str, float]:
+        """Those that are shown, by name."""
+        return {quantile_name(level): self.quantile(level) for level in self.levels}
+
 
 def evaluate_expression(
     root: Expression,
     values: Mapping[str, StochasticValue],
     correlations: Mapping[Pair, float],
     options: EvaluationOptions,
+    drawn: Sample | None = None,
 ) -> Evaluation:
     """The distribution of an expression.
 
@@ -83,6 +95,8 @@ def evaluate_expression(
     correlations : mapping of frozenset of str to float
         Of normal scores; pairs that are not given are independent.
     options : EvaluationOptions
+    drawn : Sample, optional
+        The sample to take where one is needed, drawn together with those of other expressions.
 
     Raises
     ------
@@ -104,14 +118,17 @@ def evaluate_expression(
     if without and (lacking := without_arithmetic(root)) is not None:
         cure = f"{without[0]!r}, which has bounds and no distribution, needs it; use a histogram there"
         raise OptionError(f"{lacking}, and {cure}")
-    if options.method != "sample" and obstacle is None:
-        return _by_arithmetic(root, values, options.bins)
-    return _enclosed(root, values, str(obstacle)) if without else _sampled(root, values, pairs, options)
-
-
-def _by_arithmetic(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> Evaluation:
-    value = as_value(arithmetic_value(root, values, bins))
-    return Evaluation(value, "arithmetic", value.notes)
+    given = tuple(note for name in names for note in values[name].notes)
+    if options.method == "sample" or (obstacle is not None and not without):
+        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, given)
+    if obstacle is not None:
+        return _enclosed(root, values, obstacle)
+    quantity, error = arithmetic_value(root, values, options.bins)
+    if options.method == "exact" or error <= _ACCEPTED_ERROR or without:
+        value = as_value(quantity)
+        return Evaluation(value, "arithmetic", value.notes, levels=options.quantile)
+    left = f"sampled, since the arithmetic of moments would miss probabilities by up to {min(error, 1.0):.2g}"
+    return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, (left, *given))
 
 
 def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle: str) -> Evaluation:
@@ -122,27 +139,41 @@ def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle:
         bounds[name], lost = enclosure.convert(values[name])
         if lost:
             notes.append(f"{name}: {lost}")
-    value = as_value(arithmetic_value(root, bounds, bins=1))
+    value = as_value(arithmetic_value(root, bounds, bins=1)[0])
     return Evaluation(value, "interval arithmetic", (*notes, *value.notes))
 
 
-def _sampled(
-    root: Expression,
-    values: Mapping[str, StochasticValue],
-    correlations: Mapping[Pair, float],
-    options: EvaluationOptions,
-) -> Evaluation:
-    drawn = draw_sample(root, values, correlations, options.samples, options.seed)
-    rows = drawn.values
+def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = ()) -> Evaluation:
+    """The distribution of which a sample was drawn, with its standard errors.
+
+    Parameters
+    ----------
+    drawn : Sample
+    options : EvaluationOptions
+        Bins of the histogram that stands for it, and levels of quantiles.
+    notes : tuple of str
+        To go before those of the sample.
+    """
+    rows = np.sort(drawn.values, axis=1)
     value = default_representation("distributions").from_draws(rows.ravel(), options.bins)
     figures = {
         "mean": rows.mean(axis=1),
         "std": rows.std(axis=1),
-        **{name: _row_quantiles(rows, probability) for name, probability in QUANTILES.items()},
+        **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
     }
     errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in figures.items()}
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
-    return Evaluation(value, method, drawn.notes, errors, rows)
+    few = [_too_few(rows.size, level) for level in options.quantile]
+    return Evaluation(value, method, (*notes, *drawn.notes, *filter(None, few)), errors, rows, options.quantile)
+
+
+def _too_few(points: int, level: float) -> str:
+    """What to say where a quantile rests on few points; empty where it does not."""
+    beyond = points * min(level, 1.0 - level)
+    if beyond >= _FEWEST_BEYOND:
+        return ""
+    needed = math.ceil(_FEWEST_BEYOND / min(level, 1.0 - level) / 1000.0) * 1000
+    return f"{quantile_name(level)} rests on {beyond:.3g} of {points:,} points; --samples {needed} is enough"
 
 
 def _row_quantiles(rows: Floats, probability: float) -> Floats:

@@ -65,8 +65,8 @@ def without_arithmetic(root: Expression) -> str | None:
     return None
 
 
-def arithmetic_value(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> Quantity:
-    """The value of an expression, as if the operands of each operation were independent.
+def arithmetic_value(root: Expression, values: Mapping[str, StochasticValue], bins: int) -> tuple[Quantity, float]:
+    """The value of an expression, as if the operands of each operation were independent, and its error.
 
     Parameters
     ----------
@@ -76,15 +76,25 @@ def arithmetic_value(root: Expression, values: Mapping[str, StochasticValue], bi
     bins : int
         Of the result of each operation, for representations that have bins.
 
+    Returns
+    -------
+    value : StochasticValue or float
+    error : float
+        How far its distribution function is off at most because a representation could not hold a result, by the
+        estimate of the representations themselves (`StochasticValue.cdf_error`). What operands are off by adds up.
+
     Raises
     ------
     DataError
         A divisor can be zero, or a logarithm or root is taken of what can be negative.
     """
     found: dict[Expression, Quantity] = {}
+    errors: dict[Expression, float] = {}
     for node in ordered(root):
-        found[node] = _value(node, [found[operand] for operand in node.operands], values, bins)
-    return found[root]
+        found[node] = value = _value(node, [found[operand] for operand in node.operands], values, bins)
+        brought = sum(errors[operand] for operand in node.operands)
+        errors[node] = max(brought, value.cdf_error) if isinstance(value, StochasticValue) else brought
+    return found[root], errors[root]
 
 
 def _value(

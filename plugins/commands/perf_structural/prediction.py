@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from perf_structural.evaluation import Evaluation
-from perf_structural.statistic import QUANTILES
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
 
@@ -25,12 +27,15 @@ class Prediction(Result):
     evaluation : Evaluation
     composition_notes : tuple of str
         What was met when the equation was written out.
+    draws : (nets, points) float, optional
+        Values at points that are the same for all that it was predicted together with.
     """
 
     name: str
     unit: str
     evaluation: Evaluation
     composition_notes: tuple[str, ...] = ()
+    draws: npt.NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
     def value(self) -> StochasticValue:
@@ -47,8 +52,7 @@ class Prediction(Result):
         """Mean, standard deviation, quantiles and bounds; NaN where there is none."""
         found = self.evaluation
         lowest, highest = found.support
-        quantiles = {name: found.quantile(probability) for name, probability in QUANTILES.items()}
-        return {"mean": found.mean, "std": found.std, **quantiles, "lowest": lowest, "highest": highest}
+        return {"mean": found.mean, "std": found.std, **found.quantiles, "lowest": lowest, "highest": highest}
 
     def to_dict(self) -> dict[str, Any]:
         """The prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""

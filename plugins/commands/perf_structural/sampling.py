@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["FEWEST_NETS", "Sample", "draw_sample"]
+__all__ = ["FEWEST_NETS", "Formula", "Sample", "draw_sample", "draw_together"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,13 +32,41 @@ _MOST_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
+class Formula:
+    """An expression, and the quantities that its leaves stand for.
+
+    Parameters
+    ----------
+    root : Expression
+    values : mapping of str to StochasticValue
+        At least the expression's leaves.
+    correlations : mapping of frozenset of str to float
+        Of leaves.
+    keys : mapping of str to str
+        For leaves that are another quantity than the leaf of this name in other formulas: what tells them apart.
+    name : str
+        For messages, where there are several.
+    """
+
+    root: Expression
+    values: Mapping[str, StochasticValue]
+    correlations: Mapping[Pair, float]
+    keys: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+
+    def key(self, leaf: str) -> str:
+        """The quantity that a leaf stands for."""
+        return self.keys.get(leaf, leaf)
+
+
+@dataclass(frozen=True)
 class Sample:
     """Values of an expression.
 
     Parameters
     ----------
     values : (nets, points) float
-        Each row sorted; the rows are independent of one another.
+        In the order of the points; the rows are independent of one another.
     notes : tuple of str
     """
 
@@ -53,14 +81,17 @@ def draw_sample(
     samples: int,
     seed: int,
 ) -> Sample:
-    """Values of an expression at points that fill the space of its inputs evenly.
+    """Values of one expression; see `draw_together`."""
+    return draw_together([Formula(root, values, correlations)], samples, seed)[0]
+
+
+def draw_together(formulas: Sequence[Formula], samples: int, seed: int) -> list[Sample]:
+    """Values of expressions at the same points, which fill the space of all their inputs evenly.
 
     Parameters
     ----------
-    root : Expression
-    values : mapping of str to StochasticValue
-        At least the expression's leaves.
-    correlations : mapping of frozenset of str to float
+    formulas : sequence of Formula
+        What has one key in several of them is one quantity.
     samples : int, >= 8
         In all. At least 8 nets share them, each of the same power of 2; so it may be rounded up by less than an eighth.
     seed : int
@@ -73,22 +104,39 @@ def draw_sample(
     """
     from scipy.stats import qmc  # half a second that exact arithmetic does not need
 
-    names = leaves(root)
-    if len(names) > qmc.Sobol.MAXDIM:
-        raise DataError(f"{len(names):,} uncertain inputs; sampling takes at most {qmc.Sobol.MAXDIM:,}")
+    keys = list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
+    if len(keys) > qmc.Sobol.MAXDIM:
+        raise DataError(f"{len(keys):,} uncertain inputs; sampling takes at most {qmc.Sobol.MAXDIM:,}")
     size = 2 ** int(math.log2(samples / FEWEST_NETS))
     nets = math.ceil(samples / size)
-    transform = _Transform(names, values, correlations)
-    pointwise = PointwiseEvaluation(root, {name: values[name].support for name in names})
-    rows = np.empty((nets, size))
-    for row, child in zip(rows, np.random.SeedSequence(seed).spawn(nets), strict=True):
+    correlate = _Correlated(keys, formulas)
+    parts = [_Evaluated(formula, keys, np.empty((nets, size))) for formula in formulas]
+    for net, child in enumerate(np.random.SeedSequence(seed).spawn(nets)):
         at = 0
-        for uniforms in _nets(len(names), size, child):
-            piece = pointwise.values_at(transform.quantities(uniforms))
-            row[at : at + len(piece)] = piece
-            at += len(piece)
-    rows.sort(axis=1)
-    return Sample(rows, pointwise.notes())
+        for uniforms in _nets(len(keys), size, child):
+            correlate(uniforms)
+            for part in parts:
+                part.add(net, at, uniforms)
+            at += uniforms.shape[1]
+    return [Sample(part.rows, part.pointwise.notes()) for part in parts]
+
+
+class _Evaluated:
+    """One formula and its values so far."""
+
+    def __init__(self, formula: Formula, keys: Sequence[str], rows: Floats) -> None:
+        names, place = leaves(formula.root), {key: row for row, key in enumerate(keys)}
+        self.name, self.rows = formula.name, rows
+        self.quantiles = [(name, formula.values[name], place[formula.key(name)]) for name in names]
+        self.pointwise = PointwiseEvaluation(formula.root, {name: formula.values[name].support for name in names})
+
+    def add(self, net: int, at: int, uniforms: Floats) -> None:
+        """Values at further points (keys, n)."""
+        quantities = {name: np.asarray(value.quantile(uniforms[row])) for name, value, row in self.quantiles}
+        try:
+            self.rows[net, at : at + uniforms.shape[1]] = self.pointwise.values_at(quantities)
+        except DataError as error:
+            raise DataError(f"{self.name}: {error}" if self.name else str(error)) from None
 
 
 def _nets(dimensions: int, size: int, seed: np.random.SeedSequence) -> Iterator[Floats]:
@@ -105,23 +153,22 @@ def _nets(dimensions: int, size: int, seed: np.random.SeedSequence) -> Iterator[
         yield np.ascontiguousarray(engine.random(piece).T) + half
 
 
-class _Transform:
-    """From uniform numbers to the quantities, correlated as declared."""
+class _Correlated:
+    """Makes uniform numbers correlated as declared, in place."""
 
-    def __init__(
-        self, names: Sequence[str], values: Mapping[str, StochasticValue], correlations: Mapping[Pair, float]
-    ) -> None:
-        self.quantiles = [(name, values[name]) for name in names]
-        present = {pair: value for pair, value in correlations.items() if pair <= set(names)}
-        self.rows = [k for k, name in enumerate(names) if any(name in pair for pair in present)]
-        self.factor = factor_of([names[k] for k in self.rows], present)
+    def __init__(self, keys: Sequence[str], formulas: Sequence[Formula]) -> None:
+        present = {
+            frozenset(map(formula.key, pair)): value
+            for formula in formulas
+            for pair, value in formula.correlations.items()
+            if pair <= formula.values.keys()
+        }
+        present = {pair: value for pair, value in present.items() if pair <= set(keys)}
+        self.rows = [k for k, key in enumerate(keys) if any(key in pair for pair in present)]
+        self.factor = factor_of([keys[k] for k in self.rows], present)
 
-    def quantities(self, uniforms: Floats) -> dict[str, Floats]:
-        """A column of values for each quantity."""
+    def __call__(self, uniforms: Floats) -> None:
         if self.rows:
             correlated = ndtr(self.factor @ ndtri(uniforms[self.rows]))
             # What rounding takes to 0 or 1 would be infinite as a normal.
             uniforms[self.rows] = np.clip(correlated, np.finfo(np.float64).tiny, 1.0 - 2.0**-53)
-        return {
-            name: np.asarray(value.quantile(row)) for (name, value), row in zip(self.quantiles, uniforms, strict=True)
-        }

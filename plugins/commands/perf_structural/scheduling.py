@@ -7,13 +7,14 @@ the standard deviation, so that a user says how much variation costs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.prediction import Prediction
 from perf_structural.statistic import Statistic
 from perf_structural.structural_model import StructuralModel
+from perf_structural.together import predict_together, probability_below
 from perfcore.results import Result
 
 __all__ = ["Choice", "choose", "predict_candidates"]
@@ -32,12 +33,16 @@ class Choice(Result):
         The statistic of each.
     chosen : str
         The candidate with the smallest; of equals the first.
+    beaten : mapping of str to float
+        For each other candidate the probability that the chosen one is smaller, at the same draws of what both share;
+        empty where that is not known, as of bounds.
     """
 
     predictions: Mapping[str, Prediction]
     statistic: Statistic
     figures: Mapping[str, float]
     chosen: str
+    beaten: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def unit(self) -> str:
@@ -50,7 +55,7 @@ class Choice(Result):
             "by": self.statistic.name,
             "chosen": self.chosen,
             "candidates": [
-                {"candidate": name, "by": self.figures[name], **prediction.to_dict()}
+                {"candidate": name, "by": self.figures[name], "beaten": self.beaten.get(name), **prediction.to_dict()}
                 for name, prediction in self.predictions.items()
             ],
         }
@@ -61,7 +66,9 @@ def predict_candidates(
 ) -> dict[str, Prediction]:
     """What the model predicts with each candidate's inputs in the place of its own; options as of `predict`.
 
-    All are sampled with one seed, so that what they share does not blur their difference.
+    All are drawn at the same points, so that what they share does not blur their difference. An input that a candidate
+    gives itself is another quantity than that of the same name in another candidate, independent of it, unless the
+    model declares correlations of it.
 
     Raises
     ------
@@ -72,11 +79,11 @@ def predict_candidates(
         raise StructuralModelError(
             f"{model.source}: there are no candidates; write [[candidate]] tables with a name and inputs"
         )
-    found = {}
+    parts = []
     for name, inputs in candidates.items():
         with located(model.source, f"candidate {name!r}"):
-            found[name] = model.with_inputs(inputs).predict(**options)
-    return found
+            parts.append(model.with_inputs(inputs).part(f"candidate {name!r}", set(inputs)))
+    return dict(zip(candidates, (found for (found,) in predict_together(parts, options)), strict=True))
 
 
 def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choice:
@@ -95,4 +102,11 @@ def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choic
         A candidate does not have the statistic.
     """
     figures = {name: statistic(prediction.evaluation, name) for name, prediction in predictions.items()}
-    return Choice(predictions, statistic, figures, min(figures, key=figures.__getitem__))
+    chosen = min(figures, key=figures.__getitem__)
+    best = predictions[chosen].draws
+    beaten = {
+        name: probability_below(best, other.draws)
+        for name, other in predictions.items()
+        if name != chosen and best is not None and other.draws is not None
+    }
+    return Choice(predictions, statistic, figures, chosen, beaten)

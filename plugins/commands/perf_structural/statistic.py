@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = ["QUANTILES", "Distribution", "Statistic", "parse_statistic"]
+__all__ = ["LEVELS", "Distribution", "Statistic", "parse_levels", "parse_statistic", "quantile_name"]
 
-QUANTILES = {"p05": 0.05, "p50": 0.5, "p95": 0.95}  # that are shown beside mean and deviation
+LEVELS = (0.05, 0.5, 0.95)  # of the quantiles that are shown beside mean and deviation where none are asked for
 
 
 class Distribution(Protocol):
@@ -31,6 +31,41 @@ class Distribution(Protocol):
 
     def quantile(self, q: float, /) -> Any:
         """The number that is not exceeded with probability ``q``."""
+
+
+def quantile_name(level: float) -> str:
+    """How a quantile is called.
+
+    Examples
+    --------
+    >>> quantile_name(0.05), quantile_name(0.5), quantile_name(0.999)
+    ('p05', 'p50', 'p99.9')
+    """
+    percent = f"{100.0 * level:.10g}"
+    return f"p{percent.zfill(2)}" if "." not in percent else f"p{percent}"
+
+
+def parse_levels(given: Any) -> tuple[float, ...]:
+    """Levels of quantiles: a text such as ``0.5,0.99``, a number or several.
+
+    Raises
+    ------
+    ValueError
+        There are none, or one is not between 0 and 1.
+
+    Examples
+    --------
+    >>> parse_levels("0.5,0.999")
+    (0.5, 0.999)
+    """
+    words = given.split(",") if isinstance(given, str) else given if isinstance(given, Iterable) else [given]
+    try:
+        levels = tuple(dict.fromkeys(float(word) for word in words))
+    except (TypeError, ValueError):
+        levels = ()
+    if not levels or not all(0.0 < level < 1.0 for level in levels):
+        raise ValueError("numbers between 0 and 1 are expected, such as 0.5,0.99,0.999")
+    return levels
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Source: J. M. Schopf, "A Practical Methodology for Defining Histograms for Predi
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,12 @@ from typing import Any
 from perf_formulas.parser import Parser
 from perf_formulas.tree import FUNCTIONS, REDUCTIONS, Variable
 from perf_structural.composition import Composition, compose
-from perf_structural.evaluation import EvaluationOptions, evaluate_expression
 from perf_structural.inputs import Input, read_input
 from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import by_name, read_component, read_model_file
 from perf_structural.prediction import Prediction
+from perf_structural.together import Part, predict_together
 from perfcore.base.errors import DataError
-from perfcore.hooks.options import build
 from perfcore.results import Result
 
 __all__ = ["StructuralModel"]
@@ -158,25 +157,22 @@ class StructuralModel(Result):
             As `compose`; or the method cannot evaluate the equation, a divisor can be zero, or a logarithm or root is
             taken of what can be negative.
         """
-        return self._predicted(self.compose(), self.name or self.equation, options)[0]
+        return predict_together([self.part()], options)[0][0]
 
     def predict_each(self, name: str, **options: Any) -> list[Prediction]:
         """The distribution of each copy of a replicated component or input; options as for `predict`."""
-        found = self._composed(name, None)
-        return self._predicted(found, name, options)
+        return predict_together([self.part_named(name)], options)[0]
+
+    def part(self, label: str = "equation", own: Collection[str] = ()) -> Part:
+        """Its result as what is predicted beside others; see `perf_structural.together.Part`."""
+        return Part(self.name or self.equation, label, self.source, self.compose(), own)
+
+    def part_named(self, name: str) -> Part:
+        """A replicated component or input, likewise."""
+        return Part(name, "equation", self.source, self._composed(name, None))
 
     def _composed(self, equation: str, unit: str | None) -> Composition:
         return compose(equation, unit, self.inputs, self.components, self.correlations, self.source)
-
-    def _predicted(self, composition: Composition, name: str, options: Mapping[str, Any]) -> list[Prediction]:
-        chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
-        unit = str(composition.result.unit) if composition.result.unit.powers else ""
-        found = []
-        for cell in composition.result.cells.values():
-            with located(self.source, "equation"):
-                evaluation = evaluate_expression(cell, composition.values, composition.correlations, chosen)
-            found.append(Prediction(name, unit, evaluation, composition.notes))
-        return found
 
     def _read(self, inputs: Mapping[str, Any]) -> dict[str, Input]:
         found = {}

@@ -14,11 +14,12 @@ __all__ = [
 
 @hookimpl
 def register_joins(register: Register) -> None:
-    """Announce what runs of one program are together: a table of how long each phase takes in each."""
+    """Announce which part of a run is read, and what runs of one program are together: a table of their phases."""
     register(
         "perfcore.data.curve:UtilizationCurve",
-        "perf_worley.matching.joining:join_runs",
-        help="durations and processor times of the phases that the runs have in common",
+        "perf_worley.matching.part_of_curves:join_curves",
+        options="perf_traces.options:CurveOptions",
+        help="which part of a run; of several the phases that they have in common",
     )
 
 

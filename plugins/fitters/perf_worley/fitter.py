@@ -111,7 +111,14 @@ class WorleyFitter(Fitter):
         # The rule looks for polynomials; with other functions the curve of errors is all there is.
         rule = "knee" if options.rule == "auto" and options.functions else options.rule
         companions: tuple[Companion, ...] = ()
-        if options.joint:
+        if options.phases_from:
+            from perf_worley.describe_phases import PhaseMaker
+            from perf_worley.iterations.marked_phases import by_markers
+
+            _check_marked(data, options)
+            found = by_markers(data, PhaseMaker(merged, _basis(options, merged, segmenter, "0")), options.phases_from)
+            counts = [len(found.phases)]
+        elif options.joint:
             from perf_worley.joint_breaks import by_joint_rule, companion_curves
 
             found, companions = by_joint_rule(merged, companion_curves(data, options.joint), counts, options)
@@ -175,6 +182,19 @@ def as_curve(data: Any, options: WorleyOptions) -> UtilizationCurve:
     if isinstance(data, Series):
         return data.curve(options.column)
     raise DataError(f"worley fits traces, utilization curves and time series, not {type(data).__name__}")
+
+
+def _check_marked(data: Any, options: WorleyOptions) -> None:
+    """Refuse what does not go with phases from markers."""
+    if not isinstance(data, Trace):
+        raise OptionError("--phases-from belongs to traces; these data have no markers")
+    for given, flag in (
+        (options.phases != "auto", "--phases"),
+        (options.joint, "--with"),
+        (options.degree == "mixed", "--degree mixed"),
+    ):
+        if given:
+            raise OptionError(f"--phases-from says where phases begin and end; leave out {flag}")
 
 
 def _counts(phases: str, n_steps: int) -> list[int]:

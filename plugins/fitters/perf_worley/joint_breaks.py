@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_worley.choice.bounded_search import bounded_models
 from perf_worley.choice.cells import CELLS, even_cells
@@ -20,6 +21,7 @@ from perf_worley.options import WorleyOptions
 from perf_worley.phase_model import Evidence
 from perf_worley.search import Found, with_errors
 from perf_worley.trees.error_trees import moment_tree
+from perf_worley.uncertainty.joint_intervals import joint_break_intervals
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.contracts import Basis, Segmentation
@@ -83,6 +85,9 @@ def by_joint_rule(
     for name, each in zip(names, alone, strict=True):
         if not each.noise > 0.0:
             raise DataError(f"--with: {name or 'the utilization'} is constant and says nothing of phases; leave it out")
+    several = [
+        each.cells if each.cells and each.cells.period else own for each, own in zip(alone, several, strict=True)
+    ]
     degree = max(each.degree for each in alone)
     noises = np.array([each.noise for each in alone])
     last = min(counts[-1], MOST_BOUNDED)
@@ -114,9 +119,13 @@ def by_joint_rule(
         noise=choice.noise,
         cell=width,
         reason=choice.reason if len(counts) > 1 else "",
+        period=max(each.period for each in several) * width,
     )
-    # Intervals of breaks are those of one curve; here all curves tell, so there are none.
-    result = with_errors(makers[0], curve, phases[0], _OBJECTIVE)
+    within = joint_break_intervals(trees, several, breaks, own, noises, curve.n_locations)
+    result = [
+        replace(phase, break_interval=each and (float(curve.start) + each[0], float(curve.start) + each[1]))
+        for phase, each in zip(with_errors(makers[0], curve, phases[0], _OBJECTIVE), within, strict=True)
+    ]
     return Found(makers[0], result, sequence, evidence, _OBJECTIVE, facts), companions
 
 

@@ -52,10 +52,15 @@ class WorleyOptions:
         "auto", "number of phases, a range of numbers, or auto for 1..20; of several, --rule chooses",
         parse=parse_phases, metavar="N|A..B|auto",
     )  # fmt: skip
+    phases_from: tuple[str, ...] = option(
+        (), "traces: instead, phases begin and end where this marker does, which `perf info` lists; what is between is "
+        "outside; may be repeated",
+        metavar="MARKER", repeats=True,
+    )  # fmt: skip
     degree: str = option(
         "auto",
-        "degree of the polynomials; auto: of 0, 1 and 2 the one that the rule finds; mixed: constant, linear or "
-        "quadratic for each phase (Worley)",
+        "degree of the polynomials; auto: of 0, 1 and 2 the one that the rule finds, and 0 of marked phases; mixed: "
+        "constant, linear or quadratic for each phase (Worley)",
         choices=DEGREES,
     )  # fmt: skip
     segmenter: str = option(

@@ -57,6 +57,8 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         95 % interval of when the program changed, at the break at ``start``; None for the first phase.
     activity : Activity or None
         What runs in it, and its name; None where the data were no trace.
+    marker : str or None
+        The marker that it lasts as long as, or ``"outside"`` of all; None where no markers say the phases.
     """
 
     start: float
@@ -69,6 +71,7 @@ class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level_error: float | None = None
     break_interval: tuple[float, float] | None = None
     activity: Activity | None = None
+    marker: str | None = None
 
 
 class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,7 +98,7 @@ class Repetition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
-class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the rule ``auto`` found; see `perf_worley.choice.number_of_phases.Choice`.
 
     Attributes
@@ -114,6 +117,8 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Duration of a cell, in the model's time unit.
     reason : str
         Why it is one phase; empty where it is several, or the number was given.
+    period : float
+        In the model's time unit, that the curve was averaged over; 0 where it does not repeat itself every few cells.
     """
 
     degree: int
@@ -123,6 +128,7 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     noise: float
     cell: float
     reason: str
+    period: float = 0.0
 
 
 class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

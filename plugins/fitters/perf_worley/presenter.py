@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perf_worley.phase_model import Evidence, PhaseModel
+from perfcore.base.errors import listing
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Presenter, Tables
 
@@ -31,8 +32,7 @@ class PhasePresenter(Presenter):
         figures, options = result.statistics, result.origin.options
         lines = [
             f"{self.title(result)} ({result.n_steps:,} steps, {readable(result.end - result.start, result.time_unit)})",
-            f"breakpoints: least {result.objective} ({options['segmenter']}"
-            + (", refined)" if options["refine"] and not result.functions else ")"),
+            _breakpoints(result),
             f"largest local L2 error (epsilon): {result.epsilon:.6g}",
             f"sum of squared errors: {result.sum_of_squares:.6g}",
         ]
@@ -80,6 +80,15 @@ class PhasePresenter(Presenter):
         return PhaseViews(result, data)
 
 
+def _breakpoints(result: PhaseModel) -> str:
+    """What places them."""
+    options = result.origin.options
+    if markers := options.get("phases_from"):
+        return f"breakpoints: where markers begin and end ({listing(markers, 6)})"
+    refined = ", refined" if options["refine"] and not result.functions else ""
+    return f"breakpoints: least {result.objective} ({options['segmenter']}{refined})"
+
+
 def _number_lines(result: PhaseModel) -> list[str]:
     """How the number of phases came about, and what it does not say."""
     count, asked = len(result.phases), result.origin.options["phases"]
@@ -88,6 +97,8 @@ def _number_lines(result: PhaseModel) -> list[str]:
         line = f"number of phases: chosen from {first}..{last} by the rule {result.rule!r}"
         if result.evidence is not None:
             line += f": {_evidence(result.evidence)}"
+            if result.evidence.period:
+                line += f", of means over {readable(result.evidence.period, result.time_unit)}, after which it repeats"
         lines = [f"{line}; --phases N sets it"]
         if result.evidence is not None and count == last > 1 and last < result.n_steps:
             lines.append(
@@ -95,7 +106,7 @@ def _number_lines(result: PhaseModel) -> list[str]:
                 f"--phases 1..{min(2 * last, result.n_steps)} looks further"
             )
         return lines
-    if asked == str(count) or (asked == "auto" and result.n_steps == 1):
+    if asked == str(count) or result.origin.options.get("phases_from") or (asked == "auto" and result.n_steps == 1):
         return []
     reason = "the curve has no more steps" if result.epsilon == 0.0 else f"the least tolerance needs only {count}"
     return [f"number of phases: {asked} was asked for, but {reason}"]

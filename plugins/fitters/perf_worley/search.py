@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from perf_worley.choice.bounded_search import bounded_models
-from perf_worley.choice.cells import without_outliers
+from perf_worley.choice.cells import Cells
 from perf_worley.choice.curve_models import MOST_BOUNDED, CurveModels, curve_models
 from perf_worley.choice.joint_search import placed_together
 from perf_worley.choice.number_of_phases import Choice, choose, gains_of
@@ -106,8 +106,9 @@ def by_rule_auto(
     n = counts[0] if len(counts) == 1 else choice.n_phases
     basis = basis_of(str(choice.degree))
     maker = PhaseMaker(curve, basis)
-    if choice.calm and n == choice.n_phases > 1 and options.segmenter == "bounded" and basis.degree == choice.degree:
-        objective, placed = segmenter.objective, _calmly_placed(curve, models, choice, refine=options.refine)
+    cells = choice.cells if options.segmenter == "bounded" and basis.degree == choice.degree else None
+    if cells is not None and n == choice.n_phases > 1:
+        objective, placed = segmenter.objective, _placed_on(cells, curve, choice, refine=options.refine)
     else:
         objective, (placed,) = _refined(
             maker, [segmenter.segment(curve, n, basis)], segmenter, curve, refine=options.refine
@@ -126,6 +127,7 @@ def by_rule_auto(
         noise=choice.noise,
         cell=models.cells.width,
         reason=choice.reason if len(counts) > 1 else "",
+        period=0.0 if choice.cells is None else choice.cells.period * choice.cells.width,
     )
     phases = with_errors(maker, curve, phases, objective)
     return Found(maker, phases, sequence, evidence, objective, dict(placed.statistics))
@@ -139,17 +141,17 @@ def _choice(models: CurveModels, counts: Sequence[int], degree: str) -> Choice:
     return choose(models.cells, searched, min(counts[0], MOST_BOUNDED), last)
 
 
-def _calmly_placed(curve: UtilizationCurve, models: CurveModels, choice: Choice, *, refine: bool) -> Segmentation:
-    """Breaks where the curve without its outliers has them, and then near by where the whole curve does.
+def _placed_on(cells: Cells, curve: UtilizationCurve, choice: Choice, *, refine: bool) -> Segmentation:
+    """Breaks where the cells that the rule asked have them, and then near by where the whole curve does.
 
-    The least sum of squares of few phases would spend them on outliers.
+    The least sum of squares of few phases would spend them on outliers, or on the drops between iterations.
     """
-    calm = bounded_models(without_outliers(models.cells), choice.degree, choice.n_phases)
-    breaks = calm.breaks[-1].astype(np.float64) * models.cells.width
+    searched = bounded_models(cells, choice.degree, choice.n_phases)
+    breaks = searched.breaks[-1].astype(np.float64) * cells.width
     breaks[-1] = curve.duration
-    degrees = calm.degrees[-1]
+    degrees = searched.degrees[-1]
     if refine:
-        breaks = placed_together([moment_tree(curve)], breaks, [degrees], np.ones(1), models.cells.width)
+        breaks = placed_together([moment_tree(curve)], breaks, [degrees], np.ones(1), cells.width)
     return Segmentation(breaks, degrees, {"seconds": 0.0})
 
 
@@ -158,6 +160,8 @@ def _sequence(
 ) -> list[SequenceEntry]:
     """All numbers of phases as they are on cells: refining each would take longer than all the rest."""
     searched = models.of_degree(choice.degree, counts[-1])
+    if choice.cells is not None and choice.cells.period:
+        searched = bounded_models(choice.cells, choice.degree, counts[-1])
     maker = PhaseMaker(curve, Basis(degree=choice.degree))
     shown = [n for n in counts if n <= len(searched.squares)]
     placed = []

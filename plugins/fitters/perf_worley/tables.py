@@ -47,6 +47,8 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
     if with_kept:
         header.append("break kept")
         following = sum(entry.n_phases > len(model.phases) for entry in model.sequence)
+    if with_marker := any(phase.marker is not None for phase in model.phases):
+        header.insert(1, "marker")
     with_name = any(phase.activity is not None for phase in model.phases)
     if model.iterations is not None:
         header.append("iterations")
@@ -83,6 +85,8 @@ def phase_table(model: PhaseModel) -> tuple[list[str], list[list[str]]]:
             row.append("" if phase.kept is None or not following else f"{phase.kept} of {following}")
         if model.iterations is not None:
             row.append(period_text(phase, model.iterations, model.time_unit))
+        if with_marker:
+            row.insert(1, phase.marker or "")
         if with_name:
             row.append("" if phase.activity is None else phase.activity.name)
         rows.append(row)
@@ -121,7 +125,10 @@ def phase_frame(model: PhaseModel) -> pd.DataFrame:
         name = "" if phase.activity is None else phase.activity.name
         rows.append((number, phase.start, phase.end, length, form, *heights, phase.error, name))
     columns = ["phase", "start", "end", "duration", "form", "mean", "at_start", "at_end", "l2_error", "what_runs"]
-    return pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
+    if any(phase.marker is not None for phase in model.phases):
+        frame.insert(1, "marker", [phase.marker or "" for phase in model.phases])
+    return frame
 
 
 def _form(model: PhaseModel, phase: Phase) -> str:

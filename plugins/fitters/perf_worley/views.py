@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["PhaseViews"]
 
 _PHASES, _DEGREE = "phases", "degree"
+_OF_DATA = ("busy", "idle", "column", "phases_from")  # options that a curve alone has no use for
 _MOST_ON_SLIDER = 40
 _MOST_FITS = 32  # that are remembered
 _POINTS = 61  # of a phase's line
@@ -104,7 +105,7 @@ class PhaseViews:
             raise OptionError(f"phases {phases!r}: a number is expected")
         key = (phases, degree)
         if key not in self._fits:
-            kept = {name: value for name, value in options.items() if name not in ("busy", "idle", "column")}
+            kept = {name: value for name, value in options.items() if name not in _OF_DATA}
             fitted = perfcore.fit(self._summary.curve, fitter="worley", **{**kept, _PHASES: phases, _DEGREE: degree})
             self._fits[key] = fitted  # type: ignore[assignment]
             if len(self._fits) > _MOST_FITS:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perf_traces.options import TraceOptions
+from perf_traces.joined_trace import JoinedTrace
+from perf_traces.levels import located
+from perf_traces.options import CurveOptions, TraceOptions
+from perf_traces.rank_processes import stored_parts
+from perf_traces.ranks import is_one_run, one_run, without_rank
+from perf_traces.windows import wanted_part
+from perfcore.base import progress
 from perfcore.data.trace import Trace
 from perfcore.hooks.registry import registry
 
@@ -16,21 +25,83 @@ _CURVES = "perfcore.data.curve:UtilizationCurve"
 
 
 def join_traces(
-    parts: Iterable[tuple[Path, Trace]], fields: Sequence[Mapping[str, Any]], name: str, options: TraceOptions
+    parts: Iterable[tuple[Path, Trace]],
+    fields: Sequence[Mapping[str, Any]],
+    name: str,
+    options: TraceOptions,
+    paths: Sequence[Path],
+    how: Mapping[str, Any],
 ) -> Any:
-    """The part of a run that is asked for; of several runs what is registered for joining their curves.
+    """The part that is asked for of one run; of several runs what is registered for joining their curves.
+
+    Files are one run if they are its ranks.
 
     Parameters
     ----------
     parts : iterable of (Path, Trace)
         At least one.
     fields : sequence of mapping of str to int, float or str
-        What the name of each file says.
+        What the name of each file says. Files that differ only in a field ``rank`` are of one run.
     name : str
         How the user names the set.
     options : TraceOptions
+    paths : sequence of Path
+        The files.
+    how : mapping of str to object
+        With what `perfcore.reading.recognise.read_one` reads one of them.
     """
     if len(fields) == 1 and not fields[0]:
         (_, trace), = parts  # fmt: skip
-        return trace
-    return registry().load("joins", _CURVES)(((path, trace.utilization()) for path, trace in parts), fields, name)
+        return _asked(trace, options)
+    parts = iter(parts)
+    first = next(parts)
+    together = is_one_run(first[1], paths, fields, options.files)
+    parts = itertools.chain([first], parts)
+    del first
+    if not together:
+        if options.files == "auto" and not fields[0]:
+            progress.note(
+                f"{name}: taken as runs side by side, as neither the files nor their names tell ranks; -r files=ranks "
+                "takes them as one run"
+            )
+        curves = ((path, _asked(trace, options).utilization()) for path, trace in parts)
+        return registry().load("joins", _CURVES)(curves, fields, name, CurveOptions())
+    runs = _runs(parts, fields, name, options, paths, how)
+    if len(runs) == 1:
+        return _asked(runs[0][1], options)
+    told = [known for known, _ in runs]
+    firsts = [next(path for path, each in zip(paths, fields, strict=True) if without_rank(each) == of) for of in told]
+    curves = ((path, _asked(trace, options).utilization()) for path, (_, trace) in zip(firsts, runs, strict=True))
+    return registry().load("joins", _CURVES)(curves, told, name, CurveOptions())
+
+
+def _runs(
+    parts: Iterable[tuple[Path, Trace]],
+    fields: Sequence[Mapping[str, Any]],
+    name: str,
+    options: TraceOptions,
+    paths: Sequence[Path],
+    how: Mapping[str, Any],
+) -> list[tuple[dict[str, Any], JoinedTrace]]:
+    """What names say of each run beside the rank, and its trace."""
+    told = [without_rank(each) for each in fields]
+    known = [each for at, each in enumerate(told) if each not in told[:at]]
+    folders = [Path(tempfile.mkdtemp(prefix="perfcore-ranks-")) for _ in known]
+    try:
+        targets = [folders[known.index(each)] / str(at) for at, each in enumerate(told)]
+        stored = list(stored_parts(parts, paths, how, targets, options.processes))
+        runs = []
+        for each, folder in zip(known, folders, strict=True):
+            members = [(*part, of) for part, of in zip(stored, fields, strict=True) if without_rank(of) == each]
+            label = ", ".join(f"{field}={value}" for field, value in each.items())
+            runs.append((each, one_run(members, f"{name}: {label}" if label else name, options, folder)))
+    except BaseException:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return runs
+
+
+def _asked(trace: Trace, options: TraceOptions) -> Trace:
+    """The part of a run that is asked for, with locations of the level that is."""
+    return located(wanted_part(trace, options), options.locations)

@@ -3,23 +3,69 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from perfcore.hooks.options import option
 
-__all__ = ["LEVELS", "TraceOptions", "recorded_by"]
+__all__ = ["CLOCKS", "LEVELS", "CurveOptions", "TraceOptions", "recorded_by"]
 
 LEVELS = ("auto", "stream", "thread", "device", "process", "node", "both")
+CLOCKS = ("auto", "recorded", "collectives", "unaligned")
+
+
+def _moment(given: Any) -> Any:
+    """A number in the unit of the data, or a text that is understood where they are known."""
+    if isinstance(given, bool) or not (isinstance(given, str) or hasattr(given, "__float__")):
+        raise ValueError("a number, a time such as 1.5s or 10%, or the name of a marker is expected")
+    if isinstance(given, str) and not given.strip():
+        raise ValueError("it is empty; a time such as 1.5s or 10%, or the name of a marker is expected")
+    return given
 
 
 @dataclass(frozen=True)
-class TraceOptions:
+class CurveOptions:
+    """Options of every command that reads a curve."""
+
+    since: str | None = option(
+        None,
+        "begin at this time: a number in the unit of the data, 1.5s, 10% of the run; of traces also where a marker "
+        "begins, NAME or its third, NAME#3",
+        flag="--from", metavar="TIME|MARKER", parse=_moment,
+    )  # fmt: skip
+    until: str | None = option(
+        None, "end at this time, or where a marker ends", metavar="TIME|MARKER", parse=_moment
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TraceOptions(CurveOptions):
     """Options of every command that reads a trace."""
 
+    between: str | None = option(
+        None, "from where a marker begins to where it ends; of several of one name from the first to the last",
+        metavar="MARKER",
+    )  # fmt: skip
+    only: tuple[str, ...] = option(
+        (), "only locations, or only states, whose names fit the pattern with * and ?", metavar="PATTERN", repeats=True
+    )
     locations: str = option(
         "auto",
-        "what counts as a location; auto: a GPU is one, whatever its streams, and everything else is as recorded",
+        "what counts as a location, and whose events are read: those of GPUs (stream, device), of threads, or both; "
+        "auto: a GPU is one, whatever its streams, and everything else is as recorded",
         choices=LEVELS,
     )
+    files: str = option(
+        "auto",
+        "what several files are: ranks of one run, or runs side by side; auto: ranks if they or their names say which",
+        choices=("auto", "ranks", "runs"),
+    )
+    clocks: str = option(
+        "auto",
+        "how times of ranks become times of one run: as recorded, by the ends of common collectives, or each from its "
+        "own first event; auto: as recorded if they are of one clock, else by collectives",
+        choices=CLOCKS,
+    )
+    processes: int = option(0, "that read ranks at once; 0: one on each core if the files are large", minimum=0)
 
 
 def recorded_by(locations: str, has_streams: bool) -> str:

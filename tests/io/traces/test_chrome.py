@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from trace_samples import CHROME, KINETO
 
 import perfcore
+from perf_io.traces.launches import WITHOUT_LAUNCHES
+from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.errors import InputError
 
 X = {"ph": "X", "pid": 1, "tid": 1, "name": "run", "cat": "cpu"}
@@ -49,11 +51,12 @@ def test_threads_with_nested_regions_and_names(read):
 
 
 def test_streams_of_gpus_compute_in_kernels(read):
-    trace = read(KINETO)
+    trace = read(KINETO, locations="stream")
     assert pieces(trace) == [
         ("GPU 0 / stream 7", "Memcpy HtoD", 25_000, 30_000),
         ("GPU 0 / stream 7", "gemm", 0, 20_000),
     ]
+    assert read(KINETO).locations == ("GPU 0",)
     assert trace.busy_states == ("gemm",)
     assert "the array of events has no end: the tracer was stopped" in trace.notes
     assert read(KINETO, locations="thread").states == ("aten::mm",)
@@ -80,6 +83,38 @@ def test_collectives_are_no_computation_and_annotations_no_states(read):
     assert len(trace.states) == 2
     assert "annotations (gpu_user_annotation, user_annotation) are markers, no states" in trace.notes
     assert read(events, locations="thread").states == ("aten::mm",)
+
+
+def correlated(number, **event):
+    return {**X, **event, "args": {"stream": 7, "correlation": number}}
+
+
+def test_gaps_of_streams_wait_for_the_host_until_the_launch_has_returned(read):
+    """A gap of 20 us before the second kernel, whose launch returns after 12; a copy, launched long before."""
+    call, work = {"cat": "cuda_runtime", "pid": 40, "tid": 41, "name": "cudaLaunchKernel"}, {"cat": "kernel"}
+    events = [
+        correlated(1, **call, ts=0, dur=4),
+        correlated(2, **call, ts=28, dur=4),
+        correlated(3, **call, ts=33, dur=1),
+        correlated(1, **work, ts=10, dur=10, name="gemm"),
+        correlated(2, **work, ts=40, dur=10, name="gemm"),
+        correlated(3, cat="gpu_memcpy", ts=55, dur=5, name="Memcpy HtoD"),
+        correlated(4, **work, ts=70, dur=5, name="of an unknown launch"),
+    ]
+    stream = read(events, locations="stream")
+    assert [piece[1:] for piece in pieces(stream)] == [
+        (NOT_STARTED, 22_000, 30_000),
+        (NOT_STARTED, 40_000, 45_000),
+        (WAITING_FOR_HOST, 10_000, 22_000),
+        ("Memcpy HtoD", 45_000, 50_000),
+        ("gemm", 0, 10_000),
+        ("gemm", 30_000, 40_000),
+        ("of an unknown launch", 60_000, 65_000),
+    ]
+    assert stream.busy_states == ("gemm", "of an unknown launch")
+    assert stream.levels["process"] == ["process 40"]
+    assert WITHOUT_LAUNCHES not in stream.notes
+    assert WITHOUT_LAUNCHES in read([event for event in events if event["cat"] != "cuda_runtime"]).notes
 
 
 ROCPROF = """{"traceEvents":[{}
@@ -202,20 +237,22 @@ def test_pytorch_on_one_gpu(real_data):
             total += np.searchsorted(starts, moments, "right") > np.searchsorted(ends, moments, "right")
         return total
 
-    trace = perfcore.read(path)
-    curve = trace.utilization(busy=trace.states)
+    trace = perfcore.read(path, locations="stream")
+    curve = trace.utilization(busy=[name for name in trace.states if name not in (WAITING_FOR_HOST, NOT_STARTED)])
     assert len(streams) == 6
     assert curve.n_steps == np.count_nonzero(np.diff(busy(work))) == 15_459
     assert curve.mean / 6 == pytest.approx(0.061, abs=5e-4)
     assert curve.edges[0] == 0
     assert curve.edges[-1] == moments[-1] - first
-    kernels = perfcore.read(path).utilization()
+    kernels = trace.utilization()
     # Where a copy begins before a kernel ends, as it once does, the copy counts, which began last.
     # Collectives are kernels that do not compute.
     for row in events:
         row["cat"] = "collective" if row["name"].startswith("nccl") else row["cat"]
     alone = busy({*work, "collective"}) - busy({*work, "collective"} - {"kernel"})
     assert kernels.integral == np.diff(moments) @ alone[:-1]
+    # As one location the GPU computes while any stream does.
+    assert perfcore.read(path).utilization().integral == np.diff(moments) @ (alone[:-1] > 0)
 
 
 @pytest.mark.real_data
@@ -224,5 +261,5 @@ def test_small_real_traces(real_data):
     assert rocprof.busy_states == ("some_kernel(int*, int)",)
     flows = perfcore.read(real_data / "traces" / "chrome" / "perfetto_flow_events_json_v1.json")
     assert flows.n_intervals == 5
-    streams = perfcore.read(real_data / "traces" / "chrome" / "event_sync_trace.json.gz")
+    streams = perfcore.read(real_data / "traces" / "chrome" / "event_sync_trace.json.gz", locations="stream")
     assert all("stream" in name for name in streams.locations)

@@ -6,6 +6,8 @@ import pytest
 from trace_samples import NSIGHT_SCHEMA, nsight
 
 import perfcore
+from perf_io.traces.launches import WITHOUT_LAUNCHES
+from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
 from perfcore.base.errors import InputError
 
 
@@ -20,9 +22,10 @@ def write(tmp_path):
 
 
 def test_streams_compute_in_kernels(write):
-    trace = perfcore.read(write())
+    trace = perfcore.read(write(), locations="stream")
     assert trace.locations == ("GPU 0 / stream 7", "GPU 0 / stream 13")
-    assert (trace.states, trace.busy_states) == (("gemm", "memory copy"), ("gemm",))
+    assert trace.states == ("gemm", "memory copy", WAITING_FOR_HOST, NOT_STARTED)
+    assert trace.busy_states == ("gemm",)
     curve = trace.utilization()
     assert curve.edges.tolist() == [1, 3, 4, 5, 6.5]
     assert curve.heights.tolist() == [1, 2, 1, 0]
@@ -53,7 +56,7 @@ def test_a_report_of_nothing_but_ranges_has_them_as_states(write):
 
 def test_older_exports_without_names(write):
     path = write("DROP TABLE StringIds;")
-    assert perfcore.read(path).states == ("(unnamed)", "memory copy")
+    assert perfcore.read(path).states[:2] == ("(unnamed)", "memory copy")
 
 
 @pytest.mark.parametrize("row", ["9000, 8000", "'x', 9000", "0, 9223372036854775807"])
@@ -78,8 +81,29 @@ def test_graphs_are_busy_though_their_kernels_were_not_recorded(write):
     )
     trace = perfcore.read(path)
     assert trace.busy_states == ("gemm", "CUDA graph 5")
-    assert trace.notes == ("1 intervals without an end passed over",)
-    assert trace.utilization().integral == pytest.approx(3 + 2 + 2)
+    assert trace.notes[0] == "1 intervals without an end passed over"
+    assert trace.utilization().integral == pytest.approx(4 + 2)
+    assert perfcore.read(path, locations="stream").utilization().integral == pytest.approx(3 + 2 + 2)
+
+
+def test_gaps_wait_for_the_host_until_the_launch_has_returned(write):
+    """A kernel at 9 us after the first one, which ended at 4; its launch returned at 8. The copy tells of no launch."""
+    path = write(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (9000, 9500, 0, 1, 7, 9, 0, 1, 1, NULL);"
+        "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 7500, 8000, 0, globalTid, 9, 2, 0 "
+        "FROM CUPTI_ACTIVITY_KIND_RUNTIME LIMIT 1;"
+    )
+    trace = perfcore.read(path, locations="stream")
+    gaps = [
+        (trace.locations[location][-2:], trace.states[state], start, end)
+        for location, state, start, end in zip(
+            trace.location, trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True
+        )
+        if trace.states[state].startswith("(")
+    ]
+    assert gaps == [(" 7", WAITING_FOR_HOST, 6500, 8000), (" 7", NOT_STARTED, 8000, 9000)]
+    assert WITHOUT_LAUNCHES not in trace.notes
+    assert WITHOUT_LAUNCHES in perfcore.read(write("DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME;")).notes
 
 
 def test_streams_of_several_processes_are_several(write):
@@ -89,7 +113,9 @@ def test_streams_of_several_processes_are_several(write):
         f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = 7, globalPid = CASE streamId WHEN 7 THEN {first} "
         f"ELSE {second} END; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY;"
     )
-    trace = perfcore.read(path)
+    assert perfcore.read(path).locations == ("process 12 / GPU 0", "process 13 / GPU 0")
+    assert perfcore.read(path, locations="process").locations == ("process 12", "process 13")
+    trace = perfcore.read(path, locations="stream")
     assert trace.locations == ("process 12 / GPU 0 / stream 7", "process 13 / GPU 0 / stream 7")
     assert trace.utilization().integral == pytest.approx(3 + 2)  # 1 to 4 and 3 to 5 us
 
@@ -107,7 +133,7 @@ def test_an_export_with_many_tables_is_told_by_its_ending(tmp_path):
     )
     connection.close()
     assert b"CUPTI_ACTIVITY_KIND" not in path.read_bytes()[: 1 << 16]
-    assert perfcore.read(path).locations == ("GPU 0 / stream 7",)
+    assert perfcore.read(path, locations="stream").locations == ("GPU 0 / stream 7",)
 
 
 def test_a_view_in_place_of_a_table_is_not_run(tmp_path):

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Data, FitterOfKind, Json, Output, Picture, TableFormat
-from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
 
 __all__ = ["command"]
@@ -21,7 +21,7 @@ _SOME_UNFITTED = 3
 
 def command(
     data: Data,
-    how: HowToRead,
+    how: HowToReadTraces,
     fitter: FitterOfKind = None,
     output: Output = None,
     picture: Picture = None,

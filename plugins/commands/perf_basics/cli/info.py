@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_json, reporting
 from perfcore.cli.parameters import Data, Json
-from perfcore.cli.reading import HowToRead
 
 if TYPE_CHECKING:
     from perfcore.reading.recognise import Reading
@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 def command(
     data: Data,
-    how: HowToRead,
+    how: HowToReadTraces,
     as_json: Json = False,
 ) -> None:
     """Say what DATA is, how much is in it, and what can be done with it.

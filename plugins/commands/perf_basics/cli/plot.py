@@ -6,17 +6,17 @@ from typing import Annotated
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Overwrite
-from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
 
 def command(
     subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="A model file (.json), or data.")],
-    how: HowToRead,
+    how: HowToReadTraces,
     data: Annotated[str | None, typer.Argument(metavar="DATA", help="Drawn below a model.", show_default=False)] = None,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Picture to write.")] = "plot.png",
     overwrite: Overwrite = False,

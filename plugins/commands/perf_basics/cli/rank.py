@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import FitterOfKind
-from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
 
 __all__ = ["command"]
@@ -16,7 +16,7 @@ __all__ = ["command"]
 
 def command(
     data: Annotated[str, typer.Argument(metavar="DATA", show_default=False)],
-    how: HowToRead,
+    how: HowToReadTraces,
     fitter: FitterOfKind = None,
     above: Annotated[
         float | None, typer.Option("--above", metavar="R2", help="Only models whose uncentered R^2 is at least this.")

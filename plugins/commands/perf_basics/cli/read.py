@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
-from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
@@ -18,7 +18,7 @@ def command(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="File to write; its ending is the format.")
     ],
-    how: HowToRead,
+    how: HowToReadTraces,
     curve: Annotated[
         bool, typer.Option("--curve", help="Write a trace's utilization curve instead of its intervals.")
     ] = False,

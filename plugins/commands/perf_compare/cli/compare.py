@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import At, FitterOfKind, Json, Picture
-from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfSelected
 
 __all__ = ["command"]
@@ -20,7 +20,7 @@ _STATUS = {"passed": 0, "failed": 1, "open": 3}  # 2 is for mistakes, as everywh
 def command(
     first: Annotated[str, typer.Argument(metavar="FIRST", help="A model file (.json), or data, which are fitted.")],
     second: Annotated[str, typer.Argument(metavar="SECOND", help="Likewise.")],
-    how: HowToRead,
+    how: HowToReadTraces,
     at: At = None,
     conditions: Annotated[
         list[str] | None,

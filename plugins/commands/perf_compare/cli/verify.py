@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Data, Json, Picture
-from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
@@ -16,7 +16,7 @@ __all__ = ["command"]
 def command(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that `perf fit -o` wrote.")],
     data: Data,
-    how: HowToRead,
+    how: HowToReadTraces,
     interval: Annotated[float, typer.Option("--interval", metavar="X", help="Coverage of the bounds to check.")] = 0.95,
     where: Annotated[
         str | None,

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from perf_explore.cli.files import Files
+from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import reporting
-from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfEach
 
 __all__ = ["command"]
@@ -16,7 +16,7 @@ __all__ = ["command"]
 
 def command(
     files: Files,
-    how: HowToRead,
+    how: HowToReadTraces,
     port: Annotated[int | None, typer.Option("--port", min=1, help="Port to listen on (default: a free one).")] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
     **options: Annotated[Any, OptionsOfEach("openers", "takes_data")],

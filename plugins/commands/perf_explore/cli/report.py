@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from perf_explore.cli.files import Files
+from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Overwrite
-from perfcore.cli.reading import HowToRead
 from perfcore.cli.signature import OptionsOfEach
 
 __all__ = ["command"]
@@ -17,7 +17,7 @@ __all__ = ["command"]
 
 def command(
     files: Files,
-    how: HowToRead,
+    how: HowToReadTraces,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="File to write.")] = "report.html",
     overwrite: Overwrite = False,
     views: Annotated[

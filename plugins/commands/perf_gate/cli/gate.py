@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
+from perf_traces.reading import HowToReadParts
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Json, Picture, TableFormat
-from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
@@ -24,7 +24,7 @@ def command(
     ] = None,
     second: Annotated[str | None, typer.Argument(metavar="SECOND", help="Runs of the second version.")] = None,
     *,
-    how: HowToRead,
+    how: HowToReadParts,
     slower_than: Annotated[
         str | None,
         typer.Option(
@@ -36,7 +36,7 @@ def command(
     commit: Annotated[
         str | None, typer.Option("--commit", metavar="COLUMN", help="Of a history: the column of commits.")
     ] = None,
-    since: Annotated[
+    since_commit: Annotated[
         str | None,
         typer.Option("--since", metavar="COMMIT", help="Changes after it are new (default: in the last 12 values)."),
     ] = None,
@@ -173,7 +173,7 @@ def command(
                 second,
                 slower_than=slower_than,
                 commit=commit,
-                since=since,
+                since=since_commit,
                 machine=machine,
                 version=None if run or not told else told[0],
                 base=base,

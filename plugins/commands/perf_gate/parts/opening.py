@@ -120,7 +120,10 @@ def part_times(first: RunFiles, second: RunFiles, parts: str | None) -> PartTime
 
 def _holds_run(file: str, read: ReadData, values: Sequence[str]) -> bool:
     """Whether it is a trace or a curve; of tables that may be both only where nothing tells what was measured."""
-    data = read(file, (Measurements,))
+    try:
+        data = read(file, (Measurements,))
+    except OptionError:  # such as a part, which measurements have not
+        data = read(file, ())
     if isinstance(data, Measurements) and data.roles.value is None and not values and "value" not in data.table:
         try:
             data = read(file, ())

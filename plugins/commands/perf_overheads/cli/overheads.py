@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture
-from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
@@ -27,16 +27,20 @@ def command(
     traces: Annotated[
         list[str], typer.Argument(metavar="TRACES", help="One for each run: files, folders, or quoted patterns.")
     ],
-    how: HowToRead,
+    how: HowToReadTraces,
     phases: Annotated[
         str | None,
         typer.Option(
-            "--phases", metavar="N|A..B|auto", help="Also for each of N phases, found as `perf fit` finds them."
+            "--phases",
+            metavar="N|A..B|auto|MODEL",
+            help="Also for each of N phases, found as `perf fit` finds them, or for those of a model that it wrote.",
         ),
     ] = None,
-    degree: Annotated[str, typer.Option("--degree", help="Of the polynomials that model a phase.")] = "auto",
+    degree: Annotated[
+        str, typer.Option("--degree", help="Of the polynomials that model a phase that is found.")
+    ] = "auto",
     by: Annotated[
-        Literal["category", "location", "phase"] | None,
+        Literal["category", "location", "phase", "marker"] | None,
         typer.Option("--by", help="Table to print beside the categories; several traces are compared without it."),
     ] = None,
     categories: Annotated[
@@ -88,6 +92,7 @@ def command(
 
     \b
     perf overheads trace.prv --phases 4 --plot lost.png
+    perf overheads trace.prv --phases model.json
     perf overheads p2.prv p4.prv p8.prv -o lost.csv
     perf fit lost.csv --fitter modgen
     perf overheads p4.prv p8.prv --phases 3 -o phases.csv

@@ -36,7 +36,7 @@ class PredictionPresenter(Presenter):
     def tables(self, result: Prediction) -> Tables:
         """The statistics, with their errors where the result was sampled."""
         errors, figures = result.evaluation.errors, result.statistics
-        if math.isnan(figures["p50"]):  # bounds alone
+        if math.isnan(figures["mean"]):  # bounds alone
             figures = {name: figure for name, figure in figures.items() if not math.isnan(figure)}
         header = ["statistic", result.unit or "value", *(["standard error"] if errors else [])]
         rows = [
@@ -75,6 +75,7 @@ class ChoicePresenter(Presenter):
         """What was chosen, why, and what to keep in mind."""
         smallest = f"{result.figures[result.chosen]:.6g}{_after(result.unit)}"
         lines = [f"{result.chosen}: the smallest {result.statistic.name}, {smallest}"]
+        lines += [f"smaller than {name} with probability {level:.3f}" for name, level in result.beaten.items()]
         for name, prediction in result.predictions.items():
             lines += [f"{name}: {note}" for note in prediction.notes]
         return lines
@@ -130,7 +131,11 @@ class DecompositionPresenter(Presenter):
         slowest, fastest = (
             f"{figure:.6g}{_after(result.unit)}" for figure in (max(result.figures), min(result.figures))
         )
-        return [f"{self.title(result)}: slowest {slowest}, fastest {fastest}"]
+        lines = [f"{self.title(result)}: slowest {slowest}, fastest {fastest}"]
+        if result.finish is not None:
+            median, late = (f"{result.finish.quantile(level):.6g}{_after(result.unit)}" for level in (0.5, 0.95))
+            lines.append(f"all are done after {median} in the median, after {late} with probability 0.95")
+        return lines
 
     def tables(self, result: Decomposition) -> Tables:
         """Each machine with its share and statistics of its time."""

@@ -7,6 +7,7 @@ within the bounds on it; a constant always does. Lowering the degree of a free f
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,15 @@ import numpy.typing as npt
 from perf_worley.choice.cells import Cells
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["MOST", "BoundedModels", "bounded_costs", "bounded_models", "least_totals", "leaves_bounds"]
+__all__ = [
+    "MOST",
+    "BoundedModels",
+    "bounded_costs",
+    "bounded_models",
+    "least_totals",
+    "leaves_bounds",
+    "shortest_phase",
+]
 
 MOST = 20  # phases; Worley's own range (Figures 6 and 18)
 
@@ -137,12 +146,20 @@ def bounded_models(cells: Cells, degree: int, most: int = MOST) -> BoundedModels
     ([13.5, 0.0], [0, 3, 6])
     """
     n_cells = len(cells.values)
-    shortest = min(max(2, degree + 1), n_cells)
-    most = max(1, min(most, n_cells // max(2, degree + 1)))
+    shortest = min(shortest_phase(cells, degree), n_cells)
+    most = max(1, min(most, n_cells // shortest))
     costs, taken = bounded_costs(cells, degree)
     squares, breaks = least_totals(costs, most, shortest)
     degrees = tuple(taken[places[1:], places[:-1]].astype(np.int64) for places in breaks)
     return BoundedModels(degree, squares, breaks, degrees)
+
+
+def shortest_phase(cells: Cells, degree: int) -> int:
+    """How many cells a phase has at least.
+
+    Of a curve averaged over its period two periods: the slope between two levels would be a phase of its own.
+    """
+    return max(2, degree + 1, math.ceil(2.0 * cells.period))
 
 
 def bounded_costs(cells: Cells, degree: int) -> tuple[Floats, npt.NDArray[np.int8]]:

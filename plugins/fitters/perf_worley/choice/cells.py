@@ -35,6 +35,8 @@ class Cells:
         What a phase must stay within; ``high`` is infinite where the number of processors is not known.
     scale : float
         Number of processors, else the highest height: what a small difference is small beside.
+    period : float
+        Cells that each value is the mean over (`perf_worley.choice.averaged_period`); 0 for the cells themselves.
     """
 
     values: Floats
@@ -42,6 +44,7 @@ class Cells:
     low: float
     high: float
     scale: float
+    period: float = 0.0
 
 
 @kernel

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.choice.bounded_search import MOST, BoundedModels, bounded_costs, least_totals
+from perf_worley.choice.bounded_search import MOST, BoundedModels, bounded_costs, least_totals, shortest_phase
 from perf_worley.choice.cells import Cells
 from perf_worley.choice.number_of_phases import FIRST_ORDER, MATERIAL, Choice, needed_gain
 from perf_worley.trees.moment_tree import MomentTree
@@ -76,8 +76,8 @@ def joint_models(
     n_cells, k = len(several[0].values), len(several)
     costs = [bounded_costs(cells, degree) for cells in several]
     weights = noises[0] / noises
-    most = max(1, min(max(last, MOST), n_cells // max(2, degree + 1)))
-    shortest = min(max(2, degree + 1), n_cells)
+    shortest = min(max(shortest_phase(cells, degree) for cells in several), n_cells)
+    most = max(1, min(max(last, MOST), n_cells // shortest))
     squares, breaks = least_totals(
         np.asarray(sum(weight * each for weight, (each, _) in zip(weights, costs, strict=True))), most, shortest
     )

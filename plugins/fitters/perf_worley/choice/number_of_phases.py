@@ -6,6 +6,7 @@
 
 They are asked once more of the curve without its outliers, whose answer counts where it has fewer phases, or as many
 and one of them was no longer than an outlier: single cells far from their neighbours make no phases, and take none.
+A curve that repeats itself every few cells is averaged over its period first (`perf_worley.choice.averaged_period`).
 
 Criteria of the form ``S(n) / noise + c (d + 2) n log N``, where S(n) is the least sum of squares of n phases on cells
 and N the number of independent stretches, go back to Y.-C. Yao, Statistics & Probability Letters 6 (1988). Deviations:
@@ -22,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from perf_worley.choice.averaged_period import averaged_over_period
 from perf_worley.choice.bounded_search import BoundedModels, bounded_models
 from perf_worley.choice.cells import LONGEST_OUTLIER, Cells, without_outliers
 from perf_worley.choice.long_run_variance import (
@@ -64,8 +66,9 @@ class Choice:
         Long-run variance of a cell.
     reason : str
         Why it is one phase; empty where it is several.
-    calm : bool
-        Whether it is the answer of the curve without its outliers, whose breaks are then taken, too.
+    cells : Cells or None
+        Those that it is the answer of, and whose breaks are then taken, too, if not of the curve's own: without
+        outliers, or averaged over the curve's period.
     """
 
     n_phases: int
@@ -75,7 +78,7 @@ class Choice:
     stretches: float
     noise: float
     reason: str
-    calm: bool = False
+    cells: Cells | None = None
 
 
 def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, last: int | None = None) -> Choice:
@@ -92,15 +95,21 @@ def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, la
     """
     announce_compilation(residuals, first_order, autoregressive)
     last = _most(models) if last is None else last
+
+    def answer_of(other: Cells) -> Choice:
+        searched = {d: bounded_models(other, d, len(each.squares)) for d, each in models.items()}
+        return replace(_answer(other, searched, first, last), cells=other)
+
+    averaged = averaged_over_period(cells) if first < last else cells
+    if averaged is not cells and len(cells.values) >= 2.0 * averaged.period * first:
+        return answer_of(averaged)
     found = _answer(cells, models, first, last)
     calm = without_outliers(cells) if found.n_phases > first else cells
     if calm is not cells:
-        again = _answer(
-            calm, {d: bounded_models(calm, d, len(each.squares)) for d, each in models.items()}, first, last
-        )
+        again = answer_of(calm)
         spent = np.diff(models[found.degree].breaks[found.n_phases - 1]).min() <= LONGEST_OUTLIER
         if again.n_phases < found.n_phases or (spent and again.n_phases == found.n_phases):
-            return replace(again, calm=True)
+            return again
     return found
 
 

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Data, Json, Picture, TableFormat, names_of
-from perfcore.cli.reading import HowToRead
 
 __all__ = ["command"]
 
 
 def command(
     data: Data,
-    how: HowToRead,
+    how: HowToReadTraces,
     busy: Annotated[
         str | None, typer.Option("--busy", metavar="STATE,...", help="Traces: states that count as computing.")
     ] = None,
@@ -26,8 +26,12 @@ def command(
         str | None, typer.Option("--column", metavar="NAME", help="Series of several columns: the one to look at.")
     ] = None,
     markers: Annotated[
-        bool, typer.Option("--markers/--no-markers", help="Believe states that count, such as step#1, step#2.")
+        bool, typer.Option("--markers/--no-markers", help="Believe markers that count, such as step#1, step#2.")
     ] = True,
+    marker: Annotated[
+        str | None,
+        typer.Option("--marker", metavar="NAME", help="Traces: what this marker spans, which `perf info` lists."),
+    ] = None,
     representation: Annotated[
         str | None,
         typer.Option(
@@ -49,6 +53,7 @@ def command(
 
     \b
     perf iterations trace.prv
+    perf iterations trace.json --marker ProfilerStep
     perf iterations trace.prv --as normal -o iteration.json
     perf eval "100*x" --with x=iteration.json
     """
@@ -66,7 +71,13 @@ def command(
             raise OptionError("--as belongs to --output FILE")
         check_files(picture, output)
         found = iterations(
-            data, busy=_names(busy), idle=_names(idle), column=column, markers=markers, read=how.read_file
+            data,
+            busy=_names(busy),
+            idle=_names(idle),
+            column=column,
+            markers=markers,
+            marker=marker,
+            read=how.read_file,
         )
         if output is not None:
             value = found.value(representation)

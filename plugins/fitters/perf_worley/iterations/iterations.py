@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_worley.iterations.alignment import align
-from perf_worley.iterations.markers import marked_iterations
+from perf_worley.iterations.differences import Differences, differences_of
+from perf_worley.iterations.markers import marked_iterations, named_iterations
 from perf_worley.iterations.periods import candidates
 from perf_worley.iterations.signal import signal_of
 from perf_worley.names.activity import Activity, activities, joined
 from perf_worley.names.clipped_sums import clipped_sums
 from perf_worley.names.plain_names import plain_name
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
@@ -78,6 +79,10 @@ class Iterations(Result):
         The iteration that differs most, where one does.
     activity : Activity or None
         What runs in all of them; None without a trace.
+    differences : Differences or None
+        Their time by class of state; None without a trace.
+    labels : tuple of str
+        The marker of each, where one was named.
     """
 
     source: str
@@ -90,6 +95,8 @@ class Iterations(Result):
     profile: Floats
     unusual: Unusual | None
     activity: Activity | None
+    differences: Differences | None = None
+    labels: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -149,6 +156,8 @@ class Iterations(Result):
             if unusual is None
             else {"number": unusual.number, "difference": unusual.difference, "reason": unusual.reason},
             "what_runs": None if self.activity is None else self.activity.name,
+            "labels": list(self.labels),
+            "by_category": None if self.differences is None else self.differences.to_dict(),
         }
 
 
@@ -163,6 +172,7 @@ def iterations(
     idle: Sequence[str] | None = None,
     column: str | None = None,
     markers: bool = True,
+    marker: str | None = None,
     read: Callable[[str, Sequence[type]], Any] = _read,
 ) -> Iterations:
     """Find the iterations of a run: sections that repeat.
@@ -179,7 +189,9 @@ def iterations(
     column : str, optional
         Of a series of several columns.
     markers : bool
-        Whether states that count are believed.
+        Whether markers and states that count are believed.
+    marker : str, optional
+        Of a trace: iterations are what this marker spans, ``"step"`` for ``step#1``, ``step#2`` and so on.
     read : callable, optional
         Reads a file; takes a path and the wanted types.
 
@@ -190,7 +202,11 @@ def iterations(
     Raises
     ------
     DataError
-        The data have no course over time.
+        The data have no course over time, or no marker of the name lies within them.
+    OptionError
+        A marker of data that have none, or one that is not to be believed.
+    UnknownNameError
+        No marker has the name; the nearest is named.
     InputError
         The file cannot be read.
 
@@ -205,8 +221,13 @@ def iterations(
         data = read(os.fspath(data), (Trace, UtilizationCurve, Series))
     if isinstance(data, Series):
         data = data.curve(column)
+    if marker is not None and not markers:
+        raise OptionError("--marker names the one to believe; leave out --no-markers")
     if isinstance(data, Trace):
-        return iterations_of(data.utilization(busy, idle=idle), data, markers=markers, busy=busy, idle=idle)
+        curve = data.utilization(busy, idle=idle)
+        return iterations_of(curve, data, markers=markers, marker=marker, busy=busy, idle=idle)
+    if marker is not None:
+        raise OptionError("--marker belongs to traces; these data have no markers")
     if not isinstance(data, UtilizationCurve):
         raise DataError(f"a trace, a utilization curve or a series has iterations, not {type(data).__name__}")
     return iterations_of(data)
@@ -217,30 +238,34 @@ def iterations_of(
     trace: Trace | None = None,
     *,
     markers: bool = True,
+    marker: str | None = None,
     busy: Sequence[str] | None = None,
     idle: Sequence[str] | None = None,
 ) -> Iterations:
     """The iterations of a curve and, where it is of one, of its trace; see `iterations`."""
-    marked = None if trace is None or not markers else marked_iterations(trace)
-    explained, marker = None, None
+    explained, labels, factor = None, (), nanoseconds_per(curve.time_unit)
     starts = ends = np.zeros(0)
-    if marked is not None:
-        marker, factor = marked[0], nanoseconds_per(curve.time_unit)
-        starts, ends = (times / factor for times in marked[1:])
+    if trace is not None and marker is not None:
+        labels, *marked = named_iterations(trace, marker)
+        starts, ends = (times / factor for times in marked)
+    elif trace is not None and markers and (counted := marked_iterations(trace)) is not None:
+        marker, *marked = counted
+        starts, ends = (times / factor for times in marked)
     else:
         signal = signal_of(curve, trace)
         found = align(signal, candidates(signal))
         if found is not None:
             explained, scale = found.explained, (signal.end - signal.start) / signal.n_cells
             starts, ends = (signal.start + scale * places for places in (found.starts, found.ends))
-    activity = None
+    activity = differences = None
     times: npt.NDArray[np.int64] | None = None
     if trace is not None and len(starts):
-        edges = np.round(np.column_stack([starts, ends]) * nanoseconds_per(curve.time_unit)).astype(np.int64)
+        edges = np.round(np.column_stack([starts, ends]) * factor).astype(np.int64)
         edges[1:, 0] = np.maximum(edges[1:, 0], edges[:-1, 1])
         (spent,) = clipped_sums(trace.start_ns, trace.end_ns, edges.ravel(), [(trace.state, len(trace.states))])
         times = spent[::2]
-        activity = joined(activities(trace, edges.ravel(), busy, idle)[::2])
+        each = activities(trace, edges.ravel(), busy, idle)[::2]
+        activity, differences = joined(each), differences_of(each)
     return Iterations(
         source=curve.source,
         time_unit=curve.time_unit,
@@ -250,8 +275,10 @@ def iterations_of(
         marker=marker,
         explained=explained,
         profile=_mean_profile(curve, starts, ends),
-        unusual=_unusual(ends - starts, times, trace, nanoseconds_per(curve.time_unit)),
+        unusual=_unusual(ends - starts, times, trace, factor),
         activity=activity,
+        differences=differences,
+        labels=labels,
     )
 
 

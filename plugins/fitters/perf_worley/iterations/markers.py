@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.markers import CUT, families, occurrences
+from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-__all__ = ["marked_iterations"]
+__all__ = ["marked_iterations", "named_iterations"]
 
-_COUNTED = re.compile(r"(.*?\D)[#:\s_(\[]*(\d{1,9})[)\]\s]*")
 _FEWEST = 3
 _GAP = 1.5  # of the median distance between two starts: beyond it, no iteration lasts until the next one
 
 Integers = npt.NDArray[np.int64]
+
+
+def named_iterations(trace: Trace, marker: str) -> tuple[tuple[str, ...], Integers, Integers]:
+    """Labels, starts and ends of the iterations that a marker names: from where it begins to where it ends.
+
+    Those that reach beyond the part of the run that the trace is are left out.
+
+    Parameters
+    ----------
+    trace : Trace
+    marker : str
+        As for `perf_traces.markers.occurrences`.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such marker.
+    DataError
+        None of them lies within the trace.
+
+    Examples
+    --------
+    >>> marks = [("step", 0, 30), ("step", 40, 60)]
+    >>> named_iterations(Trace([0], [0], [0], [100], ["cpu"], ["run"], markers=marks), "step")
+    (('step', 'step'), array([ 0, 40]), array([30, 60]))
+    """
+    found = occurrences(trace, marker)
+    starts, ends = found.starts, found.ends.copy()
+    ends[:-1] = np.minimum(ends[:-1], starts[1:])  # of several ranks: until the first one begins the next
+    kept = np.flatnonzero((ends > starts) & ~found.cut)
+    if not len(kept):
+        raise DataError(f"{trace.source}: no {marker!r} lies within it as a whole")
+    return tuple(found.labels[at] for at in kept.tolist()), starts[kept], ends[kept]
 
 
 def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
@@ -36,27 +68,23 @@ def marked_iterations(trace: Trace) -> tuple[str, Integers, Integers] | None:
     >>> name, starts.tolist(), ends.tolist()
     ('step', [0, 20, 40], [20, 40, 45])
     """
-    families: dict[str, dict[int, int]] = {}
-    marked = sorted({name for name, _, _ in trace.markers} - set(trace.states))
-    names = [*trace.states, *marked]
-    for code, name in enumerate(names):
-        found = _COUNTED.fullmatch(name.strip())
-        if found:
-            families.setdefault(found[1].strip(" #:_([") or found[1], {})[int(found[2])] = code
-    families = {name: members for name, members in families.items() if len(members) >= _FEWEST}
-    if not families:
+    cut = frozenset(trace.facts.get(CUT, ()))
+    markers = [marker for at, marker in enumerate(trace.markers) if at not in cut]
+    names = [*trace.states, *sorted({name for name, _, _ in markers} - set(trace.states))]
+    counted = {name: members for name, members in families(names).items() if len(members) >= _FEWEST}
+    if not counted:
         return None
     first = np.full(len(names), np.iinfo(np.int64).max)
     last = np.full(len(names), np.iinfo(np.int64).min)
     np.minimum.at(first, trace.state, trace.start_ns)
     np.maximum.at(last, trace.state, trace.end_ns)
     code_of = {name: code for code, name in enumerate(names)}
-    for name, start, end in trace.markers:
+    for name, start, end in markers:
         code = code_of[name]
         first[code], last[code] = min(first[code], start), max(last[code], end)
     best: tuple[int, str, Integers, Integers] | None = None
-    for name, members in families.items():
-        codes = np.array([members[number] for number in sorted(members)])
+    for name, members in counted.items():
+        codes = np.array([code_of[members[number]] for number in sorted(members)])
         codes = codes[last[codes] > first[codes]]
         starts, own_ends = first[codes], last[codes]
         if len(codes) < _FEWEST or (np.diff(starts) <= 0).any() or (own_ends[:-1] > starts[1:]).any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = ["IterationsPresenter", "in_a_line", "ordinal"]
 
 _COLOR, _UNUSUAL = "#1f5fa8", "#c1272d"
 _MOST_ROWS = 40
+_LEAST_SHARE = 0.01
 
 
 def ordinal(number: int) -> str:
@@ -77,7 +79,7 @@ class IterationsPresenter(Presenter):
         assert result.period is not None
         line = in_a_line(result.count, result.period, result.spread, result.time_unit, result.unusual)
         how = (
-            f"counted by {result.marker!r}"
+            f"{'marked' if result.labels else 'counted'} by {result.marker!r}"
             if result.marker is not None
             else f"found by their likeness: the others explain {result.explained:.0%} of the variance in one"
         )
@@ -90,7 +92,7 @@ class IterationsPresenter(Presenter):
             lines.append(f"{1.0 - share:.0%} of the time between the first and the last lies between iterations")
         if result.activity is not None:
             lines.append(f"mean iteration: {result.activity.name}")
-        return lines
+        return lines if result.marker is None or result.differences is None else [*lines, *_differences(result)]
 
     def tables(self, result: Iterations) -> Tables:
         """The iterations; of many those that differ most."""
@@ -111,12 +113,16 @@ class IterationsPresenter(Presenter):
         unit, median = result.time_unit, float(np.median(result.durations))
         origin = shown_origin(*result.run)
         header = ["iteration", "start", "duration", "difference"]
+        own_names = len(set(result.labels)) > 1
+        by_category = None if result.marker is None else result.differences
+        header += [] if by_category is None else by_category.categories
         rows = [
             [
-                str(at + 1),
+                result.labels[at] if own_names else str(at + 1),
                 readable(float(result.starts[at]) - origin, unit),
                 readable(float(result.durations[at]), unit),
                 f"{result.durations[at] / median - 1.0:+.1%}",
+                *([] if by_category is None else [f"{part:.1%}" for part in _shares(by_category.times_ns[at])]),
             ]
             for at in kept.tolist()
         ]
@@ -162,6 +168,36 @@ class IterationsPresenter(Presenter):
         other.set_ylim(0.0, 1.15 * float(result.durations.max()) * factor)
         for axes in (one, other):
             axes.title.set_fontsize(9)
+
+
+def _shares(times: Any) -> Any:
+    return times / times.sum()
+
+
+def _differences(result: Iterations) -> list[str]:
+    """The mean iteration by category, the slowest one, and what makes the difference."""
+    found = result.differences
+    assert found is not None
+    assert result.period is not None
+    lines = [f"by category: {_in_words(found.mean_shares)}"]
+    if result.count < 2 or not found.shares_of_variance:
+        return lines
+    slowest = found.slowest
+    label = ordinal(slowest + 1) + (f" ({result.labels[slowest]})" if len(set(result.labels)) > 1 else "")
+    longer = f"{result.durations[slowest] / result.period - 1.0:+.1%}"
+    lines.append(
+        f"slowest: the {label}, {_rounded(float(result.durations[slowest]), result.time_unit)}, {longer} of the mean, "
+        f"of which {_in_words(found.shares_of_slowest)}"
+    )
+    lines.append(f"what makes the difference: of the variance of durations {_in_words(found.shares_of_variance)}")
+    return lines
+
+
+def _in_words(shares: Mapping[str, float]) -> str:
+    """Shares of categories, the largest first, without those that are hardly any."""
+    ordered = sorted(shares.items(), key=lambda each: -abs(each[1]))
+    shown = [f"{share:.0%} {name}" for name, share in ordered if abs(share) >= _LEAST_SHARE]
+    return ", ".join(shown)
 
 
 def _unit_for(duration: float, unit: str) -> tuple[float, str]:

@@ -22,16 +22,28 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_worley.choice.averaged_period import averaged_over_period
 from perf_worley.choice.cells import Cells
 from perf_worley.choice.long_run_variance import first_order, residuals
 from perf_worley.trees.moment_tree import MomentTree, interval, squared_error
 from perfcore.base.kernels import kernel
 
-__all__ = ["COVERAGE", "PhaseErrors", "phase_errors", "processor_cycle"]
+__all__ = [
+    "COVERAGE",
+    "LIMIT",
+    "PhaseErrors",
+    "near_least",
+    "noises_of_phases",
+    "phase_errors",
+    "processor_cycle",
+    "split_squares",
+    "tried_places",
+]
 
 COVERAGE = 0.95
-_LIMIT = -2.0 * math.log(1.0 - math.sqrt(COVERAGE))  # 7.35
+LIMIT = -2.0 * math.log(1.0 - math.sqrt(COVERAGE))  # 7.35
 _SHORT, _MIDDLE = 24, 80  # cells of a phase below which its noise is everyone's, and is not averaged over four cells
+_FEWEST_PERIODS = 8  # likewise, of a curve that repeats itself
 _POOLED = 0.25  # of everyone's noise: no phase has less
 
 Floats = npt.NDArray[np.float64]
@@ -79,8 +91,9 @@ def phase_errors(
     places = np.round(breaks / cells.width).astype(np.int64)
     if (np.diff(places) < 1).any():
         return None
-    noises = _noises(cells.values, places, np.asarray(degrees, np.int64))
-    cycle = processor_cycle(tree, n_locations)
+    averaged = averaged_over_period(cells)
+    noises, _ = noises_of_phases(averaged, places, np.asarray(degrees, np.int64))
+    cycle, misplaced = processor_cycle(tree, n_locations), _misplaced(averaged, places)
     found = []
     for k in range(n_phases):
         length = float(breaks[k + 1] - breaks[k])
@@ -88,9 +101,12 @@ def phase_errors(
         errors = _coefficient_errors(noises[k] * cells.width, length, degrees[k])
         start = None
         if k:
-            start = _break_interval(tree, cells, breaks[k - 1 : k + 2], degrees[k - 1 : k + 1], noises[k - 1 : k + 1])
+            start = _break_interval(
+                tree, averaged, breaks[k - 1 : k + 2], degrees[k - 1 : k + 1], noises[k - 1 : k + 1]
+            )
             start = (max(start[0] - cycle, float(breaks[k - 1])), start[1])
-        found.append(PhaseErrors(errors, math.sqrt(noises[k] * cells.width / length), start))
+        level = math.hypot(math.sqrt(noises[k] * cells.width / length), *(misplaced[k : k + 2] * cells.width / length))
+        found.append(PhaseErrors(errors, level, start))
     return found
 
 
@@ -110,21 +126,33 @@ def processor_cycle(tree: MomentTree, n_locations: int | None) -> float:
     return min(n_locations * tree.duration / upward, tree.duration) if upward > 0.0 else 0.0
 
 
-def _noises(values: Floats, places: Integers, degrees: Integers) -> Floats:
-    """Long-run variance of a cell of each phase."""
+def noises_of_phases(cells: Cells, places: Integers, degrees: Integers) -> tuple[Floats, Floats]:
+    """Long-run variance of a cell of each phase, and the residuals (n_cells,)."""
+    values = cells.values
     left = np.empty(len(values))
     residuals(values, places, degrees, left)
-    highest = int(degrees.max())
-    pooled = max(first_order(left, len(degrees), highest, m) for m in (1, 2, 4) if len(values) >= 4 * m)
+    highest, whole = int(degrees.max()), math.ceil(cells.period)
+    # Over how many cells residuals are averaged; of several the largest variance counts.
+    widths = (whole,) if whole else (1, 2, 4)
+    pooled = max(first_order(left, len(degrees), highest, m) for m in widths if len(values) >= 4 * m)
     found = np.empty(len(degrees))
     for k, degree in enumerate(degrees):
         own = left[places[k] : places[k + 1]]
-        if len(own) < _SHORT:
+        if len(own) < max(_SHORT, _FEWEST_PERIODS * whole):
             found[k] = pooled
             continue
-        widths = (1, 2, 4) if len(own) >= _MIDDLE else (1, 2)
-        found[k] = max(*(first_order(own, 1, int(degree), m) for m in widths), _POOLED * pooled)
-    return found
+        inner = widths if len(own) >= _MIDDLE else widths[:2]
+        found[k] = max(*(first_order(own, 1, int(degree), m) for m in inner), _POOLED * pooled)
+    return found, left
+
+
+def _misplaced(cells: Cells, places: Integers) -> Floats:
+    """What each break adds to a phase's sum over cells if it lies anywhere within a period: standard deviation."""
+    half = math.ceil(0.5 * cells.period)
+    last = len(cells.values) - 1
+    jumps = cells.values[np.minimum(places + half, last)] - cells.values[np.maximum(places - 1 - half, 0)]
+    jumps[[0, -1]] = 0.0
+    return np.asarray(jumps * cells.period / math.sqrt(12.0))
 
 
 def _coefficient_errors(noise: float, length: float, degree: int) -> tuple[float, ...]:
@@ -152,16 +180,35 @@ def _break_interval(
     tree: MomentTree, cells: Cells, breaks: Floats, degrees: Sequence[int], noises: Floats
 ) -> tuple[float, float]:
     """Where the middle of three breaks may be, without the cycle."""
-    width = cells.width
+    places = tried_places(breaks, cells.width)
+    limits = LIMIT * cells.width * np.where(places < breaks[1], noises[0], noises[1])
+    return near_least(places, split_squares(tree, places, breaks, degrees), limits, breaks, cells)
+
+
+def tried_places(breaks: Floats, width: float) -> Floats:
+    """Edges of cells between the outer ones of three breaks, and the middle one."""
     begin, here, end = (float(value) for value in breaks)
     inner = np.arange(math.floor(begin / width) + 2, math.ceil(end / width) - 1) * width
-    places = np.unique(np.append(inner[(inner > begin) & (inner < end)], here))
+    return np.unique(np.append(inner[(inner > begin) & (inner < end)], here))
+
+
+def split_squares(tree: MomentTree, places: Floats, breaks: Floats, degrees: Sequence[int]) -> Floats:
+    """Sums of squares of two phases that meet at each place."""
     steps = np.searchsorted(tree.edges, places, side="left") - 1
-    outer = np.array([tree.step_at(begin), int(np.searchsorted(tree.edges, end, side="left")) - 1])
+    outer = np.array([tree.step_at(breaks[0]), int(np.searchsorted(tree.edges, breaks[2], side="left")) - 1])
     squares = np.empty(len(places))
-    _split_squares(*tree.arrays, np.array([begin, end]), outer, places, steps, degrees[0], degrees[1], squares)
-    # Moving the break to the left costs the left phase cells, and the other way round.
-    limits = _LIMIT * width * np.where(places < here, noises[0], noises[1])
+    _split_squares(*tree.arrays, breaks[[0, 2]], outer, places, steps, degrees[0], degrees[1], squares)
+    return squares
+
+
+def near_least(places: Floats, squares: Floats, limits: Floats, breaks: Floats, cells: Cells) -> tuple[float, float]:
+    """First and last place whose squares are within the limits, and one cell more.
+
+    Moving the break to the left costs the left phase cells, and the other way round: so are the limits chosen.
+    """
+    begin, here, end = (float(value) for value in breaks)
     near = places[squares - squares.min() <= limits]
     low, high = min(float(near.min(initial=here)), here), max(float(near.max(initial=here)), here)
-    return max(low - width, begin), min(high + width, end)
+    # A mean over a period is blurred by half of it.
+    blur = max(1.0, 0.5 * cells.period) * cells.width
+    return max(low - blur, begin), min(high + blur, end)

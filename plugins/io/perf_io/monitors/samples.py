@@ -43,7 +43,8 @@ def read_steps(table: Table, roles: Roles) -> UtilizationCurve:
         table.refuse(
             row,
             roles.start,
-            f" but the step before ends at {ends[row - 1]!s}; steps must follow without gap or overlap",
+            f" but the step before ends at {ends[row - 1]!s}; steps must follow without gap or overlap; if each row "
+            "is an interval of its own: -r kind=trace",
         )
     _check_heights(table, roles, heights)
     return _curve(table, roles, np.append(starts, ends[-1:]), heights)
@@ -72,7 +73,7 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
         for column, found in zip(roles.values, values, strict=True):
             _check_missing(table, column, found)
         columns = {column.name: found for column, found in zip(roles.values, values, strict=True)}
-        return Series(times, columns, roles.time_unit, source=table.source)
+        return Series(times, columns, roles.time_unit, source=table.source, notes=roles.notes)
     heights = values[0]
     if len(heights) > 1 and np.isnan(heights[-1]) and not table.at_row(len(heights) - 1)[1].get(roles.values[0].name):
         _check_heights(table, roles, heights[:-1])
@@ -85,6 +86,7 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
             roles.time_unit,
             n_locations=table.facts.get("n_locations"),
             source=table.source,
+            notes=roles.notes,
         )
     except DataError as error:
         raise InputError(
@@ -174,6 +176,7 @@ def _curve(table: Table, roles: Roles, edges: Times, heights: Floats) -> Utiliza
             roles.time_unit,
             n_locations=table.facts.get("n_locations"),
             source=table.source,
+            notes=roles.notes,
         )
     except DataError as error:
         raise InputError(table.source, str(error).removeprefix(f"{table.source}: "), line=1) from None

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
+from perf_io.tables.column_names import LEVELS, SYNONYMS, TIMES, split_name, without_row
 from perf_io.tables.options import TableOptions
+from perf_io.tables.suggested_command import suggested_command
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import guess_roles
-from perfcore.data.units import NANOSECONDS, KnownUnit, split_unit, unit_in_name
+from perfcore.data.units import NANOSECONDS, unit_in_name
 
-__all__ = ["Column", "Roles", "assign_roles", "one_line", "unit_of_duration"]
+__all__ = ["Column", "Look", "Roles", "assign_roles", "one_line", "unit_of_times"]
 
-_SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    role: tuple(names.split())
-    for role, names in {
-        "time": "time timestamp t ts date datetime date_time",
-        "start": "start start_time t_start tstart begin begin_time started started_at begin_at ts",
-        "end": "end end_time t_end tend stop stop_time finish finish_time finished finished_at ended_at end_at",
-        "duration": "duration dur elapsed elapsed_time",
-        "change": "event_type event_kind change",  # whether a row enters a state or leaves it
-        "location": "location resource resourceid resource_id container worker process processor "
-        "thread rank stream cpu core pe node pid tid worker_id process_id thread_id rank_id location_id core_id "
-        "node_id stream_id host hostname device gpu",
-        "state": "state activity status region function task category name event",
-        "value": "value height utilization utilisation usage busy active running processors load count",
-    }.items()
-}
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ACCEPTED = (
-    "time,value or start,end,value (a curve), start,end,location,state or start,duration,location,state (a trace), "
-    "or p,time_s with code and system "
-    "(measurements)"
+    "time,value or start,end,value (a curve), start,end or start,duration, with location and state where there are any "
+    "(a trace), or p,time_s with code and system (measurements)"
 )
 
 
@@ -57,21 +42,34 @@ class Column:
 class Roles:
     """The meaning of a table; fields that a kind does not use are None or empty.
 
-    A trace has ``end`` or ``duration``; of kind "events" it has a time in ``start`` and ``change``.
+    A trace has two of ``start``, ``end`` and ``duration``; of kind "events" it has a time in ``start`` and ``change``.
+    A location is what all its columns name together. Nothing says the unit where ``time_unit`` is empty; ``notes`` say
+    what was taken for granted.
     """
 
     kind: str
-    time_unit: str
+    time_unit: str = ""
     start: Column | None = None
     end: Column | None = None
     duration: Column | None = None
     change: Column | None = None
-    location: Column | None = None
+    location: tuple[Column, ...] = ()
     state: Column | None = None
     values: tuple[Column, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def assign_roles(columns: Sequence[Column], options: TableOptions, source: str) -> Roles:
+class Look(Protocol):
+    """What a table's rows say where names do not."""
+
+    def steps_follow(self, start: Column, end: Column) -> bool:
+        """Whether each row begins where the one before ended."""
+
+    def tells_changes(self, column: Column) -> bool:
+        """Whether all values of a column are words for entering and leaving."""
+
+
+def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, look: Look | None = None) -> Roles:
     """Decide what a table is.
 
     A sampling time is in ``start`` and leaves ``end`` None.
@@ -81,7 +79,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str) 
     UnknownNameError
         An option names a column that the table does not have.
     InputError
-        The columns are none of the accepted sets; the message lists them and the options to give.
+        The columns are none of the accepted sets; the message lists them and the command to give.
 
     Examples
     --------
@@ -89,61 +87,101 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str) 
     >>> roles = assign_roles(table, TableOptions(), "demo.csv")
     >>> roles.kind, roles.time_unit
     ('curve', 'ms')
+    >>> jobs = [Column("StartTime", "number"), Column("EndTime", "number"), Column("WorkerId", "text")]
+    >>> assign_roles(jobs, TableOptions(), "demo.csv").location
+    (Column(name='WorkerId', kind='text'),)
     """
     finder = _Finder(columns, source)
     if options.kind == "measurements" or (options.kind == "auto" and _are_measurements(columns, options)):
-        return Roles("measurements", "us")
+        return Roles("measurements")
     time = finder.find("time", options.time)
     start, end = finder.find("start", options.start), finder.find("end", options.end)
-    duration = finder.find("duration", None) if start and not end else None
-    change = finder.find("change", None)
+    duration = finder.find("duration", options.duration) if (start is None) != (end is None) else None
+    change = _change(finder, options, look)
     taken = {column for column in (time, start, end, duration, change) if column is not None}
-    location = finder.find("location", options.location, but=taken)
-    state = finder.find("state", options.state, but=taken | {location})
-    kind = options.kind
-    if kind in ("auto", "trace") and start and end and location and state:
-        return Roles("trace", finder.time_unit(options, start, end), start, end, location=location, state=state)
-    if kind in ("auto", "trace") and start and duration and location and state:
-        unit = finder.time_unit(options, start)
-        return Roles("trace", unit, start, duration=duration, location=location, state=state)
-    if kind in ("auto", "trace") and time and change and location and state:
-        return Roles("events", finder.time_unit(options, time), time, change=change, location=location, state=state)
-    if kind in ("auto", "curve") and start and end and not options.time:
-        values = finder.values(options.value, but=taken)
-        if len(values) == 1:
-            return Roles("curve", finder.time_unit(options, start, end), start, end, values=values)
-    if kind in ("auto", "curve", "series") and time:
-        values = finder.values(options.value, but=taken, several=kind != "curve")
+    location = finder.location(options.location, but=taken)
+    state = finder.find("state", options.state, but=taken | set(location))
+    found = Roles("trace", "", start, end, duration, change, location, state)
+    if options.kind in ("auto", "trace") and time and change and end is None and duration is None:
+        return replace(found, kind="events", start=time, end=None, duration=None, time_unit=finder.unit(options, time))
+    steps = options.kind in ("auto", "curve") and start and end and not options.time
+    if steps and (values := _heights(finder, options, found, look)):
+        assert start is not None
+        assert end is not None
+        return Roles("curve", finder.unit(options, start, end), start, end, values=values)
+    sides = [column for column in (start, end, duration) if column is not None]
+    if options.kind in ("auto", "trace") and len(sides) > 1 and not _are_rows_of_steps(finder, options, found, look):
+        return replace(found, time_unit=finder.unit(options, *sides))
+    if options.kind in ("auto", "curve", "series") and time and not (_has_durations(finder) and (location or state)):
+        kind, values = options.kind, finder.values(options.value, but=taken, several=options.kind != "curve")
         if kind == "auto" and values:
             kind = "curve" if len(values) == 1 else "series"
         if (kind == "series" and values) or (kind == "curve" and len(values) == 1):
-            return Roles(kind, finder.time_unit(options, time), time, values=values)
-    names = _listed(columns)
-    wanted = "" if options.kind == "auto" else f" a {options.kind}"
-    raise InputError(
-        source,
-        f"the columns {names} do not say what{wanted or ' this table'} is made of; accepted are {_ACCEPTED}; name the "
-        "columns with the options time, value, start, end, location, state, or give kind=measurements with "
-        "parameters and value",
-        line=1,
-    )
+            return Roles(kind, finder.unit(options, time), time, values=values)
+    names = ", ".join(one_line(column.name) for column in columns)
+    wanted = " this table" if options.kind == "auto" else f" a {options.kind}"
+    problem = f"the columns {names} do not say what{wanted} is made of; accepted are {_ACCEPTED}"
+    raise InputError(source, f"{problem}; say which is which: {suggested_command(columns, options, source)}", line=1)
+
+
+def _change(finder: _Finder, options: TableOptions, look: Look | None) -> Column | None:
+    """The column that says whether a row enters a state or leaves it: by its name, or by its words."""
+    by_name = finder.find("change", options.change)
+    if by_name is not None or look is None:
+        return by_name
+    texts = [column for column in finder.columns if column.kind == "text"]
+    return next((column for column in texts if look.tells_changes(column)), None)
+
+
+def _heights(finder: _Finder, options: TableOptions, found: Roles, look: Look | None) -> tuple[Column, ...]:
+    """The one column of the heights of steps; none where the rows are intervals of locations."""
+    assert found.start is not None
+    assert found.end is not None
+    if options.value or options.kind == "curve":
+        values = finder.values(options.value, but={found.start, found.end})
+        return values if len(values) == 1 else ()
+    if options.kind == "trace" or (found.location and found.state) or options.location or options.state:
+        return ()
+    values = finder.values((), but={found.start, found.end}, several=False)
+    if len(values) != 1 or found.state == values[0]:
+        return ()
+    bare = split_name(values[0].name).bare
+    if bare in SYNONYMS["value"]:
+        return values
+    is_place = bool(found.location) and bare not in LEVELS["core"]
+    if found.state or is_place or (look is not None and not look.steps_follow(found.start, found.end)):
+        return ()
+    return values
+
+
+def _are_rows_of_steps(finder: _Finder, options: TableOptions, found: Roles, look: Look | None) -> bool:
+    """Whether rows without a place or a state follow one another and hold several numbers: steps, of which height?"""
+    told = options.kind == "trace" or options.start or options.end or options.duration
+    if told or look is None or found.location or found.state or found.start is None or found.end is None:
+        return False
+    return len(finder.values((), but={found.start, found.end})) > 1 and look.steps_follow(found.start, found.end)
+
+
+def _has_durations(finder: _Finder) -> bool:
+    """Whether rows have a duration, so that a time beside it is when they began or when they ended."""
+    return finder.find("duration", None) is not None
 
 
 def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     """Whether the names are those of runs at several numbers of processors, and of no curve or trace."""
     if options.time or options.start or options.end or options.location or options.state:
         return False
-    bare = {_split_unit(column.name)[0] for column in columns}
-    if bare & set(_SYNONYMS["start"]) and bare & set(_SYNONYMS["end"]):
+    bare = {without_row(split_name(column.name).bare) for column in columns}
+    if bare & set(SYNONYMS["start"]) and bare & set(SYNONYMS["end"]):
         return False
     roles = guess_roles([c.name for c in columns], {c.name for c in columns if c.kind == "number"})
     if not roles.parameters or (roles.value is None and not (roles.code or roles.system)):
         # Several times, and none that counts on: the parts of a run, of which the user names those that are meant.
         times = [c for c in columns if c.kind == "number" and (unit := unit_in_name(c.name)) and unit.kind == "time"]
-        several = bool(roles.parameters) and len(times) > 1 and not bare & set(_SYNONYMS["time"])
+        several = bool(roles.parameters) and len(times) > 1 and not bare & set(SYNONYMS["time"])
         return several or bool(options.parameters)
     # A time and a number of processors could be a curve; the name of a code or of a system decides.
-    ambiguous = _split_unit(next(iter(roles.parameters.values())))[0] in _SYNONYMS["value"]
+    ambiguous = split_name(next(iter(roles.parameters.values()))).bare in SYNONYMS["value"]
     return not ambiguous or bool(roles.code or roles.system or options.parameters)
 
 
@@ -169,59 +207,76 @@ class _Finder:
         """The column that an option names, else the first synonym that is there."""
         if name is not None:
             return self.named(name)
-        for synonym in _SYNONYMS[role]:
+        exact = self._called(SYNONYMS[role], but, timed=role in TIMES)
+        if exact is not None or role not in ("start", "end", "duration"):
+            return exact
+        return self._called(SYNONYMS[role], but, timed=True, of_rows=True)
+
+    def _called(
+        self, names: Sequence[str], but: AbstractSet[Column | None], *, timed: bool = False, of_rows: bool = False
+    ) -> Column | None:
+        for name in names:
             for column in self.columns:
-                name_only, unit = _split_unit(column.name)
-                if unit is not None and (role not in ("time", "start", "end", "duration") or unit.kind != "time"):
+                bare, unit = split_name(column.name)
+                if unit is not None and (not timed or unit.kind != "time"):
                     continue
-                if column not in but and synonym == name_only:
+                if column not in but and name == (without_row(bare) if of_rows else bare):
                     return column
         return None
 
-    def values(self, names: Sequence[str], but: set[Column], several: bool = True) -> tuple[Column, ...]:
+    def location(self, names: Sequence[str], but: AbstractSet[Column | None]) -> tuple[Column, ...]:
+        """The columns that an option names; else one that says all, or the levels that qualify one another."""
+        if names:
+            return tuple(self.named(name) for name in names)
+        found = {level: self._called(words, but) for level, words in LEVELS.items()}
+        if found["whole"] is not None:
+            return (found["whole"],)
+        inner = [found[level] for level in ("process", "device", "thread") if found[level] is not None]
+        inner = inner or [found["core"]]
+        # Ranks count through the whole run; processes, devices and cores count on their node.
+        of_node = found["process"] is None or split_name(found["process"].name).bare.endswith("pid")
+        return tuple(column for column in (found["node"] if of_node else None, *inner) if column is not None)
+
+    def values(self, names: Sequence[str], but: AbstractSet[Column], several: bool = True) -> tuple[Column, ...]:
         """The columns that an option names; else all numbers; of several the one that is called a value."""
         if names:
             return tuple(self.named(name) for name in names)
         numbers = tuple(c for c in self.columns if c.kind == "number" and c not in but)
         if len(numbers) > 1 and not several:
-            called = [c for c in numbers if c.name.strip().lower() in _SYNONYMS["value"]]
+            called = [c for c in numbers if c.name.strip().lower() in SYNONYMS["value"]]
             return tuple(called[:1]) if len(called) == 1 else numbers
         return numbers
 
-    def time_unit(self, options: TableOptions, *columns: Column) -> str:
-        """Unit by option, by the ending of the names, or by kind: timestamps are seconds, numbers microseconds."""
+    def unit(self, options: TableOptions, *columns: Column) -> str:
+        """Unit by option, by the ending of names, or by kind: timestamps are seconds; empty where nothing says it."""
         if options.time_unit is not None:
             return options.time_unit
-        if any(column.kind == "timestamp" for column in columns):
+        durations = [column for column in columns if column is self.find("duration", options.duration)]
+        times = [column for column in columns if column not in durations]
+        if any(column.kind == "timestamp" for column in times):
             return "s"
-        named = [(column, _split_unit(column.name)[1]) for column in columns]
-        units = {"us" if unit is None or unit.kind != "time" else unit.label for _, unit in named}
-        names = " and ".join(one_line(column.name) for column in columns)
-        if len(units) > 1:
-            raise InputError(self.source, f"{names} are in different units; rename one or give time_unit", line=1)
-        (unit,) = units
-        if unit not in NANOSECONDS:
-            problem = f"{names}: times of curves and traces are in {', '.join(NANOSECONDS)}, not in {unit}"
-            raise InputError(self.source, f"{problem}; convert them and rename the column", line=1)
-        return unit
+        return unit_of_times(times, self.source) or unit_of_times(durations, self.source)
 
 
-def unit_of_duration(column: Column, otherwise: str) -> str:
-    """Unit of a column of durations by the ending of its name; else that of the starts."""
-    unit = _split_unit(column.name)[1]
-    return unit.label if unit is not None and unit.label in NANOSECONDS else otherwise
+def unit_of_times(columns: Sequence[Column], source: str) -> str:
+    """The unit that the names of columns of times end with; empty where they say nothing.
+
+    Raises
+    ------
+    InputError
+        They say several, or one in which traces are not counted.
+    """
+    found = {unit.label if unit and unit.kind == "time" else "" for _, unit in (split_name(c.name) for c in columns)}
+    names = " and ".join(one_line(column.name) for column in columns)
+    if len(found) > 1:
+        raise InputError(source, f"{names} are in different units; rename one or give time_unit", line=1)
+    unit = found.pop() if found else ""
+    if unit and unit not in NANOSECONDS:
+        problem = f"{names}: times of curves and traces are in {', '.join(NANOSECONDS)}, not in {unit}"
+        raise InputError(source, f"{problem}; convert them and rename the column", line=1)
+    return unit
 
 
 def one_line(name: str) -> str:
     """A column's name as a message shows it."""
     return " ".join(name.split())[:60]
-
-
-def _listed(columns: Sequence[Column]) -> str:
-    return ", ".join(one_line(column.name) for column in columns)
-
-
-def _split_unit(name: str) -> tuple[str, KnownUnit | None]:
-    """A column's name in lower case, with underscores, also for CamelCase, without its unit; and the unit."""
-    bare, unit = split_unit(name)
-    return _HUMP.sub("_", (bare or name).strip()).lower().replace(" ", "_").replace("-", "_"), unit

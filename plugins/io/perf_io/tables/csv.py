@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from perf_io.shared.exported_formats import export_command
 from perf_io.tables.columns import Column, assign_roles
 from perf_io.tables.decimals import sql_number
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
@@ -29,6 +30,7 @@ from perfcore.reading.source import Source
 __all__ = ["CsvReader"]
 
 _DELIMITERS = ",;\t|"
+_INDEX = "(unnamed)"  # the first column where only it has no name: numbers of rows, as pandas writes them
 _SAMPLE_ROWS = 200  # rows that tell whether a column holds numbers
 
 
@@ -65,13 +67,18 @@ class CsvReader(Reader):
         return {"kind": "measurements"} if list(wanted) == [Measurements] else {}
 
     def sniff(self, source: Source) -> float:
-        """Sure where the columns have known names; unsure where only the ending says so."""
+        """Sure where the columns have known names; unsure where only the ending says so.
+
+        Sure, too, of formats of which only an export is read, often as such a table: `read` then says how.
+        """
         if looks_like_pj_dump(source.head):
             return 0.0
+        if export_command(source) is not None:
+            return 0.8
         # Unsure is still the best guess for these endings: the message of `read` then says what is wrong.
         guess = 0.3 if source.suffix in (".csv", ".tsv") and b"\0" not in source.head else 0.0
         try:
-            columns = [Column(name, "number") for name in _layout(source).names]
+            columns = [Column(name, "number") for name in _layout(source).names if name != _INDEX]
             assign_roles(columns, TableOptions(), source.name)
         except InputError:
             return guess
@@ -84,8 +91,10 @@ class CsvReader(Reader):
         ------
         InputError
             Not text, rows of different lengths, columns of no accepted set, or a value that does not belong; with
-            its line.
+            its line. A format of which only an export is read; with the command that makes one.
         """
+        if (cure := export_command(source)) is not None:
+            raise InputError(source.name, cure)
         layout = _layout(source)
         with source.plain_file() as path:
             try:
@@ -109,9 +118,11 @@ def _open(source: Source, path: Path, layout: _Layout, decimal: str) -> Table:
     # commas 0,1 is as often a list of two.
     signs = (decimal,) if layout.delimiter == "," else (decimal, "," if decimal == "." else ".")
     columns, types = [], {}
-    for position, name in enumerate(layout.names):
+    for name in layout.names:
+        if name == _INDEX:
+            continue
         kind = _kind(database, relation, name, signs)
-        columns.append(Column(layout.names[position], kind))
+        columns.append(Column(name, kind))
         types[name] = "text timestamp" if kind == "timestamp" else "text"
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
@@ -169,6 +180,8 @@ def _layout(source: Source) -> _Layout:
             f"the first line {lines[first].strip()[:40]!r} holds no column names; put a line such as time,value above",
             line=first + 1,
         )
+    if len(names) > 1 and not names[0]:
+        names = (_INDEX, *names[1:])
     if len({name.casefold() for name in names}) < len(names) or not all(map(_is_one_line, names)):
         raise InputError(
             source.name,

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from perf_io.tables.columns import Roles
+from collections.abc import Iterable
+
+from perf_io.tables.columns import Column, Roles
+from perf_io.tables.decimals import decimal_hint
 from perf_io.tables.duck import quoted_name
 from perf_io.tables.table import Table
 from perf_io.traces.nested_states import NestedStates
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 
-__all__ = ["read_event_table"]
+__all__ = ["are_changes", "read_event_table"]
 
 _ENTER = frozenset({"enter", "begin", "start", "entry", "b", "push"})
 _LEAVE = frozenset({"leave", "end", "stop", "exit", "e", "pop"})
+
+_ALL, _ENTERED = "all", "running"  # what a location and a state are called where no column names them
+_NEITHER = frozenset({"instant", "mark", "point", "i"})
+
+
+def are_changes(words: Iterable[str]) -> bool:
+    """Whether texts in lower case are words for entering and leaving, both of them, and nothing else.
+
+    Examples
+    --------
+    >>> are_changes(["begin", "end"]), are_changes(["begin", "run", "end"]), are_changes(["end"])
+    (True, False, False)
+    """
+    met = set(words)
+    return bool(met & _ENTER) and bool(met & _LEAVE) and met <= _ENTER | _LEAVE | _NEITHER
 
 
 def read_event_table(table: Table, roles: Roles) -> Trace:
@@ -31,9 +49,11 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
         its line.
     """
     assert roles.start is not None
-    columns = (roles.change, roles.location, roles.state)
-    texts = ", ".join(f"trim(CAST({quoted_name(column.name)} AS VARCHAR))" for column in columns if column is not None)
-    rows = table.database.rows(f"SELECT {table.ns(roles.start, roles.time_unit)}, {texts} FROM {table.relation}")
+    assert roles.change is not None
+    where = " || '/' || ".join(_text(column) for column in roles.location) or f"'{_ALL}'"
+    what = f"'{_ENTERED}'" if roles.state is None else _text(roles.state)
+    columns = f"{table.ns(roles.start, roles.time_unit)}, {_text(roles.change)}, {where}, {what}"
+    rows = table.database.rows(f"SELECT {columns} FROM {table.relation}")
     states, locations, names = NestedStates(table.source), dict[str, int](), dict[str, int]()
     open_states: dict[str, list[str]] = {}
     others = 0
@@ -44,7 +64,9 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
             continue
         try:
             if at is None or not location or not name:
-                raise InputError(table.source, "a time, a location and a state are expected", line=row)
+                met = table.at_row(row)[1].get(roles.start.name, "")
+                hint = decimal_hint(met, table.decimal)
+                raise InputError(table.source, f"a time, a location and a state are expected{hint}", line=row)
             inner = open_states.setdefault(location, [])
             place = locations.setdefault(location, len(locations))
             if kind in _ENTER:
@@ -63,5 +85,14 @@ def read_event_table(table: Table, roles: Roles) -> Trace:
         list(locations),
         list(names),
         time_unit=roles.time_unit,
-        notes=[f"{others} rows passed over that neither enter nor leave a state"] if others else [],
+        notes=[
+            *roles.notes,
+            *([f"{others} rows passed over that neither enter nor leave a state"] if others else []),
+            *([] if roles.location else ["no column names a location: all events are those of one"]),
+            *([] if roles.state else ["no column names a state: what is entered is computing"]),
+        ],
     )
+
+
+def _text(column: Column) -> str:
+    return f"trim(CAST({quoted_name(column.name)} AS VARCHAR))"

@@ -18,7 +18,11 @@ class TableOptions:
     time: str | None = option(None, "column of sampling times", metavar="COLUMN")
     start: str | None = option(None, "column of start times", metavar="COLUMN")
     end: str | None = option(None, "column of end times", metavar="COLUMN")
-    location: str | None = option(None, "column naming the process, thread or stream", metavar="COLUMN")
+    duration: str | None = option(None, "column of durations, where starts or ends are missing", metavar="COLUMN")
+    change: str | None = option(None, "column that says whether a row enters or leaves a state", metavar="COLUMN")
+    location: tuple[str, ...] = option(
+        (), "column naming the process, thread or stream; several together with commas", metavar="COLUMNS"
+    )
     state: str | None = option(None, "column naming the state", metavar="COLUMN")
     value: tuple[str, ...] = option((), "value column, or several with commas", metavar="COLUMN")
     parameters: tuple[str, ...] = option(
@@ -33,6 +37,12 @@ class TableOptions:
         None,
         "unit of times; by default the ending of the column's name (_s, _ms, _us, _ns), else us",
         choices=tuple(NANOSECONDS),
+    )
+    overlap: str = option(
+        "refuse",
+        "overlapping intervals of one location: refuse them, count each, or their union, where the one that began "
+        "last counts",
+        choices=("refuse", "count", "union"),
     )
 
 

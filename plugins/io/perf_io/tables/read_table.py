@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from perf_io.monitors.samples import read_samples, read_steps
-from perf_io.tables.columns import Roles, assign_roles, unit_of_duration
-from perf_io.tables.duck import quoted_name
-from perf_io.tables.event_table import read_event_table
+from perf_io.tables.columns import Column, Roles, assign_roles, one_line, unit_of_times
+from perf_io.tables.duck import quoted, quoted_name
+from perf_io.tables.event_table import are_changes, read_event_table
 from perf_io.tables.measurement_table import read_measurements
 from perf_io.tables.options import TableOptions
 from perf_io.tables.state_table import StateTable, read_states
 from perf_io.tables.table import Table
+from perf_io.tables.time_units import with_unit
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 
 __all__ = ["read_table"]
+
+_STATE = "running"  # of intervals without a state
+_EXACT_NS = 1 << 53  # to which a float64 holds every nanosecond: 104 days
+_ROWS = 10_000  # that tell what names do not
 
 
 def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve | Series | Measurements:
@@ -30,14 +35,37 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     InputError
         Columns of no accepted set, no rows, or a value that does not belong; with its line.
     """
-    roles = assign_roles(table.columns, _with_facts(options, table.facts), table.source)
+    options = _with_facts(options, table.facts)
+    roles = assign_roles(table.columns, options, table.source, _Rows(table))
     if roles.kind == "measurements":
         return read_measurements(table, options)
+    unit, notes = with_unit(table, roles, options.time_unit)
+    roles = replace(roles, time_unit=unit, notes=notes)
     if roles.kind == "events":
         return read_event_table(table, roles)
     if roles.kind == "trace":
-        return _trace(table, roles)
+        return _trace(table, roles, unit, options.overlap)
     return read_samples(table, roles) if roles.end is None else read_steps(table, roles)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What the first rows of a table say."""
+
+    table: Table
+
+    def steps_follow(self, start: Column, end: Column) -> bool:
+        sides = ", ".join(f"{self.table.ns(column, 's')} AS {name}" for column, name in ((start, "a"), (end, "b")))
+        rows = f"SELECT {sides} FROM {self.table.relation} LIMIT {_ROWS}"
+        before = f"SELECT a, lag(b) OVER () AS b FROM ({rows})"
+        torn = self.table.database.rows(f"SELECT 1 FROM ({before}) WHERE a <> b LIMIT 1")
+        return not torn
+
+    def tells_changes(self, column: Column) -> bool:
+        name = quoted_name(column.name)
+        rows = f"SELECT {name} AS word FROM {self.table.relation} LIMIT {_ROWS}"
+        words = self.table.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
+        return are_changes(word for (word,) in words)
 
 
 def _with_facts(options: TableOptions, facts: Mapping[str, Any]) -> TableOptions:
@@ -47,40 +75,65 @@ def _with_facts(options: TableOptions, facts: Mapping[str, Any]) -> TableOptions
     return options
 
 
-def _trace(table: Table, roles: Roles) -> Trace:
-    start, end, location, state = roles.start, roles.end or roles.duration, roles.location, roles.state
-    assert start is not None
-    assert end is not None
-    assert location is not None
-    assert state is not None
+def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
+    start, end, duration, location, state = roles.start, roles.end, roles.duration, roles.location, roles.state
+    length = "" if duration is None else table.ns(duration, unit_of_times([duration], table.source) or unit)
+    start_ns = "" if start is None else table.ns(start, unit)
+    end_ns = f"({start_ns}) + ({length})" if end is None else table.ns(end, unit)
+    if start is None:  # also where the end is missing, so that this and not the start is what gets reported
+        start_ns = f"coalesce({end_ns}, 0) - ({length})"
+    sides = {"start": start or duration, "end": end or duration}
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
         line, texts = table.at_row(row)
-        names = {"start": start, "end": end, "location": location, "state": state}
-        return line, {role: texts.get(column.name, "") for role, column in names.items()}
+        found = {role: texts.get(column.name, "") for role, column in sides.items() if column is not None}
+        found["location"] = "/".join(texts.get(column.name, "") for column in location)
+        found["state"] = _STATE if state is None else texts.get(state.name, "")
+        if start is None:
+            found["since"] = f"{found['end'].strip()} - {found['start'].strip()}"
+        if end is None:
+            found["until"] = f"{found['start'].strip()} + {found['end'].strip()}"
+        return line, found
 
-    start_ns = table.ns(start, roles.time_unit)
-    end_ns = (
-        table.ns(end, roles.time_unit)
-        if roles.end is not None
-        else f"({start_ns}) + ({table.ns(end, unit_of_duration(end, roles.time_unit))})"
-    )
+    parts = (f"CAST({quoted_name(column.name)} AS VARCHAR)" for column in location)
+    name = " || '/' || ".join(parts) or "''"
+    kind = quoted(_STATE) if state is None else f"CAST({quoted_name(state.name)} AS VARCHAR)"
+    notes = list(roles.notes)
+    if len(location) > 1:
+        notes.append(f"a location is {'/'.join(one_line(column.name) for column in location)}")
+    curve_unit = unit
+    if unit != "ns" and _has_fine_dates(table, start_ns):
+        curve_unit = "ns"
+        notes.append(
+            f"times are given to the nanosecond: curves count in ns, as since 1970 {unit} are good to 0.2 us only"
+        )
+    if state is None:
+        notes.append("no column names a state: each interval is computing")
     return read_states(
         StateTable(
             database=table.database,
             query=(
-                f"SELECT CAST({quoted_name(location.name)} AS VARCHAR) AS location, "
-                f"CAST({quoted_name(state.name)} AS VARCHAR) AS state, "
-                f"{start_ns} AS start_ns, {end_ns} AS end_ns "
+                f"SELECT {name} AS location, {kind} AS state, {start_ns} AS start_ns, {end_ns} AS end_ns "
                 f"FROM {table.relation}"
             ),
             at_row=at_row,
             keeps=table.keeps,
-            time_unit=roles.time_unit,
+            time_unit=curve_unit,
+            notes=tuple(notes),
             decimal=table.decimal,
+            cure="; to count each: -r overlap=count, to count the location once: -r overlap=union",
+            overlap=overlap if location else "count",
+            columns={} if duration is None else {"start" if start is None else "end": "duration"},
             **_trace_facts(table.facts),
         )
     )
+
+
+def _has_fine_dates(table: Table, start_ns: str) -> bool:
+    """Whether times are too large for a float64 of another unit to tell the nanoseconds that they have."""
+    rows = f"SELECT {start_ns} AS start_ns FROM {table.relation} LIMIT {_ROWS}"
+    fine = f"SELECT 1 FROM ({rows}) WHERE abs(start_ns) > {_EXACT_NS} AND start_ns % 1000 <> 0 LIMIT 1"
+    return bool(table.database.rows(fine))
 
 
 def _trace_facts(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -42,7 +42,8 @@ class StateTable:
         SELECT that gives ``location, state`` (texts) and ``start_ns, end_ns`` (whole numbers), NULL where the file
         has something else, in the order of the file.
     at_row : callable
-        For a row counted from 0: its line, and its texts by the names ``start, end, location, state``.
+        For a row counted from 0: its line, and its texts by the names ``start, end, location, state``; also ``since``
+        and ``until`` where a start or an end is made of two texts.
     keeps : bool
         The query can be run again later; if not, its result is stored in the database.
     time_unit : str
@@ -55,6 +56,12 @@ class StateTable:
         As for `perfcore.Trace`.
     decimal : {".", ","}
         Decimal sign of the times.
+    overlap : {"refuse", "count", "union"}
+        What to do with overlapping intervals of one location.
+    cure : str
+        What to add to the message about overlapping intervals.
+    columns : mapping
+        What the file calls ``start`` and ``end`` where they come from a duration, for messages.
     """
 
     database: Database
@@ -69,6 +76,9 @@ class StateTable:
     span_ns: tuple[int, int] | None = None
     notes: tuple[str, ...] = ()
     decimal: str = "."
+    overlap: str = "refuse"
+    cure: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_states(table: StateTable) -> Trace:
@@ -106,6 +116,13 @@ def read_states(table: StateTable) -> Trace:
     table.database.add_names("location_names", locations)
     table.database.add_names("state_names", keys)
     n_intervals = sum(group[2] for group in groups)
+    if table.overlap != "refuse":
+        # The kernels of these compile code, which who has no overlaps need not wait for.
+        from perf_io.tables import overlaps
+
+        split = overlaps.counted if table.overlap == "count" else overlaps.united
+        facts.pop("source")  # the database has it
+        return split(table.database, n_intervals, locations, keys=keys, states=states, **facts)
     if n_intervals > IN_MEMORY_ROWS:
         _check_overlap(table, len(locations), n_intervals)
         return TabularTrace(table.database, n_intervals, keys, locations, states, **facts)
@@ -166,19 +183,20 @@ def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | No
 
 def refuse_overlap(table: StateTable, one: int, two: int) -> NoReturn:
     """Raise the error for two rows of one location that overlap."""
-    raise overlap_error(table.database.source, table.at_row, one, two)
+    raise overlap_error(table.database.source, table.at_row, one, two, table.cure)
 
 
 def overlap_error(
-    source: str, at_row: Callable[[int], tuple[int, Mapping[str, str]]], one: int, two: int
+    source: str, at_row: Callable[[int], tuple[int, Mapping[str, str]]], one: int, two: int, cure: str = ""
 ) -> InputError:
     """The error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
     (first_line, first), (line, second) = at_row(one), at_row(two)
+    since, until = second.get("since", second["start"]).strip(), first.get("until", first["end"]).strip()
     return InputError(
         source,
-        f"{second['location']!r} is in state {second['state']!r} from {second['start'].strip()} although "
-        f"{first['state']!r} (line {first_line}) lasts until {first['end'].strip()}; "
-        "states of one location must not overlap",
+        f"{second['location']!r} is in state {second['state']!r} from {since} although "
+        f"{first['state']!r} (line {first_line}) lasts until {until}; "
+        f"states of one location must not overlap{cure}",
         line=line,
     )
 
@@ -196,9 +214,14 @@ def _refuse_first_bad(table: StateTable) -> NoReturn:
             hint = decimal_hint(texts[role], table.decimal) if role in ("start", "end") else ""
             raise InputError(
                 table.database.source,
-                f"the {role} is {texts[role][:40]!r}; {what} is expected{hint}",
+                f"the {table.columns.get(role, role)} is {texts[role][:40]!r}; {what} is expected{hint}",
                 line=line,
             )
+    if duration := next((role for role, name in table.columns.items() if name == "duration"), None):
+        problem = (
+            f"the state of {texts['location'][:40]!r} has the duration {texts[duration].strip()}; none is negative"
+        )
+        raise InputError(table.database.source, problem, line=line)
     raise InputError(
         table.database.source,
         f"the state of {texts['location'][:40]!r} ends at {texts['end'].strip()}, "

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, default_
 __all__ = ["INTERVALS", "TabularTrace", "coded_query"]
 
 INTERVALS = "state_intervals"  # the table or view of location, state, start_ns, end_ns
+
+_numbers = itertools.count(1)  # of views
 
 
 class TabularTrace(Trace):
@@ -40,8 +43,16 @@ class TabularTrace(Trace):
         span_ns: tuple[int, int],
         source: str,
         notes: Sequence[str],
+        markers: Sequence[tuple[str, int, int]] = (),
+        levels: Mapping[str, Sequence[str]] | None = None,
+        facts: Mapping[str, Any] | None = None,
+        intervals: str = INTERVALS,
+        codes: tuple[Sequence[int], Sequence[int]] | None = None,
     ) -> None:
         # Trace's own constructor takes arrays; here they are the cached properties below.
+        self.markers, self.levels, self.facts = tuple(markers), dict(levels or {}), dict(facts or {})
+        self.intervals = intervals  # the table or view that has them
+        self._codes = codes or (range(len(locations)), range(len(states)))  # positions in the database's enumerations
         self.database = database
         self._n_intervals = n_intervals
         self._keys = tuple(keys)
@@ -63,7 +74,7 @@ class TabularTrace(Trace):
     def query(self) -> str:
         """SELECT of ``location, state`` (names) and ``start_ns, end_ns``, for writing without arrays."""
         if self._keys == self.states:
-            return f"SELECT location, state, start_ns, end_ns FROM {INTERVALS}"
+            return f"SELECT location, state, start_ns, end_ns FROM {self.intervals}"
         self.database.run("CREATE OR REPLACE TABLE state_labels (name VARCHAR, label VARCHAR)")
         self.database.run(
             "INSERT INTO state_labels SELECT unnest($1), unnest($2)",
@@ -71,14 +82,53 @@ class TabularTrace(Trace):
         )
         return (
             "SELECT location, (SELECT map(list(name), list(label)) FROM state_labels)[state] AS state, "
-            f"start_ns, end_ns FROM {INTERVALS}"
+            f"start_ns, end_ns FROM {self.intervals}"
+        )
+
+    def cut(
+        self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
+    ) -> TabularTrace:
+        """The part of it from ``first`` until before ``beyond``, nanoseconds, that stays in the database.
+
+        Parameters
+        ----------
+        first, beyond : int
+        locations, states : sequence of int
+            Positions of those that are kept.
+        **facts
+            Of the part; ``span_ns`` is where its intervals are cut.
+        """
+        start, end = facts["span_ns"]
+        keys = [self._keys[at] for at in states]
+        conditions = [f"start_ns < {beyond}", f"(end_ns > {first} OR start_ns >= {first})"]
+        for column, kept, every in (
+            ("location", [self.locations[at] for at in locations], self.locations),
+            ("state", keys, self._keys),
+        ):
+            if len(kept) < len(every):
+                conditions.append(f"{column} IN ({', '.join(map(quoted, kept))})")
+        view = f"part_{next(_numbers)}"
+        self.database.run(
+            f"CREATE VIEW {view} AS SELECT location, state, greatest(start_ns, {start}) AS start_ns, "
+            f"least(end_ns, {end}) AS end_ns FROM {self.intervals} WHERE {' AND '.join(conditions)}"
+        )
+        ((n_intervals,),) = self.database.rows(f"SELECT count(*) FROM {view}")
+        return TabularTrace(
+            self.database,
+            n_intervals,
+            keys,
+            [self.locations[at] for at in locations],
+            [self.states[at] for at in states],
+            intervals=view,
+            codes=([self._codes[0][at] for at in locations], [self._codes[1][at] for at in states]),
+            **facts,
         )
 
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         """How many locations compute at each time; see `perfcore.Trace.utilization`."""
         mask = busy_mask(self.states, self.busy_states, busy, idle)
         chosen = ", ".join(quoted(key) for key, counts in zip(self._keys, mask, strict=True) if counts)
-        busy = f"FROM {INTERVALS} WHERE state IN ({chosen or 'NULL'})"
+        busy = f"FROM {self.intervals} WHERE state IN ({chosen or 'NULL'})"
         n_busy = self.database.rows(f"SELECT count(*) {busy}")[0][0]
         times, at = np.empty((2, n_busy), np.int64), 0
         for chunk in self.database.chunks(f"SELECT start_ns, end_ns {busy}", n_busy, "summing up"):
@@ -98,11 +148,14 @@ class TabularTrace(Trace):
         types = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
         arrays = {name: np.empty(self._n_intervals, dtype) for name, dtype in types.items()}
         first = 0
-        for chunk in self.database.chunks(coded_query(), self._n_intervals, "loading"):
+        for chunk in self.database.chunks(coded_query(self.intervals), self._n_intervals, "loading"):
             last = first + len(chunk["start_ns"])
             for name, array in arrays.items():
                 array[first:last] = chunk[name]
             first = last
+        for name, codes in zip(("location", "state"), self._codes, strict=True):
+            if codes != range(len(codes)):
+                arrays[name] = np.searchsorted(codes, arrays[name]).astype(np.int32)
         return arrays
 
     @functools.cached_property
@@ -126,10 +179,10 @@ class TabularTrace(Trace):
         return self._arrays["end_ns"]
 
 
-def coded_query() -> str:
+def coded_query(intervals: str = INTERVALS) -> str:
     """SELECT of all intervals in the order of the file, names as positions in their enumeration."""
     return (
         "SELECT CAST(enum_code(CAST(location AS location_names)) AS INTEGER) AS location, "
         "CAST(enum_code(CAST(state AS state_names)) AS INTEGER) AS state, start_ns, end_ns "
-        f"FROM {INTERVALS}"
+        f"FROM {intervals}"
     )

@@ -3,8 +3,9 @@
 Read are complete events (``ph`` X, with ``ts`` and ``dur`` in microseconds), begin and end events (B, E) and, of the
 metadata (M), the names of processes and threads. A location is one ``pid`` and ``tid``. Where events of it overlap,
 the one counts that began last; for nested ones that is the innermost. Events of GPU streams are told by their category
-``cat``, as Kineto sets it. Others (flows, counters, instants, asynchronous events) are counted and passed over.
-Times become whole nanoseconds exactly, and count from the first event.
+``cat``, as Kineto sets it; where the host's launches are recorded too, gaps of a stream tell whether it waits for the
+host (see `perf_io.traces.launches`). Others (flows, counters, instants, asynchronous events) are counted and passed
+over. Times become whole nanoseconds exactly, and count from the first event.
 
 Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityType``.
 """
@@ -12,7 +13,8 @@ Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityTyp
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,6 +23,7 @@ import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.json_array import ArrayPieces
+from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
 from perf_io.traces.options import ChromeOptions
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, TraceEvent
 from perf_states.classes import class_of
@@ -46,6 +49,18 @@ _MOST_THREAD_NAMES = 1 << 20
 
 class _Arguments(msgspec.Struct):
     name: Any = None
+
+
+class _Distributed(msgspec.Struct):
+    rank: Any = None
+    world_size: Any = None
+
+
+class _Document(msgspec.Struct):
+    """What stands beside the events: Kineto's description of the job, and the moment from which times count."""
+
+    distributedInfo: _Distributed | None = None  # noqa: N815 - the key in the file
+    baseTimeNanoseconds: int = 0  # noqa: N815
 
 
 class _Metadata(msgspec.Struct):
@@ -86,8 +101,8 @@ class ChromeReader(Reader):
             No JSON, an event that is cut short, without a time or of another shape, or no event that lasts; with its
             line.
         """
-        columns, names, closed = _collect(source)
-        return _trace(source.name, columns, names, closed, options)
+        columns, names, array = _collect(source, options.to_the_cut)
+        return _trace(source.name, columns, names, array, options)
 
 
 class _Names:
@@ -115,9 +130,12 @@ class _Names:
 
     def label(self, process: int | str, thread: int | str, *, stream: bool) -> str:
         """Both with their numbers, without which names often are not unique."""
-        owner = self._processes.get(str(process), "GPU" if stream else "process")
         name = self._threads.get((str(process), str(thread)), "stream" if stream else "thread")
-        return f"{_numbered(owner, process)} / {_numbered(name, thread)}"
+        return f"{self.process(process, stream=stream)} / {_numbered(name, thread)}"
+
+    def process(self, process: int | str, *, stream: bool = False) -> str:
+        """The process with its number."""
+        return _numbered(self._processes.get(str(process), "GPU" if stream else "process"), process)
 
 
 def _fits(category: str, patterns: Iterable[str]) -> bool:
@@ -128,10 +146,10 @@ def _numbered(name: str, number: int | str) -> str:
     return name if str(number) in name.split() else f"{name} {number}".rstrip()
 
 
-def _collect(source: Source) -> tuple[EventColumns, _Names, bool]:
+def _collect(source: Source, to_the_cut: bool) -> tuple[EventColumns, _Names, _Array]:
     columns, names = EventColumns(), _Names()
     with source.open() as stream, progress.bar(f"reading {source.name}") as advance:
-        array = ArrayPieces(stream, source.name, _ARRAY)
+        array = ArrayPieces(stream, source.name, _ARRAY, to_the_cut=to_the_cut)
         for events, text in array.decoded(_EVENTS):
             n_metadata = columns.passed_over["M"]
             try:
@@ -141,10 +159,36 @@ def _collect(source: Source) -> tuple[EventColumns, _Names, bool]:
             if columns.passed_over["M"] > n_metadata:
                 names.add(text)
             advance(len(text))
-    return columns, names, array.closed
+        end = "the file is cut short: what stands before its end is read" if array.cut else ""
+        if not array.closed and not end:
+            end = "the array of events has no end: the tracer was stopped"
+        return columns, names, _Array(_described(array.around()), end)
 
 
-def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, options: ChromeOptions) -> Trace:
+@dataclass(frozen=True)
+class _Array:
+    """What the file says beside the events, and how their array ends where it does not end well."""
+
+    document: _Document
+    end: str
+
+
+def _described(text: bytes) -> _Document:
+    """What the document says; nothing where it says it in another form than Kineto."""
+    try:
+        return msgspec.json.decode(text, type=_Document) if text else _Document()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _Document()
+
+
+def _facts(document: _Document, first: int) -> dict[str, int]:
+    told = document.distributedInfo or _Distributed()
+    numbers = {"rank": told.rank, "world_size": told.world_size}
+    facts = {name: value for name, value in numbers.items() if type(value) is int and value >= 0}
+    return {**facts, "epoch_ns": document.baseTimeNanoseconds + first}
+
+
+def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, options: ChromeOptions) -> Trace:
     is_marker = {category: category.strip().lower() in _MARKERS for category in columns.categories}
     is_stream = {
         category: not is_marker[category] and _fits(category, options.streams) for category in columns.categories
@@ -155,6 +199,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
         stream = is_stream.get(category, False)
         return is_marker.get(category, False) or which == "both" or stream == (which == "streams")
 
+    launches = columns.launches()
     found, n_single = columns.intervals(wanted)
     found, annotations = _apart(found, columns, is_marker)
     if not found or not (found["end"] > found["start"]).any():
@@ -171,32 +216,79 @@ def _trace(source: str, columns: EventColumns, names: _Names, closed: bool, opti
     used, state = _renumbered(found["name"][interval], len(states))
     on_stream = np.array([*is_stream.values(), False])[found["category"]]
     streams = set(found["location"][on_stream].tolist())
+    named = [states[code] for code in used.tolist()]
+    launched = _launched(found["correlation"], on_stream, launches, first)
+    if (launched > UNKNOWN_NS).any():
+        location, state, start, end = with_gaps(location, state, start, end, launched[interval], 0, named)
     notes = [
         f"{count} events of kind {kind or '(none)'} passed over" for kind, count in sorted(columns.passed_over.items())
     ]
     notes.append(f"times count from the first event, at {first / 1000:.3f} us")
     if any(is_marker.values()):
         notes.append(f"annotations ({', '.join(c for c, mark in is_marker.items() if mark)}) are markers, no states")
+    if streams and not (launched > UNKNOWN_NS).any():
+        notes.append(WITHOUT_LAUNCHES)
     if n_single:
         notes.append(f"{n_single} begin or end events without the other one")
-    if not closed:
-        notes.append("the array of events has no end: the tracer was stopped")
+    if array.end:
+        notes.append(array.end)
     return Trace(
         location,
         state,
         start,
         end,
         _unique([names.label(*keys[code], stream=code in streams) for code in met.tolist()]),
-        [states[code] for code in used.tolist()],
+        named,
         time_unit="us",
         span_ns=(0, last - first),
         source=source,
         notes=notes,
         markers=markers,
+        facts=_facts(array.document, first),
+        levels=_levels(
+            [keys[code] for code in met.tolist()],
+            [code in streams for code in met.tolist()],
+            names,
+            {keys[code] for code in np.unique(launches[2]).tolist()},
+        ),
     )
 
 
 Columns = dict[str, npt.NDArray[Any]]
+
+
+def _launched(
+    correlation: npt.NDArray[np.int64],
+    on_stream: npt.NDArray[np.bool_],
+    launches: Sequence[npt.NDArray[Any]],
+    first: int,
+) -> npt.NDArray[np.int64]:
+    """When the call that launched each event had returned, counted from the first event."""
+    numbers, ends, _ = launches
+    launched = np.full(len(correlation), UNKNOWN_NS, np.int64)
+    at = np.searchsorted(numbers, correlation)
+    known = np.flatnonzero(on_stream & (correlation >= 0) & (at < len(numbers)))
+    known = known[numbers[at[known]] == correlation[known]]
+    launched[known] = ends[at[known]] - first
+    return launched
+
+
+def _levels(
+    keys: Sequence[tuple[int | str, int | str]],
+    is_stream: Sequence[bool],
+    names: _Names,
+    callers: set[tuple[int | str, int | str]],
+) -> dict[str, list[str]]:
+    """GPU and process of each location; of streams, whose ``pid`` is the GPU, the only process that launches work."""
+    processes = {process for process, _ in callers}
+    host = names.process(processes.pop()) if len(processes) == 1 else ""
+    levels = {
+        "device": [f"GPU {process}" if stream else "" for (process, _), stream in zip(keys, is_stream, strict=True)],
+        "process": [
+            host if stream else names.process(process) for (process, _), stream in zip(keys, is_stream, strict=True)
+        ],
+    }
+    return {level: values for level, values in levels.items() if any(values)}
 
 
 def _apart(found: Columns, columns: EventColumns, is_marker: dict[str, bool]) -> tuple[Columns, Columns]:

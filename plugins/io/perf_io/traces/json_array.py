@@ -7,6 +7,7 @@ begins where an element does and that becomes valid JSON when ``]`` is added can
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -20,6 +21,7 @@ __all__ = ["ArrayPieces"]
 
 _PIECE_BYTES = 1 << 18  # stays in the processor's cache with its elements: a tenth faster than 1 MiB
 _LARGEST_BYTES = 1 << 26  # of one element, and of what stands before the array
+_LARGEST_AROUND = 1 << 24  # behind the array
 _MOST_KEYS = 100  # texts that look like the key of the array, and are not
 _TAIL_BYTES = 1 << 13  # where the end of the last element is looked for first
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
@@ -42,6 +44,8 @@ class ArrayPieces:
         Name of the input, for messages.
     key : str
         Key of the array where the document is an object.
+    to_the_cut : bool
+        Take what stands before the end of a file that is cut short.
 
     Raises
     ------
@@ -50,13 +54,14 @@ class ArrayPieces:
         or nested too deeply.
     """
 
-    def __init__(self, stream: BinaryIO, source: str, key: str) -> None:
+    def __init__(self, stream: BinaryIO, source: str, key: str, *, to_the_cut: bool = False) -> None:
         self._stream, self._source = stream, source
-        self._key = key
-        self._buffer = b""
+        self._key, self._to_the_cut = key, to_the_cut
+        self._buffer = self._before = self._after = b""
         self.line = 1
         self._at_end = False
         self.closed = True  # False where the file ends without the end of the array
+        self.cut = False  # whether it ends within an element
 
     def decoded(self, decoder: msgspec.json.Decoder[list[Any]]) -> Iterator[tuple[list[Any], bytes]]:
         """Lists of elements in order, each with its text, which is an array by itself."""
@@ -71,22 +76,42 @@ class ArrayPieces:
                 self.closed = False
                 text = b"[" + self._buffer.rstrip(b" \t\r\n,") + b"]"
                 found = self._attempt(decoder, text, True) if may_stay_open else None
+            if found is None and self._to_the_cut:
+                self.cut = True
+                return
             if found is None:
                 line = self.line + self._buffer.count(b"\n")
-                raise self._error(f"the file ends within {self._key!r}; it is cut short", line)
+                problem = f"the file ends within {self._key!r}; it is cut short"
+                raise self._error(f"{problem}, and -r to_the_cut=yes takes what stands before", line)
             elements, text, is_last = found
             yield elements, text
             if is_last:
+                self._after = self._buffer[len(text) - 1 :]
                 return
             self._drop(len(text) - 2)
             if not self._at_end:
                 self._read()
 
+    def around(self) -> bytes:
+        """The document without the elements, after these; empty where the array is the document."""
+        if not self._before:
+            return b""
+        after = b"}"
+        if self.closed and not self.cut:
+            with contextlib.suppress(InputError):  # behind the array nothing is needed
+                after = self._after + self._stream.read(_LARGEST_AROUND)
+        return self._before + b"]" + after
+
     def _read(self) -> None:
         """Read on: as much again as there is, so that a long element is not decoded over and over."""
         if len(self._buffer) > _LARGEST_BYTES:
             raise self._error(f"an element is longer than {_LARGEST_BYTES >> 20} MiB, or the file is damaged")
-        chunk = self._stream.read(max(_PIECE_BYTES, len(self._buffer)))
+        try:
+            chunk = self._stream.read(max(_PIECE_BYTES, len(self._buffer)))
+        except InputError:
+            if not self._to_the_cut or not self._buffer:
+                raise
+            chunk = b""  # of a compressed file the last bytes
         self._at_end = not chunk
         self._buffer += chunk
 
@@ -112,6 +137,7 @@ class ArrayPieces:
             for found in name.finditer(self._buffer, tried):
                 # Only a key of the document itself, and no other text that looks like it, makes this a whole object.
                 if self._ends_with_key(self._buffer[: found.end()] + b"]}"):
+                    self._before = self._buffer[: found.end()]
                     self._drop(found.end())
                     return False
                 tried, n_tried = found.end(), n_tried + 1

@@ -4,7 +4,8 @@ Read are kernels, launches of CUDA graphs, copies and memory sets of GPUs (``CUP
 ``_GRAPH_TRACE``, ``_MEMCPY``, ``_MEMSET``) by device and stream, or calls of the CUDA runtime
 (``CUPTI_ACTIVITY_KIND_RUNTIME``; without any, ranges of NVTX, ``NVTX_EVENTS``) by process and thread. Names come from
 ``StringIds``. Where intervals of one location overlap, the one counts that began last. Times are nanoseconds from the
-start of the session.
+start of the session. Where calls of the runtime are recorded too, gaps of a stream tell whether it waits for the host
+(see `perf_io.traces.launches`).
 
 Source: "Nsight Systems, Analysis guide", sections "SQLite schema reference" and "CUDA graph trace".
 """
@@ -22,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import latest_running
+from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
 from perf_io.traces.options import NsightOptions
 from perf_traces.options import recorded_by
 from perfcore.base import progress
@@ -45,6 +47,8 @@ _TABLES = re.compile(rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|META_DATA_EXPORT|ENUM_NS
 _PUSH_POP, _START_END = 59, 60  # types of NVTX events that have an end
 # A globalTid is hardware, virtual machine, process and thread in 8, 8, 24 and 24 bits.
 _PROCESS_SHIFT, _ID_MASK = 24, 0xFFFFFF
+_CORRELATION_BITS = 32
+_LARGEST_CORRELATION = (1 << _CORRELATION_BITS) - 1
 
 
 class NsightReader(Reader):
@@ -128,6 +132,7 @@ class _Export:
         self._locations: dict[_Location, int] = {}
         self._states: dict[str, int] = {}
         self._pieces: list[npt.NDArray[np.int64]] = []
+        self._process_known = all("globalPid" in self._columns(one) for one in self._gpu_tables)
         self._unended = 0
         self._only_ranges = False
 
@@ -145,7 +150,7 @@ class _Export:
         if not self._pieces:
             wanted = {"streams": "kernels", "threads": "CUDA calls or NVTX ranges"}.get(which, "kernels and calls")
             raise InputError(self._source, f"contains no {wanted}; export the report again with them")
-        location, state, start, end = np.concatenate(self._pieces).T
+        location, state, start, end, correlation = np.concatenate(self._pieces).T
         del self._pieces
         piece, first, last = latest_running(location, start, end)
         if not len(piece):
@@ -153,21 +158,61 @@ class _Export:
         met, place = np.unique(location[piece], return_inverse=True)
         labels = list(self._states)
         keys = list(self._locations)
+        codes, launched = state[piece], self._launched(location, correlation, keys)[piece]
+        without = which != "threads" and not (launched > UNKNOWN_NS).any()
+        if (launched > UNKNOWN_NS).any():
+            place, codes, first, last = with_gaps(place, codes, first, last, launched, int(first.min()), labels)
         several = len({key.process for key in keys if key.stream}) > 1
+        found = [keys[code] for code in met.tolist()]
         return Trace(
             place,
-            state[piece],
+            codes,
             first,
             last,
-            [keys[code].label(several) for code in met.tolist()],
+            [key.label(several) for key in found],
             labels,
             time_unit="us",
             source=self._source,
             notes=[
                 *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
+                *([WITHOUT_LAUNCHES] if without else []),
                 *(["there are no CUDA calls: NVTX ranges are read as states of threads"] if self._only_ranges else []),
             ],
+            levels=self._levels(found, several),
         )
+
+    def _levels(self, keys: list[_Location], several: bool) -> dict[str, list[str]]:
+        """GPU and process of each location, as far as the export tells them."""
+        known = [f"process {key.process}" if self._process_known or not key.stream else "" for key in keys]
+        devices = [key.label(several).rpartition(" / ")[0] if key.stream else "" for key in keys]
+        return {level: names for level, names in (("device", devices), ("process", known)) if any(names)}
+
+    def _launched(
+        self, location: npt.NDArray[np.int64], correlation: npt.NDArray[np.int64], keys: list[_Location]
+    ) -> npt.NDArray[np.int64]:
+        """When the call that launched each interval had returned; calls and work agree in a number of their process."""
+        launched = np.full(len(location), UNKNOWN_NS, np.int64)
+        if _CALLS not in self._tables or "correlationId" not in self._columns(_CALLS):
+            return launched
+        caller = f"globalTid >> {_PROCESS_SHIFT} & {_ID_MASK}"
+        [(callers,)] = self._connection.execute(f"SELECT COUNT(DISTINCT {caller}) FROM {_CALLS}").fetchall()
+        if not self._process_known and callers > 1:
+            return launched
+        rows = self._connection.execute(
+            f"SELECT {caller if self._process_known else 0}, correlationId, MIN(end) FROM {_CALLS} WHERE "
+            "typeof(end) = 'integer' AND typeof(correlationId) = 'integer' "
+            f"AND correlationId BETWEEN 0 AND {_LARGEST_CORRELATION} AND end BETWEEN 1 AND {_LARGEST_NS} "
+            "GROUP BY 1, 2 ORDER BY 1, 2"
+        )
+        calls = np.array(rows.fetchall(), np.int64).reshape(-1, 3)
+        numbers = calls[:, 0] << _CORRELATION_BITS | calls[:, 1]
+        processes = np.array([key.process if self._process_known else 0 for key in keys], np.int64)
+        wanted = processes[location] << _CORRELATION_BITS | correlation
+        at = np.searchsorted(numbers, wanted)
+        known = np.flatnonzero((correlation >= 0) & (at < len(numbers)))
+        known = known[numbers[at[known]] == wanted[known]]
+        launched[known] = calls[at[known], 2]
+        return launched
 
     def _take_streams(self, table: str) -> None:
         if table not in self._tables:
@@ -179,9 +224,11 @@ class _Export:
             named = f"'{_COPIES[table]}'"
         else:
             named = self._name_of(table, ("shortName", "demangledName", "mangledName"))
-        known = all("globalPid" in self._columns(one) for one in self._gpu_tables)
-        process = f"COALESCE(globalPid >> {_PROCESS_SHIFT} & {_ID_MASK}, 0)" if known else "0"
-        self._take(table, f"SELECT start, end, {process}, deviceId, streamId, {named} FROM {table}", stream=True)
+        process = f"COALESCE(globalPid >> {_PROCESS_SHIFT} & {_ID_MASK}, 0)" if self._process_known else "0"
+        number = "correlationId" if "correlationId" in columns else "NULL"
+        self._take(
+            table, f"SELECT start, end, {process}, deviceId, streamId, {named}, {number} FROM {table}", stream=True
+        )
 
     def _take_threads(self, table: str) -> None:
         if table not in self._tables:
@@ -191,7 +238,9 @@ class _Export:
         if table == _RANGES and "text" in self._columns(table):
             names = f"COALESCE(text, {names})"
         process, thread = f"globalTid >> {_PROCESS_SHIFT} & {_ID_MASK}", f"globalTid & {_ID_MASK}"
-        self._take(table, f"SELECT start, end, {process}, 0, {thread}, {names} FROM {table}{ranges}", stream=False)
+        self._take(
+            table, f"SELECT start, end, {process}, 0, {thread}, {names}, NULL FROM {table}{ranges}", stream=False
+        )
 
     def _columns(self, table: str) -> set[str]:
         return {str(row[1]) for row in self._connection.execute(f'PRAGMA table_info("{table}")')}
@@ -209,7 +258,7 @@ class _Export:
         with progress.bar(f"reading {self._source}") as advance:
             while batch := rows.fetchmany(_BATCH):
                 found = []
-                for start, end, process, device, member, name in batch:
+                for start, end, process, device, member, name, number in batch:
                     row += 1
                     whole = all(type(value) is int for value in (start, end, process, device, member))
                     if whole and end == 0 < start:  # the program ended, or was killed, before the work
@@ -226,6 +275,7 @@ class _Export:
                     label = _UNKNOWN if name is None else str(name)
                     key = _Location(process, device, member, stream)
                     place = self._locations.setdefault(key, len(self._locations))
-                    found.append((place, self._states.setdefault(label, len(self._states)), start, end))
-                self._pieces.append(np.array(found, np.int64).reshape(-1, 4))
+                    correlation = number if type(number) is int and 0 <= number <= _LARGEST_CORRELATION else -1
+                    found.append((place, self._states.setdefault(label, len(self._states)), start, end, correlation))
+                self._pieces.append(np.array(found, np.int64).reshape(-1, 5))
                 advance(len(batch))

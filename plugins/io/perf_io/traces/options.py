@@ -23,6 +23,7 @@ class ChromeOptions:
         "categories of events that happen on GPU streams, as patterns with * and ?",
         metavar="PATTERNS",
     )
+    to_the_cut: bool = option(False, "of a file that is cut short, take what stands before its end")
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,21 @@ class NsightOptions:
     locations: str = option("auto", _WHOSE_EVENTS, choices=LEVELS)
 
 
+_KIND = option(
+    "auto",
+    "what to read: states of locations as a trace, or variables as a series; auto: states if there are any",
+    choices=("auto", "states", "variables"),
+)
+
+
 @dataclass(frozen=True)
 class PajeOptions:
     """What the format does not say."""
 
-    time_unit: str = option("s", "unit of the times; StarPU writes ms, others seconds", choices=tuple(NANOSECONDS))
+    kind: str = _KIND
+    time_unit: str | None = option(
+        None, "unit of the times; by default s, and ms of StarPU's traces", choices=tuple(NANOSECONDS)
+    )
     state_type: str | None = option(None, "which states to read where a file has several types of them", metavar="TYPE")
 
 
@@ -44,6 +55,7 @@ class PajeOptions:
 class PjDumpOptions:
     """What the lines do not say."""
 
+    kind: str = _KIND
     time_unit: str | None = option(
         None,
         "unit of the times; by default ms with a header line, as StarPU and StarVZ have it, else s",

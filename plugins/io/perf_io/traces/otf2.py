@@ -2,9 +2,9 @@
 
 A trace is an anchor file ``NAME.otf2``, its definitions ``NAME.def`` and a folder ``NAME`` with the events of each
 location; a tar archive of these is read too. A location is a thread or a GPU stream; the innermost region counts. A
-thread computes also outside of all regions, between its first and its last event: often only MPI was recorded. Other
-events (messages, metrics, samples) are passed over. Times count from the beginning of the trace, in whole nanoseconds
-that are rounded from the ticks of its clock.
+thread computes also outside of all regions, between its first and its last event: often only MPI was recorded. Messages
+and collectives of MPI are taken too (`perf_io.traces.otf2_messages`); other events (metrics, samples) are passed over.
+Times count from the beginning of the trace, in whole nanoseconds that are rounded from the ticks of its clock.
 
 Source: D. Eschweiler et al., "Open Trace Format 2", ParCo 2011, and the reference manual of OTF2 3.
 """
@@ -17,9 +17,11 @@ from typing import Any, ClassVar
 
 from perf_io.traces import otf2_library
 from perf_io.traces.nested_states import NestedStates
+from perf_io.traces.otf2_messages import CallRecorder
 from perf_io.traces.otf2_writing import NO_STATE, write_archive_file
 from perf_io.traces.several_files import anchor_file, holds
 from perf_io.traces.used_states import used_states
+from perf_messages.communication import carry
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -86,21 +88,27 @@ def _read(anchor: Path, source: str) -> Trace:
     states = NestedStates(source)
     with otf2_library.opened(anchor, source) as archive:
         places = archive.places()
+        recorder = CallRecorder(archive.regions(), archive.members(), archive.nanoseconds)
         state_of = {reference: regions.setdefault(name, len(regions)) for reference, name in archive.regions().items()}
         with progress.bar(f"reading {source}", sum(place.n_events for place in places) or None) as advance:
             for code, place in enumerate(places):
-                _read_location(archive, code, place, state_of, states, source)
+                recorder.begin(code)
+                _read_location(archive, code, place, state_of, states, source, recorder)
                 advance(place.n_events)
         duration = archive.nanoseconds(archive.first_tick + archive.n_ticks)
     states.finish()
     met = [places[code].name for code in states.locations]
     notes = [f"{len(places) - len(met)} locations without regions left out"] if len(met) < len(places) else []
-    return used_states(
+    trace = used_states(
         states.trace(met, list(regions), time_unit="us"),
         without=NO_STATE,
         duration_ns=duration,
         notes=notes,
     )
+    if recorder.n_calls:
+        found = recorder.communication(list(states.locations), trace.locations, trace.span_ns[0], source)
+        carry(trace, lambda: found)
+    return trace
 
 
 def _read_location(
@@ -110,9 +118,10 @@ def _read_location(
     state_of: dict[int, int],
     states: NestedStates,
     source: str,
+    recorder: CallRecorder,
 ) -> None:
     depth = 0
-    for count, (tick, region) in enumerate(archive.events(place), start=1):
+    for count, (tick, region) in enumerate(archive.events(place, recorder), start=1):
         at = archive.nanoseconds(tick)
         if count == 1 and place.is_thread:
             states.push(code, 0, at, count)

@@ -14,6 +14,7 @@ from typing import Any
 import _otf2  # type: ignore[import-untyped]
 import otf2  # type: ignore[import-untyped]
 
+from perf_io.traces.otf2_messages import CallRecorder
 from perfcore.base.errors import InputError
 
 __all__ = ["Archive", "Place", "opened"]
@@ -81,8 +82,26 @@ class Archive:
         """Names of the regions by their numbers."""
         return {int(region._ref): str(region.name) for region in self._reader.definitions.regions}
 
-    def events(self, place: Place) -> Iterator[tuple[int, int | None]]:
+    def members(self) -> dict[int, list[int]]:
+        """Places, as `places` counts them, in each communicator by its number; -1 where one is no thread or stream."""
+        code = {place.reference: number for number, place in enumerate(self.places())}
+        members: dict[int, list[int]] = {}
+        for communicator in self._reader.definitions.comms:
+            try:
+                group = communicator.group.members
+            except (AttributeError, KeyError, TypeError):  # a group of nothing that is defined
+                group = ()
+            members[int(communicator._ref)] = [code.get(int(getattr(each, "_ref", each)), -1) for each in group]
+        return members
+
+    def events(self, place: Place, recorder: CallRecorder) -> Iterator[tuple[int, int | None]]:
         """Time in ticks and region that is entered, None where one is left, in order.
+
+        Parameters
+        ----------
+        place : Place
+        recorder : CallRecorder
+            Takes the calls, messages and collectives.
 
         Raises
         ------
@@ -95,9 +114,11 @@ class Archive:
 
         def enter(_location: int, time: int, _position: int, _data: Any, _attributes: Any, region: int) -> None:
             events.append((time, region))
+            recorder.enter(time, region)
 
-        def leave(_location: int, time: int, _position: int, _data: Any, _attributes: Any, _region: int) -> None:
+        def leave(_location: int, time: int, _position: int, _data: Any, _attributes: Any, region: int) -> None:
             events.append((time, None))
+            recorder.leave(time, region)
 
         if not self._anchor.with_suffix("").joinpath(f"{reference}.evt").is_file():
             return
@@ -105,9 +126,11 @@ class Archive:
         if not reader:
             raise InputError(self._source, f"the events of location {reference} cannot be opened")
         callbacks = _otf2.EvtReaderCallbacks_New()
+        kept: list[Any] = []
         try:
             _otf2.EvtReaderCallbacks_SetEnterCallback(callbacks, enter)
             _otf2.EvtReaderCallbacks_SetLeaveCallback(callbacks, leave)
+            kept += _take_messages(callbacks, recorder)
             _otf2.Reader_RegisterEvtCallbacks(handle, reader, callbacks, None)
             n_read, total = _BATCH, 0
             while n_read == _BATCH:
@@ -120,6 +143,7 @@ class Archive:
                     self._source, f"{place.name!r} has {total} of {place.n_events} events; its file is cut short"
                 )
         finally:
+            kept.clear()
             _otf2.EvtReaderCallbacks_Delete(callbacks)
             _otf2.Reader_CloseEvtReader(handle, reader)
 
@@ -138,6 +162,55 @@ class Archive:
                     _otf2.Reader_CloseDefReader(handle, reader)
             _otf2.Reader_CloseDefFiles(handle)
         _otf2.Reader_OpenEvtFiles(handle)
+
+
+def _take_messages(callbacks: Any, recorder: CallRecorder) -> list[Any]:
+    """Let a recorder take what concerns messages, by functions that must live as long as events are read.
+
+    Their first arguments are location, time, position, data and attributes.
+    """
+
+    def send(_l: int, time: int, _p: int, _d: Any, _a: Any, to: int, comm: int, tag: int, size: int) -> None:
+        recorder.send(time, to, comm, tag, size, None)
+
+    def isend(_l: int, time: int, _p: int, _d: Any, _a: Any, to: int, comm: int, tag: int, size: int, key: int) -> None:
+        recorder.send(time, to, comm, tag, size, key)
+
+    def isend_complete(_l: int, _time: int, _p: int, _d: Any, _a: Any, key: int) -> None:
+        recorder.sent(key)
+
+    def post(_l: int, time: int, _p: int, _d: Any, _a: Any, key: int) -> None:
+        recorder.post(time, key)
+
+    def cancelled(_l: int, _time: int, _p: int, _d: Any, _a: Any, key: int) -> None:
+        recorder.cancelled(key)
+
+    def receive(_l: int, time: int, _p: int, _d: Any, _a: Any, origin: int, comm: int, tag: int, _size: int) -> None:
+        recorder.receive(time, origin, comm, tag, None)
+
+    def ireceive(
+        _l: int, time: int, _p: int, _d: Any, _a: Any, origin: int, comm: int, tag: int, _size: int, key: int
+    ) -> None:
+        recorder.receive(time, origin, comm, tag, key)
+
+    def collective(
+        _l: int, _time: int, _p: int, _d: Any, _a: Any, _kind: int, comm: int, root: int, sent: int, received: int
+    ) -> None:
+        recorder.collective(comm, root, max(sent, received))
+
+    functions = {
+        "Send": send,
+        "Isend": isend,
+        "IsendComplete": isend_complete,
+        "IrecvRequest": post,
+        "RequestCancelled": cancelled,
+        "Recv": receive,
+        "Irecv": ireceive,
+        "CollectiveEnd": collective,
+    }
+    for name, function in functions.items():
+        getattr(_otf2, f"EvtReaderCallbacks_SetMpi{name}Callback")(callbacks, function)
+    return list(functions.values())
 
 
 @contextlib.contextmanager

@@ -9,9 +9,13 @@ what pajeng does: states end with their container, or with the trace.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from perf_io.traces.options import PajeOptions
 from perf_io.traces.paje_events import paje_events
 from perf_io.traces.paje_model import PajeModel
+from perf_io.traces.variable_samples import variables_for
 from perfcore.base import progress
 from perfcore.contracts import Reader
 from perfcore.data.series import Series
@@ -32,12 +36,17 @@ class PajeReader(Reader):
 
     Options = PajeOptions
 
+    @classmethod
+    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
+        """Who wants a series gets the variables."""
+        return variables_for(wanted)
+
     def sniff(self, source: Source) -> float:
         """Sure by the first definition."""
         return 0.95 if any(line.startswith(b"%EventDef") for line in source.head.splitlines()) else 0.0
 
     def read(self, source: Source, options: PajeOptions) -> Trace | Series:
-        """Read the states; the variables as a series where there are no states.
+        """Read the states; the variables as a series where there are no states, or where they are asked for.
 
         Raises
         ------
@@ -45,10 +54,10 @@ class PajeReader(Reader):
             An event without definition or that is cut short, a container or type that was not defined, a time that
             goes back, or a state left that was not entered; with its line.
         """
-        model = PajeModel(source.name, options.time_unit)
+        model = PajeModel(source.name, options)
         with progress.bar(f"reading {source.name}") as advance:
             for count, event in enumerate(paje_events((raw for _, raw in source.lines()), source.name)):
                 model.take(event)
                 if count % _LINES_PER_REPORT == 0:
                     advance(_LINES_PER_REPORT)
-        return model.result(options.state_type)
+        return model.result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,8 +10,9 @@ from typing import Generic, TypeVar
 
 from perf_io.shared.times import parse_ns
 from perf_io.traces.nested_states import NestedStates
+from perf_io.traces.options import PajeOptions
 from perf_io.traces.paje_events import PajeEvent
-from perf_io.traces.state_types import choose_state_type
+from perf_io.traces.state_types import STARPU_STATES, choose_state_type
 from perf_io.traces.variable_samples import VariableSamples
 from perfcore.base.errors import InputError
 from perfcore.data.series import Series
@@ -73,12 +75,11 @@ class PajeModel:
     ----------
     source : str
         Name of the input, for messages.
-    time_unit : str
-        Unit of the times.
+    options : PajeOptions
     """
 
-    def __init__(self, source: str, time_unit: str) -> None:
-        self._source, self._time_unit = source, time_unit
+    def __init__(self, source: str, options: PajeOptions) -> None:
+        self._source, self._options = source, options
         self._types: _Aliases[str] = _Aliases()
         self._values: defaultdict[str, _Aliases[str]] = defaultdict(_Aliases)  # by type
         root = _Container(_ROOT, _ROOT, 0)
@@ -117,8 +118,17 @@ class PajeModel:
         else:
             handler(event)
 
-    def result(self, state_type: str | None) -> Trace | Series:
-        """The states of one type; the variables where there are no states.
+    @functools.cached_property
+    def _time_unit(self) -> str:
+        """Unit of the times, asked for at the first of them, when all types are defined."""
+        return self._options.time_unit or ("ms" if self._from_starpu else "s")
+
+    @property
+    def _from_starpu(self) -> bool:
+        return STARPU_STATES in self._types.values()
+
+    def result(self) -> Trace | Series:
+        """The states of one type; the variables where there are no states, or where they are asked for.
 
         Raises
         ------
@@ -126,17 +136,23 @@ class PajeModel:
             There is neither.
         """
         notes = tuple(f"{count} {name} events passed over" for name, count in sorted(self._passed_over.items()))
+        if self._from_starpu and self._options.time_unit is None:
+            notes = ("times are taken in ms, as StarPU writes them; if not: -r time_unit=s|us|ns", *notes)
         for of_type in self._states.values():
             of_type.intervals.finish(self._end)
         lasting = {name: of_type for name, of_type in self._states.items() if len(of_type.intervals)}
-        if not lasting and state_type is None and len(self._variables):
-            return self._variables.series(self._time_unit, self._source, notes)
-        if not lasting:
-            counted = ", ".join(notes) or "only containers"
-            raise InputError(self._source, f"contains no states and no variables to read ({counted})")
         by_count = sorted(lasting, key=lambda name: -len(lasting[name].intervals))
+        kind, state_type = self._options.kind, self._options.state_type
+        if len(self._variables) and (kind == "variables" or (kind == "auto" and not lasting and state_type is None)):
+            return self._variables.series(self._time_unit, self._source, notes)
+        if kind == "variables" or not lasting:
+            counted = ", ".join([*(f"states of type {name}" for name in by_count), *notes]) or "only containers"
+            wanted = {"auto": "states and no variables", "states": "states", "variables": "variables"}[kind]
+            raise InputError(self._source, f"contains no {wanted} to read ({counted})")
         chosen = choose_state_type(by_count, state_type, self._source)
-        others = tuple(f"states of type {name} passed over" for name in by_count if name != chosen)
+        others = [f"states of type {name} passed over" for name in by_count if name != chosen]
+        if len(self._variables):
+            others.append(f"variables, which -r kind=variables reads: {', '.join(self._variables.types)}")
         return self._trace(lasting[chosen], (f"states of type {chosen}", *others, *notes))
 
     def _trace(self, chosen: _StateType, notes: tuple[str, ...]) -> Trace:
@@ -243,7 +259,8 @@ class PajeModel:
             self._type(event, "Type"),
         )
         self._variables.change(
-            f"{container.path} {name}",
+            container.path,
+            name,
             event.name,
             self._field(event, "Value"),
             at,

@@ -1,9 +1,10 @@
 """Paraver traces: the state records of a ``.prv`` file, with the names of states from the ``.pcf`` beside it.
 
 The first line is ``#Paraver (date):duration[_unit]:nodes:applications...``; the unit is microseconds unless the
-duration says ``_ns``. A state is ``1:cpu:application:task:thread:begin:end:state``. Events (2), communications (3),
-global operations (4) and groups of threads (``c``) are counted and passed over. A location is one thread,
-``application.task.thread``, also where it has no states. Source: "Paraver: Parallel Program Visualization and Analysis
+duration says ``_ns``. A state is ``1:cpu:application:task:thread:begin:end:state``. Messages (3), collectives among the
+events (2) and communicators (``c``) are read when somebody asks for them (`perf_io.traces.paraver_messages`); other
+events and global operations (4) are counted and passed over. A location is one thread, ``application.task.thread``,
+also where it has no states. Source: "Paraver: Parallel Program Visualization and Analysis
 tool, Tracefile Description", Barcelona Supercomputing Center.
 """
 
@@ -19,9 +20,11 @@ from perf_io.shared.times import parse_ns
 from perf_io.tables.state_table import IN_MEMORY_ROWS
 from perf_io.traces.interval_store import IntervalStore
 from perf_io.traces.paraver_records import StateRecords
+from perf_messages.communication import Communication, carry
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per
 from perfcore.reading.compression import without_compressed_ending
 from perfcore.reading.source import Source
 
@@ -54,13 +57,8 @@ _DEFAULT_STATES = {
     "16": "Send Receive",
     "17": "Memory transfer",
 }
-# Records that are counted only, by their first character.
-_KINDS = {
-    "2": "event",
-    "3": "communication",
-    "4": "global operation",
-    "c": "communicator",
-}
+# Types of events whose values are calls of MPI.
+_CALLS = frozenset({"50000001", "50000002", "50000003", "50000004", "50000005"})
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ class ParaverReader(Reader):
         with source.open() as stream:
             first = stream.readline(_LONGEST_HEADER)
             header = _header(first.decode(errors="replace").strip(), source.name)
-        return _read(source, header, _state_names(source))
+        return _read(source, header, *_names(source))
 
 
 def _header(line: str, source: str) -> _Header:
@@ -129,29 +127,36 @@ def _header(line: str, source: str) -> _Header:
     return _Header(unit, parse_ns(found["duration"], unit, source, 1), tuple(threads))
 
 
-def _state_names(source: Source) -> dict[str, str] | None:
-    """Names of states by number, from the ``.pcf`` beside the trace; None where there is none."""
+def _names(source: Source) -> tuple[dict[str, str] | None, dict[int, str]]:
+    """Names of states, None where there are none, and of calls, by number, from the ``.pcf`` beside the trace."""
     if source.is_stdin:
-        return None
+        return None, {}
     beside = source.path.with_name(
         re.sub(r"\.prv$", "", without_compressed_ending(source.path.name), flags=re.IGNORECASE) + ".pcf"
     )
     try:
         lines = beside.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return None
-    names: dict[str, str] = {}
-    within = False
+        return None, {}
+    states: dict[str, str] = {}
+    calls: dict[int, str] = {}
+    section, types = "", set[str]()
     for line in lines:
-        words = line.split(None, 1)
-        if within and len(words) == 2 and words[0].isdecimal():
-            names[words[0]] = words[1].strip()
+        words = line.split(None, 2)
+        if section == "STATES" and len(words) >= 2 and words[0].isdecimal():
+            states[words[0]] = line.split(None, 1)[1].strip()
+        elif section == "EVENT_TYPE" and len(words) >= 2 and words[1].isdecimal():
+            types.add(words[1])
+        elif section == "VALUES" and len(words) >= 2 and words[0].isdecimal():
+            if types & _CALLS:
+                calls[int(words[0])] = line.split(None, 1)[1].strip()
         elif words:
-            within = words[0] == "STATES"
-    return names or None
+            section = words[0]
+            types = types if section == "VALUES" else set()
+    return states or None, calls
 
 
-def _read(source: Source, header: _Header, named: Mapping[str, str] | None) -> Trace:
+def _read(source: Source, header: _Header, named: Mapping[str, str] | None, calls: Mapping[int, str]) -> Trace:
     records, store = StateRecords(source.name, header.threads, header.time_unit), IntervalStore(source.name)
     with source.open() as stream:
         for columns in records.blocks(stream, IN_MEMORY_ROWS):
@@ -169,12 +174,13 @@ def _read(source: Source, header: _Header, named: Mapping[str, str] | None) -> T
     # Tracers use numbers that their own .pcf leaves out (a synchronization state 15 is common).
     known = _DEFAULT_STATES if named is None else named
     names = [known.get(number, f"State {number}") for number in numbers]
-    notes = [f"{count} {what} records passed over" for kind, what in _KINDS.items() if (count := records.count(kind))]
+    said = {"2": "event records, of which only communication is read", "4": "global operation records passed over"}
+    notes = [f"{count} {what}" for kind, what in said.items() if (count := records.count(kind))]
     if named is None:
         notes.append("no .pcf beside it: the states have their usual names")
     elif unnamed := [number for number in sorted(numbers, key=int) if number not in named]:
         notes.append(f"states without a name in the .pcf: {', '.join(unnamed)}")
-    return store.trace(
+    trace = store.trace(
         records.locations,
         numbers,
         names,
@@ -182,3 +188,12 @@ def _read(source: Source, header: _Header, named: Mapping[str, str] | None) -> T
         span_ns=(0, header.duration_ns),
         notes=notes,
     )
+    if not (records.count("2") and header.threads):
+        return trace
+
+    def read_messages() -> Communication:
+        from perf_io.traces.paraver_messages import read_communication
+
+        return read_communication(source, records.locations, header.threads, nanoseconds_per(header.time_unit), calls)
+
+    return carry(trace, read_messages)

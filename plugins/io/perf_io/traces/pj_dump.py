@@ -10,24 +10,28 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from perf_io.shared.text_lines import line_of_record
-from perf_io.shared.times import sql_ns
+from perf_io.shared.times import parse_ns, sql_ns
 from perf_io.tables.duck import Database, lines_scan, quoted
 from perf_io.tables.state_table import BAD_ROW, StateTable, read_states, refuse_overlap
 from perf_io.traces.innermost import CrossingError, innermost
 from perf_io.traces.options import PjDumpOptions
 from perf_io.traces.state_types import choose_state_type
+from perf_io.traces.variable_samples import VariableSamples, variables_for
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
+from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.reading.source import Source
 
 __all__ = ["PjDumpReader", "looks_like_pj_dump"]
 
 _NATURES = ("State", "Container", "Variable", "Link", "Event")
+_CURES = {"Variable": ", which -r kind=variables reads"}
 _LINE = re.compile(rf"\s*({'|'.join(_NATURES)}),".encode())
 _HEADER_NAMES = {
     "nature": ("nature",),
@@ -66,23 +70,29 @@ class PjDumpReader(Reader):
     """States that ``pj_dump`` printed, one container for each location.
 
     Choose it for StarPU and SimGrid traces that went through pj_dump. Of nested states (depth above
-    0) the option ``nested`` says which counts.
+    0) the option ``nested`` says which counts. Variables are a series where there are no states, or by the option
+    ``kind``.
     """
 
     Options = PjDumpOptions
+
+    @classmethod
+    def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
+        """Who wants a series gets the variables."""
+        return variables_for(wanted)
 
     def sniff(self, source: Source) -> float:
         """Sure by the first line."""
         return 0.95 if looks_like_pj_dump(source.head) else 0.0
 
-    def read(self, source: Source, options: PjDumpOptions) -> Trace:
-        """Read the states.
+    def read(self, source: Source, options: PjDumpOptions) -> Trace | Series:
+        """Read the states, or the variables.
 
         Raises
         ------
         InputError
-            A state line that is cut short or has no times, several types of states, or overlapping states; with its
-            line.
+            A line that is cut short or has no times, a variable without a value, several types of states, overlapping
+            states, or nothing of what is asked for; with its line.
         """
         first = source.head.lstrip(b"\xef\xbb\xbf \r\n").split(b"\n", 1)[0].decode(errors="replace")
         positions = _header(first)
@@ -95,6 +105,7 @@ class PjDumpReader(Reader):
                 time_unit=options.time_unit or ("ms" if from_starvz else "s"),
                 nested=options.nested or ("outermost" if from_starvz else "innermost"),
                 state_type=options.state_type,
+                kind=options.kind,
             )
 
 
@@ -106,15 +117,25 @@ def _read(
     time_unit: str,
     nested: str,
     state_type: str | None,
-) -> Trace:
+    kind: str,
+) -> Trace | Series:
     database = Database(source)
     lines = lines_scan(database.link(path))
     natures = _store(database, lines, positions, time_unit)
     _check_lines(source, path, positions, natures)
+    has_variables = bool(natures.get("Variable"))
+    if has_variables and (kind == "variables" or (kind == "auto" and not natures.get("State"))):
+        return _variables(database, path, lines, positions, time_unit)
+    if kind == "variables":
+        raise InputError(source, f"contains no variables, but {natures.get('State', 0)} state lines")
     _check_lengths(database, path, positions)
     types = [row[0] for row in database.rows("SELECT type FROM records GROUP BY type ORDER BY count(*) DESC, type")]
     chosen = choose_state_type(types, state_type, source)
-    notes = [f"{count} {name.lower()} lines passed over" for name, count in natures.items() if name in _NATURES[1:]]
+    notes = [
+        f"{count} {name.lower()} lines passed over{_CURES.get(name, '')}"
+        for name, count in natures.items()
+        if name in _NATURES[1:]
+    ]
     notes += [f"states of type {chosen}"] + [f"states of type {name} passed over" for name in types if name != chosen]
     wanted = f"type = {quoted(chosen)}"
     n_nested = database.rows(f"SELECT count(*) FROM records WHERE {wanted} AND depth > 0")[0][0]
@@ -137,6 +158,26 @@ def _read(
         notes=tuple(notes),
     )
     return read_states(_flattened(table, wanted) if n_nested and nested == "innermost" else table)
+
+
+def _variables(database: Database, path: Path, lines: str, positions: Mapping[str, int], time_unit: str) -> Series:
+    """The variables, each of whose lines gives a value from its start on."""
+    order = _PLAIN | {"state": _PLAIN["depth"]} if positions is _PLAIN else positions  # they have no depth
+    fields = {role: f"trim(parts[{position + 1}], ' \"\t\r')" for role, position in order.items()}
+    rows = database.rows(
+        f"SELECT {fields['location']}, {fields['type']}, {fields['start']}, {fields['state']} "
+        f"FROM (SELECT string_split(line, ',') AS parts FROM {lines} WHERE contains(line, 'Variable')) "
+        f"WHERE {fields['nature']} = 'Variable'"
+    )
+    samples = VariableSamples()
+    for number, (container, of_type, start, value) in enumerate(rows):
+        try:
+            at = parse_ns(start or "", time_unit, database.source, number)
+            samples.change(container or "", of_type or "", "SetVariable", value or "", at, number, database.source)
+        except InputError as error:
+            line, _ = line_of_record(path, lambda text: _part(text, order["nature"]) == "Variable", number)
+            raise InputError(database.source, error.problem, line=line) from None
+    return samples.series(time_unit, database.source, ())
 
 
 def _store(database: Database, lines: str, positions: Mapping[str, int], time_unit: str) -> dict[str | None, int]:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from perfcore.base.errors import InputError, UnknownNameError
 
-__all__ = ["choose_state_type"]
+__all__ = ["STARPU_STATES", "choose_state_type"]
 
 # What StarPU calls the states of its workers; its other types describe threads, memory nodes and schedulers.
-_PREFERRED = "Worker State"
+STARPU_STATES = "Worker State"
 
 
 def choose_state_type(met: Sequence[str], wanted: str | None, source: str) -> str:
@@ -37,8 +37,8 @@ def choose_state_type(met: Sequence[str], wanted: str | None, source: str) -> st
         return wanted
     if len(met) == 1:
         return met[0]
-    if _PREFERRED in met:
-        return _PREFERRED
+    if STARPU_STATES in met:
+        return STARPU_STATES
     raise InputError(
         source,
         f"has states of several types: {', '.join(met)}; name one with the option state_type",

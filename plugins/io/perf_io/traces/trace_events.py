@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable
 from decimal import Decimal
@@ -33,7 +34,12 @@ _TYPES = {
     "category": np.int32,
     "start": np.int64,
     "end": np.int64,
+    "correlation": np.int64,
 }
+# Categories of calls that launch work on GPUs, and of that work, by Kineto; both have a number in common.
+_CALLS = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "runtime", "driver"})
+_CORRELATED = _CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"}
+_CORRELATION = re.compile(rb'"correlation"\s*:\s*"?([0-9]{1,18})[^0-9]')
 
 
 class TraceEvent(msgspec.Struct, gc=False):
@@ -49,6 +55,7 @@ class TraceEvent(msgspec.Struct, gc=False):
     tid: int | str = ""
     name: str = ""
     cat: str = ""
+    args: msgspec.Raw = msgspec.Raw(b"")
 
 
 class _ExactEvent(msgspec.Struct, gc=False):
@@ -84,7 +91,7 @@ class Codes(dict[K, int], Generic[K]):
 
 
 class EventColumns:
-    """All events that last, in 33 bytes each.
+    """All events that last, in 41 bytes each.
 
     Events are told apart by ``ph``: X has its duration, B and E begin and end one. All others are counted.
     """
@@ -131,9 +138,24 @@ class EventColumns:
             "category": np.array([self.categories[event.cat] for event in rows], np.int32),
             "start": start,
             "end": start + duration,
+            "correlation": np.fromiter(map(_correlation, rows), np.int64, len(rows)),
         }
         for name, values in found.items():
             self._columns[name].extend(values)
+
+    def launches(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """Correlations of the calls that launch work, sorted, when each of them returned, and on which location."""
+        is_call = np.array([*(name.lower() in _CALLS for name in self.categories), False])
+        columns = {name: np.frombuffer(self._columns[name], _TYPES[name]) for name in _TYPES}
+        calls = np.flatnonzero(
+            is_call[columns["category"]] & (columns["correlation"] >= 0) & (columns["phase"] == _COMPLETE)
+        )
+        numbers, ends = columns["correlation"][calls], columns["end"][calls]
+        # A call of the run-time system may be one of the driver, which returns first: then the work is handed over.
+        order = np.lexsort((ends, numbers))
+        calls, numbers, ends = calls[order], numbers[order], ends[order]
+        first = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
+        return numbers[first], ends[first], columns["location"][calls[first]]
 
     def intervals(self, wanted: Callable[[str], bool]) -> tuple[dict[str, npt.NDArray[Any]], int]:
         """Hand over the intervals of the categories that are wanted, and how many events had no partner.
@@ -156,6 +178,14 @@ class EventColumns:
         made, n_single = _paired({name: column[~complete] for name, column in columns.items()})
         mask = chosen[made["category"]]
         return {name: np.concatenate([columns.pop(name)[complete], made[name][mask]]) for name in _TYPES}, n_single
+
+
+def _correlation(event: TraceEvent) -> int:
+    """The number that a launch and what it launches have in common; -1 for all else."""
+    if event.cat.lower() not in _CORRELATED:
+        return -1
+    found = _CORRELATION.search(event.args)
+    return -1 if found is None else int(found[1])
 
 
 def _paired(columns: dict[str, npt.NDArray[Any]]) -> tuple[dict[str, npt.NDArray[Any]], int]:

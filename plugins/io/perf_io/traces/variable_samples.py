@@ -1,40 +1,56 @@
-"""Variables of a Pajé trace, as they change, to a series of all of them."""
+"""Variables of a Pajé trace, as they change, to a series: of each type the sum over containers, and each of them."""
 
 from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from perfcore.base.errors import InputError
 from perfcore.data.series import Series
+from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
 
-__all__ = ["VariableSamples"]
+__all__ = ["VariableSamples", "variables_for"]
+
+_MOST_VALUES = 20_000_000  # that the columns of single containers may hold together: 160 MB
 
 
 class VariableSamples:
     """Collects the changes of all variables in 20 bytes each.
 
+    Amounts are added up as decimals, so that what was added and subtracted again leaves nothing.
+
     Examples
     --------
     >>> samples = VariableSamples()
-    >>> samples.change("p1 load", "SetVariable", "10", at_ns=0, line=1, source="demo")
-    >>> samples.change("p1 load", "SubVariable", "4", at_ns=2_000_000_000, line=2, source="demo")
-    >>> samples.series("s", "demo", ()).columns["p1 load"]
-    array([10.,  6.])
+    >>> samples.change("p1", "load", "SetVariable", "10", at_ns=0, line=1, source="demo")
+    >>> samples.change("p1", "load", "SubVariable", "4", at_ns=2_000_000_000, line=2, source="demo")
+    >>> samples.change("p2", "load", "SetVariable", "1", at_ns=2_000_000_000, line=3, source="demo")
+    >>> samples.series("s", "demo", ()).columns
+    {'load': array([10.,  7.]), 'p1 load': array([10.,  6.]), 'p2 load': array([0., 1.])}
     """
 
     def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
-        self._latest: list[float] = []
+        self._codes: dict[tuple[str, str], int] = {}
+        self._latest: list[Decimal] = []
         self._column, self._time, self._value = array("i"), array("q"), array("d")
 
     def __len__(self) -> int:
         return len(self._time)
 
-    def change(self, name: str, event: str, amount: str, at_ns: int, line: int, source: str) -> None:
+    @property
+    def types(self) -> Mapping[str, int]:
+        """How many containers have each type, in the order of their first change."""
+        return Counter(of_type for _, of_type in self._codes)
+
+    def change(self, container: str, of_type: str, event: str, amount: str, at_ns: int, line: int, source: str) -> None:
         """Take ``SetVariable``, ``AddVariable`` or ``SubVariable``.
 
         Raises
@@ -43,38 +59,64 @@ class VariableSamples:
             The amount is no finite number.
         """
         try:
-            number = float(amount)
+            finite = math.isfinite(float(amount))
         except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise InputError(
-                source,
-                f"the value of {name} is {amount[:40]!r}; a finite number is expected",
-                line=line,
-            )
-        code = self._codes.setdefault(name, len(self._codes))
+            finite = False
+        if not finite:
+            problem = f"the value of {container} {of_type} is {amount[:40]!r}; a finite number is expected"
+            raise InputError(source, problem, line=line)
+        number = Decimal(amount)
+        code = self._codes.setdefault((container, of_type), len(self._codes))
         if code == len(self._latest):
-            self._latest.append(0.0)
-        base = 0.0 if event == "SetVariable" else self._latest[code]
+            self._latest.append(Decimal(0))
+        base = Decimal(0) if event == "SetVariable" else self._latest[code]
         self._latest[code] = base - number if event == "SubVariable" else base + number
         self._column.append(code)
         self._time.append(at_ns)
-        self._value.append(self._latest[code])
+        self._value.append(float(self._latest[code]))
 
     def series(self, time_unit: str, source: str, notes: tuple[str, ...]) -> Series:
-        """One column for each variable; NaN before its first value."""
-        changed = np.frombuffer(self._time, np.int64)
-        times, row = np.unique(changed, return_inverse=True)
-        column, value = (
-            np.frombuffer(self._column, np.int32),
-            np.frombuffer(self._value, np.float64),
-        )
-        columns = {}
-        for name, code in self._codes.items():
-            of_this = column == code
-            values = np.full(len(times), np.nan)
-            values[row[of_this]] = value[of_this]  # of several at one time the last one stays
-            latest = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(times))))
-            columns[name] = np.where(latest >= 0, values[latest], np.nan)
+        """A column for each type, the sum over its containers; where it has several, also one for each of them.
+
+        What has no value yet counts as 0, and so does a container before it has one.
+        """
+        times, row = np.unique(np.frombuffer(self._time, np.int64), return_inverse=True)
+        code, value = np.frombuffer(self._column, np.int32), np.frombuffer(self._value, np.float64)
+        order = np.argsort(code, kind="stable")
+        bounds = np.searchsorted(code[order], np.arange(len(self._codes) + 1))
+        types = self.types
+        each = {name for name, count in types.items() if count > 1}
+        if len(times) * sum(types[name] for name in each) > _MOST_VALUES:
+            notes = (*notes, f"only the sums over containers, as there are {len(self._codes)} variables")
+            each = set()
+        sums = {name: np.zeros(len(times)) for name in types}
+        single: dict[str, npt.NDArray[np.float64]] = {}
+        late = 0
+        for (container, of_type), number in self._codes.items():
+            mine = order[bounds[number] : bounds[number + 1]]
+            values = _held(row[mine], value[mine], len(times))
+            late += int(row[mine].min() > 0)
+            sums[of_type] += values
+            if of_type in each:
+                single[f"{container} {of_type}"] = values
+        several = [name for name in types if types[name] > 1]
+        if several:
+            notes = (*notes, f"sums over containers: {', '.join(several)}")
+        if late:
+            notes = (*notes, f"{late} variables have no value at first, which counts as 0")
         factor = nanoseconds_per(time_unit)
-        return Series(times if factor == 1 else times / factor, columns, time_unit, source=source, notes=notes)
+        at = times if factor == 1 else times / factor
+        return Series(at, {**sums, **single}, time_unit, source=source, notes=notes)
+
+
+def variables_for(wanted: Sequence[type]) -> Mapping[str, Any]:
+    """The option of a reader of states and variables for who can do with a series and not with a trace."""
+    return {"kind": "variables"} if Series in wanted and Trace not in wanted else {}
+
+
+def _held(row: npt.NDArray[np.int64], value: npt.NDArray[np.float64], n_rows: int) -> npt.NDArray[np.float64]:
+    """A value for each row, each held until the next; 0 before the first, and of several in one row the last."""
+    latest = np.zeros(n_rows, np.int64)
+    latest[row] = np.arange(1, len(row) + 1)  # the last of equal indices stays
+    np.maximum.accumulate(latest, out=latest)
+    return np.append(0.0, value)[latest]

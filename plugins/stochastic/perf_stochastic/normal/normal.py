@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -44,6 +44,9 @@ class Normal(StochasticValue):
     ----------
     mean : float, finite
     std : float, finite, >= 0
+    cdf_error : float
+        Where it stands for what an operation gave: how far its distribution function is off at most, by its own
+        estimate.
 
     Examples
     --------
@@ -58,6 +61,7 @@ class Normal(StochasticValue):
     # Fields in place of the properties of the contract, which need a value in the class: the standard normal.
     mean: float = 0.0  # type: ignore[assignment]
     std: float = 1.0  # type: ignore[assignment]
+    cdf_error: float = field(default=0.0, kw_only=True, compare=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         try:
@@ -82,7 +86,7 @@ class Normal(StochasticValue):
     def convert(cls, value: StochasticValue) -> tuple[Self, str]:
         """Mean and standard deviation; of bounds alone those of a uniform distribution."""
         if isinstance(value, Normal):
-            return cls(value.mean, value.std, notes=value.notes), ""
+            return cls(value.mean, value.std, notes=value.notes, cdf_error=value.cdf_error), ""
         lower, upper = value.support
         if lower == upper:
             return cls(lower, 0.0), ""
@@ -105,8 +109,9 @@ class Normal(StochasticValue):
             raise OptionError(f"normal: --correlation {correlation:g}: must be at most 1")
         normals, notes = cls.converted(operands)
         try:
-            mean, std, own = operate(operation, [(normal.mean, normal.std) for normal in normals], correlation)
-            return cls(mean, std, notes=(*notes, *own))
+            mean, std, error, own = operate(operation, [(normal.mean, normal.std) for normal in normals], correlation)
+            error += math.fsum(normal.cdf_error for normal in normals)
+            return cls(mean, std, notes=(*notes, *own), cdf_error=error)
         except (OverflowError, ZeroDivisionError, FloatingPointError):
             given = ", ".join(map(repr, normals))
             raise DataError(f"{operation} of {given} is not finite; change the unit") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,8 +19,11 @@ _MOST_OUTSIDE = 1e-3  # probability of values without a root or logarithm that i
 
 def operate(
     operation: str, operands: Sequence[tuple[float, float]], correlation: float
-) -> tuple[float, float, tuple[str, ...]]:
-    """Mean and standard deviation of the result, and notes where a normal is a poor answer.
+) -> tuple[float, float, float, tuple[str, ...]]:
+    """Mean and standard deviation of the result, its error, and notes where a normal is a poor answer.
+
+    The error bounds how far the normal's distribution function is from that of the result where the operands are
+    normals themselves: the sum over the steps, since a step moves no more probability than its operands were off by.
 
     Parameters
     ----------
@@ -36,30 +40,39 @@ def operate(
     values = [Moments(*operand) for operand in operands]
     if correlation and len(values) > 2 and operation == "multiply":
         raise DataError("multiply: correlated normals are multiplied two at a time; give two")
-    notes: list[str] = []
+    met = _Met()
     if operation == "power":
-        found = _power(values[0], values[1], correlation, notes)
+        found = _power(values[0], values[1], correlation, met)
     elif operation in ("add", "multiply", "maximum", "minimum"):
-        found = _chained(operation, values, correlation, notes)
+        found = _chained(operation, values, correlation, met)
     else:
-        found = _noted(operation, _SIMPLE[operation](correlation, *values), notes)
-    return found.mean, found.std, tuple(dict.fromkeys(notes))
+        found = _noted(operation, _SIMPLE[operation](correlation, *values), met)
+    return found.mean, found.std, met.error, tuple(dict.fromkeys(met.notes))
 
 
-def _noted(operation: str, found: Moments, notes: list[str]) -> Moments:
+@dataclass
+class _Met:
+    """What the steps of an operation add up to."""
+
+    error: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+
+def _noted(operation: str, found: Moments, met: _Met) -> Moments:
     """The result as a normal; its error becomes a note."""
     if not (math.isfinite(found.mean) and math.isfinite(found.std)):
         raise OverflowError(operation)
+    met.error += found.error
     if found.error > _NOTEWORTHY:
         why = f"; {found.remark}" if found.remark else ""
-        notes.append(
+        met.notes.append(
             f"{operation}: a normal is a poor answer, its probabilities are wrong by up to {found.error:.2g}{why}; "
             "a histogram is not"
         )
     return Moments(found.mean, found.std)
 
 
-def _chained(operation: str, values: Sequence[Moments], correlation: float, notes: list[str]) -> Moments:
+def _chained(operation: str, values: Sequence[Moments], correlation: float, met: _Met) -> Moments:
     """Sum, product, maximum or minimum of many.
 
     A further operand's covariance with a sum or maximum so far is its standard deviation times the correlation times
@@ -75,32 +88,32 @@ def _chained(operation: str, values: Sequence[Moments], correlation: float, note
         if operation == "add":
             found, weight = add(found, value, nearness), weight + value.std
         elif operation == "multiply":
-            found = _noted(operation, multiply(found, value, correlation), notes)
+            found = _noted(operation, multiply(found, value, correlation), met)
         else:
             following, probability = largest(found, Moments(sign * value.mean, value.std), nearness)
-            found = _noted(operation, following, notes)
+            found = _noted(operation, following, met)
             weight = probability * weight + (1.0 - probability) * value.std
     return Moments(sign * found.mean, found.std)
 
 
-def _power(base: Moments, exponent: Moments, correlation: float, notes: list[str]) -> Moments:
+def _power(base: Moments, exponent: Moments, correlation: float, met: _Met) -> Moments:
     if exponent.std:
         if base.std == 0.0 and base.mean > 0.0:
             logarithm = Moments(math.log(base.mean), 0.0)
         else:
-            logarithm = _noted("power", _log(0.0, base), notes)
-        product = _noted("power", multiply(logarithm, exponent, correlation), notes)
-        return _noted("power", _exp(0.0, product), notes)
+            logarithm = _noted("power", _log(0.0, base), met)
+        product = _noted("power", multiply(logarithm, exponent, correlation), met)
+        return _noted("power", _exp(0.0, product), met)
     p = exponent.mean
     if base.std == 0.0:
         return Moments(_number("power", lambda: float(base.mean**p)), 0.0)
     if p < 0.0:
-        above = _power(base, Moments(-p, 0.0), correlation, notes)
-        return _noted("power", divide(Moments(1.0, 0.0), above, 0.0), notes)
+        above = _power(base, Moments(-p, 0.0), correlation, met)
+        return _noted("power", divide(Moments(1.0, 0.0), above, 0.0), met)
     if p.is_integer():
-        return _noted("power", transformed(lambda x: np.power(x, p), base, polynomial=p < 32), notes)
+        return _noted("power", transformed(lambda x: np.power(x, p), base, polynomial=p < 32), met)
     _check_positive("power", base)
-    return _noted("power", transformed(lambda x: np.power(x, p), base, positive=True), notes)
+    return _noted("power", transformed(lambda x: np.power(x, p), base, positive=True), met)
 
 
 def _check_positive(operation: str, x: Moments) -> None:

@@ -1,0 +1,124 @@
+"""Several results predicted at the same points, so that what they share does not blur their difference.
+
+Source: P. Glasserman and D. D. Yao, "Some Guidelines and Guarantees for Common Random Numbers", Management Science 38,
+1992: the difference of two results that use the same draws has the variance of what they do not share.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_structural.composition import Composition
+from perf_structural.evaluation import EvaluationOptions, evaluate_expression
+from perf_structural.expression import leaves
+from perf_structural.mistakes import located
+from perf_structural.prediction import Prediction
+from perf_structural.sampling import Formula, Sample, draw_together
+from perfcore.base.errors import DataError
+from perfcore.hooks.options import build
+
+__all__ = ["Part", "predict_together", "probability_below"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_NUMBERS = 2**25  # a quarter of a gigabyte; of more results than that each is drawn by itself
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is predicted beside others.
+
+    Parameters
+    ----------
+    name : str
+        Of the result.
+    label : str
+        For messages, such as the candidate's name; and to tell its own inputs from those of others.
+    source : str
+        What messages name.
+    composition : Composition
+    own : collection of str
+        Inputs that are another quantity here than in other parts.
+    """
+
+    name: str
+    label: str
+    source: str
+    composition: Composition
+    own: Collection[str] = ()
+
+    def keys(self) -> dict[str, str]:
+        """For quantities of its own: what tells them apart from others of the same name.
+
+        A quantity that is declared as correlated keeps its name: with its own place in the correlations it could
+        contradict those of others.
+        """
+        correlated = {name for pair in self.composition.correlations for name in pair}
+        return {
+            leaf: f"{self.label}: {leaf}"
+            for leaf in self.composition.values
+            if leaf.partition("[")[0] in self.own and leaf not in correlated
+        }
+
+
+def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[list[Prediction]]:
+    """The distribution of each copy of each part's result, all of them drawn at the same points.
+
+    Where everything has a distribution, each prediction has its ``draws``; with ``method="exact"`` none has.
+
+    Raises
+    ------
+    PerfError
+        As of `perf_structural.StructuralModel.predict`, with the part's label.
+    """
+    chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
+    samples = _samples(parts, chosen)
+    predicted = []
+    for part, drawn in zip(parts, samples, strict=True):
+        composition = part.composition
+        unit = str(composition.result.unit) if composition.result.unit.powers else ""
+        found = []
+        for cell, sample in zip(composition.result.cells.values(), drawn, strict=True):
+            with located(part.source, part.label):
+                evaluation = evaluate_expression(
+                    cell, composition.values, composition.correlations, chosen, drawn=sample
+                )
+            draws = None if sample is None else sample.values
+            found.append(Prediction(part.name, unit, evaluation, composition.notes, draws))
+        predicted.append(found)
+    return predicted
+
+
+def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sample | None]]:
+    """For each cell of each part its sample; None for all where there is none to draw."""
+    formulas = [
+        Formula(cell, part.composition.values, part.composition.correlations, part.keys())
+        for part in parts
+        for cell in part.composition.result.cells.values()
+    ]
+    drawn: list[Sample | None] = [None] * len(formulas)
+    known = all(each.values[leaf].has_distribution for each in formulas for leaf in leaves(each.root))
+    fits = 1 < len(formulas) <= _MOST_NUMBERS // options.samples
+    if known and fits and options.method != "exact":
+        with contextlib.suppress(DataError):  # whichever of them cannot be evaluated says so itself, with its name
+            drawn = list(draw_together(formulas, options.samples, options.seed))
+    ends = np.cumsum([0, *(len(part.composition.result.cells) for part in parts)])
+    return [drawn[start:end] for start, end in itertools.pairwise(ends)]
+
+
+def probability_below(first: Floats, second: Floats) -> float:
+    """Probability that the first of two is smaller at one point; points at which they are the same count half.
+
+    Examples
+    --------
+    >>> probability_below(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.0, 2.0, 9.0]))
+    0.625
+    """
+    return float((first < second).mean() + 0.5 * (first == second).mean())

@@ -1,0 +1,36 @@
+"""What if: a run repeated with another network, faster or balanced computation, or noise."""
+
+from __future__ import annotations
+
+from perfcore import hookimpl
+from perfcore.hooks.specs import Register
+
+__all__ = ["register_commands", "register_presenters"]
+
+
+@hookimpl
+def register_commands(register: Register) -> None:
+    """Announce the command."""
+    register(
+        "whatif",
+        "perf_whatif.cli.whatif:command",
+        group="Model",
+        help="How long a run takes with another network, faster or balanced computation, or noise.",
+        function="perf_whatif.api:whatif",
+    )
+
+
+@hookimpl
+def register_presenters(register: Register) -> None:
+    """Announce how answers are shown."""
+    register("perf_whatif.answers:Answers", "perf_whatif.presenters:AnswersPresenter", help="what would be if")
+    register(
+        "perfcore.data.trace:Trace#messages",
+        "perf_whatif.trace_presenter:TracePresenter",
+        help="a trace's messages by sender and receiver, and their sizes",
+    )
+    register(
+        "perf_whatif.message_table:MessageTable",
+        "perf_whatif.trace_presenter:MessageTablePresenter",
+        help="who sends how much to whom",
+    )

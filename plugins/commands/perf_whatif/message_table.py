@@ -1,0 +1,82 @@
+"""Who sends how much to whom, and in messages of which sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_messages.communication import Communication
+from perfcore.results import Result
+
+__all__ = ["MessageTable", "message_table"]
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MessageTable(Result):
+    """Messages by sender and receiver, and by size.
+
+    Parameters
+    ----------
+    source : str
+    locations : tuple of str
+        Those that send or receive.
+    count, bytes : (n, n) int64
+        From the row's location to the column's.
+    sizes, of_size : (m,) int64
+        Upper ends of classes of sizes, powers of 2 and 0, and how many messages each has.
+    bytes_of_size : (m,) int64
+    """
+
+    source: str
+    locations: tuple[str, ...]
+    count: Integers
+    bytes: Integers
+    sizes: Integers
+    of_size: Integers
+    bytes_of_size: Integers
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return {
+            "source": self.source,
+            "locations": list(self.locations),
+            "messages": self.count.tolist(),
+            "bytes": self.bytes.tolist(),
+            "sizes": [
+                {"at_most_bytes": int(size), "messages": int(count), "bytes": int(total)}
+                for size, count, total in zip(self.sizes, self.of_size, self.bytes_of_size, strict=True)
+            ],
+        }
+
+
+def message_table(found: Communication) -> MessageTable:
+    """Sum up the messages of a run.
+
+    Examples
+    --------
+    >>> from perf_messages.testing import exchange
+    >>> message_table(exchange()).bytes.tolist()
+    [[0, 8], [0, 0]]
+    """
+    ends = np.concatenate([found.sender, found.receiver])
+    met, code = np.unique(ends, return_inverse=True)
+    code = code.reshape(-1)
+    pair = code[: len(code) // 2] * len(met) + code[len(code) // 2 :]
+    size = found.messages.bytes
+    count = np.bincount(pair, minlength=len(met) ** 2).reshape(len(met), len(met))
+    total = np.zeros(len(met) ** 2, np.int64)
+    np.add.at(total, pair, size)
+    ceiling = np.where(size > 0, 1 << np.ceil(np.log2(np.maximum(size, 1))).astype(np.int64), 0)
+    sizes, which = np.unique(ceiling, return_inverse=True)
+    of_size, bytes_of_size = np.bincount(which.reshape(-1), minlength=len(sizes)), np.zeros(len(sizes), np.int64)
+    np.add.at(bytes_of_size, which.reshape(-1), size)
+    names = tuple(found.locations[place] for place in met.tolist())
+    return MessageTable(
+        found.source, names, count.astype(np.int64), total.reshape(count.shape), sizes, of_size.astype(np.int64),
+        bytes_of_size,
+    )  # fmt: skip

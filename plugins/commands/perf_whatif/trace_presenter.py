@@ -1,0 +1,125 @@
+"""Messages of a run: as text, tables and picture, and on the page of its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perf_messages.communication import communication_of
+from perf_whatif.message_table import MessageTable, message_table
+from perfcore.base.errors import PerfError
+from perfcore.results import Presenter, Tables
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perf_views.contents import Query, View, Viewable, ViewPath
+    from perfcore.data.trace import Trace
+
+__all__ = ["MessageTablePresenter", "TracePresenter"]
+
+_MOST_PAIRS = 12
+_TITLE = "Messages"
+
+
+class MessageTablePresenter(Presenter):
+    """Who sends to whom."""
+
+    def title(self, result: MessageTable) -> str:
+        """What it is of."""
+        return f"Messages of {result.source}"
+
+    def summary(self, result: MessageTable) -> list[str]:
+        """How many, and of how many bytes."""
+        pairs = int((result.count > 0).sum())
+        return [f"{result.count.sum()} messages of {result.bytes.sum()} bytes between {pairs} pairs of ranks"]
+
+    def tables(self, result: MessageTable) -> Tables:
+        """The pairs with most bytes, and sizes."""
+        pairs = self._pairs(result)
+        title = f"The {_MOST_PAIRS} pairs with most bytes" if len(pairs) > _MOST_PAIRS else "Pairs"
+        sizes = [
+            [str(size), str(count), str(total)]
+            for size, count, total in zip(result.sizes, result.of_size, result.bytes_of_size, strict=True)
+        ]
+        return [
+            (title, ["from", "to", "messages", "bytes"], pairs[:_MOST_PAIRS]),
+            ("Sizes", ["bytes at most", "messages", "bytes"], sizes),
+        ]
+
+    def plain_tables(self, result: MessageTable) -> Tables:
+        """All pairs."""
+        return [("", ["from", "to", "messages", "bytes"], self._pairs(result))]
+
+    def _pairs(self, result: MessageTable) -> list[list[str]]:
+        rows, columns = np.nonzero(result.count)
+        order = np.lexsort((columns, rows, -result.bytes[rows, columns]))
+        names = result.locations
+        return [
+            [names[k], names[j], str(result.count[k, j]), str(result.bytes[k, j])]
+            for k, j in zip(rows[order].tolist(), columns[order].tolist(), strict=True)
+        ]
+
+    def draw(self, result: MessageTable, figure: Figure, data: Any = None) -> None:
+        """Bytes from each rank to each other one, and messages by size."""
+        matrix, sizes = figure.subplots(1, 2, width_ratios=[1.3, 1])
+        shown = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap="viridis", interpolation="nearest")
+        figure.colorbar(shown, ax=matrix, label="bytes", shrink=0.8)
+        matrix.set(xlabel="receiver", ylabel="sender", title=self.title(result))
+        sizes.bar(range(len(result.sizes)), result.of_size)
+        sizes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)
+        sizes.set(xlabel="bytes at most", ylabel="messages")
+
+
+class TracePresenter(Presenter):
+    """What the page of a trace has of messages, and the question that one can ask of it."""
+
+    def title(self, result: Trace) -> str:
+        """On the link that leads there."""
+        return _TITLE
+
+    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable:
+        """Messages by sender and receiver."""
+        return _MessageViews(result)
+
+    def commands(self, result: Trace, file: str) -> list[str]:
+        """What if, where calls can be replayed."""
+        try:
+            found = communication_of(result)
+        except PerfError:
+            return []
+        return [f"perf whatif {file}"] if found is not None and len(found.calls) else []
+
+
+class _MessageViews:
+    """One view."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return _TITLE
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The only one, where there are messages."""
+        found = communication_of(self._trace)
+        return [()] if found is not None and len(found.messages) else []
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The matrix and the sizes; see `Viewable.view`."""
+        from perf_views.contents import Notice, NoViewError, Table, Text, View
+        from perf_views.drawable import drawing_of
+
+        if path:
+            raise NoViewError(path)
+        found = communication_of(self._trace)
+        if found is None or not len(found.messages):
+            return View(_TITLE, (Notice("The trace holds no messages.", "warning"),))
+        shown = message_table(found)
+        tables = [Table.of(*table) for table in shown.tables()]
+        return View(_TITLE, (Text(tuple(shown.summary())), drawing_of(shown), *tables))

@@ -1,0 +1,92 @@
+"""Intervals of breaks that several curves of one run share.
+
+The sum of squares of all curves, each in units of its noise, is near its least where the break may be, as for one curve
+(`perf_worley.uncertainty.phase_errors`). Curves that vary together, as the states of one trace do, tell the same thing
+several times: the limit is as many times wider as the sum of their noise varies more than that of one, at most, which
+is the largest eigenvalue of the covariance of their residuals in those units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_worley.choice.cells import Cells
+from perf_worley.trees.moment_tree import MomentTree
+from perf_worley.uncertainty.phase_errors import (
+    LIMIT,
+    near_least,
+    noises_of_phases,
+    processor_cycle,
+    split_squares,
+    tried_places,
+)
+
+__all__ = ["joint_break_intervals"]
+
+Floats = npt.NDArray[np.float64]
+
+_TOGETHER = 4  # cells over which residuals are averaged before they are correlated
+
+
+def joint_break_intervals(
+    trees: Sequence[MomentTree],
+    several: Sequence[Cells],
+    breaks: Floats,
+    degrees: Sequence[npt.NDArray[np.int64]],
+    noises: Floats,
+    n_locations: int | None,
+) -> list[tuple[float, float] | None]:
+    """95 % intervals of when the program changed, at the start of each phase; None for the first, and for few cells.
+
+    Parameters
+    ----------
+    trees : sequence of MomentTree
+        Of each curve, the utilization first.
+    several : sequence of Cells
+        Of the same curves.
+    breaks : (n_phases + 1,) float
+        From 0 to the duration.
+    degrees : sequence of (n_phases,) int
+        Of each curve.
+    noises : (K,) float, > 0
+        Long-run variance of a cell of each curve, in which their squares were counted.
+    n_locations : int or None
+        Number of processors; without it no cycle is known.
+    """
+    n_cells, n_phases, width = len(several[0].values), len(breaks) - 1, several[0].width
+    places = np.round(breaks / width).astype(np.int64)
+    if n_cells < max(3 * n_phases * (max(int(own.max()) for own in degrees) + 1), 8) or (np.diff(places) < 1).any():
+        return [None] * n_phases
+    each = [noises_of_phases(cells, places, own) for cells, own in zip(several, degrees, strict=True)]
+    alike = _correlations([left for _, left in each], max(cells.period for cells in several))
+    # Of each phase, standard deviations of the curves in the units that their squares were counted in.
+    sizes = np.sqrt(np.array([of_phases for of_phases, _ in each]) / noises[:, None])
+    limits = [LIMIT * width * float(np.linalg.eigvalsh(alike * np.outer(size, size))[-1]) for size in sizes.T]
+    cycle = processor_cycle(trees[0], n_locations)
+    longest = max(several, key=lambda cells: cells.period)
+    found: list[tuple[float, float] | None] = [None]
+    for k in range(1, n_phases):
+        around = breaks[k - 1 : k + 2]
+        tried = tried_places(around, width)
+        squares = np.zeros(len(tried))
+        for tree, own, noise in zip(trees, degrees, noises, strict=True):
+            squares += split_squares(tree, tried, around, own[k - 1 : k + 1].tolist()) / noise
+        low, high = near_least(tried, squares, np.where(tried < around[1], limits[k - 1], limits[k]), around, longest)
+        found.append((max(low - cycle, float(around[0])), high))
+    return found
+
+
+def _correlations(lefts: Sequence[Floats], period: float) -> Floats:
+    """Of the residuals of several curves, (K, K)."""
+    together = max(_TOGETHER, math.ceil(period))
+    n = len(lefts[0]) // together
+    if len(lefts) == 1 or n < 2:
+        return np.ones((len(lefts), len(lefts)))
+    means = np.array([left[: n * together].reshape(n, together).mean(axis=1) for left in lefts])
+    size = np.sqrt((means**2).mean(axis=1))
+    found: Floats = (means @ means.T) / n / np.maximum(np.outer(size, size), 1e-300)
+    return found

@@ -1,0 +1,96 @@
+"""Formats that are known by their first bytes and not read themselves: each with the export that is."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import PurePath
+
+from perfcore.reading.source import Source
+
+__all__ = ["export_command"]
+
+_HPCTOOLKIT = (b"HPCTOOLKIT", b"HPCRUN-profile", b"HPCRUN-trace")  # databases; measurements that no database is of yet
+_HPCTOOLKIT_XML = b"<!DOCTYPE HPCToolkitExperiment"
+_XML_HEAD = 4096  # bytes, within which its type stands
+
+# Of Perfetto's protos/perfetto/trace: a Trace is packets (field 1), of which each has one of these first fields:
+# clock snapshots, time stamps, sequences, events, track descriptors, configurations, markers of synchronization.
+_PACKET = 0x0A
+_PACKET_FIELDS = frozenset({3, 6, 8, 10, 11, 12, 13, 33, 36, 41, 42, 44, 45, 58, 59, 60, 79})
+_LARGEST_FIELD = 1000
+_VARINT_BYTES = 10
+
+
+def export_command(source: Source) -> str | None:
+    """What to do with a file of such a format, as one line; None for any other file.
+
+    Examples
+    --------
+    >>> from perfcore.reading.source import Source
+    >>> with Source("examples/step.csv") as source:
+    ...     print(export_command(source))
+    None
+    """
+    head, name = source.head, source.name
+    if head.startswith(_HPCTOOLKIT) or _HPCTOOLKIT_XML in head[:_XML_HEAD]:
+        folder = shlex.quote(str(PurePath(name).parent))
+        code = shlex.quote(
+            "import sys, pipit; pipit.Trace.from_hpctoolkit(sys.argv[1]).events.to_csv('events.csv', index=False)"
+        )
+        return (
+            "is of a database of HPCToolkit, which is not read; its traces are as a table of events, by Pipit "
+            f"(github.com/hpcgroup/pipit): python -c {code} {folder} && perf info events.csv"
+        )
+    if _is_perfetto(head):
+        json = shlex.quote(f"{PurePath(name).name}.json")
+        return (
+            "is Perfetto's binary format, which is not read; its JSON is, by Perfetto's traceconv: "
+            f"traceconv json {shlex.quote(name)} {json} && perf info {json}"
+        )
+    return None
+
+
+def _is_perfetto(head: bytes) -> bool:
+    """Whether bytes begin with a packet of Perfetto, all of whose fields are whole; and another, if there is more."""
+    begin = _packet_end(head, 0)
+    if begin is None:
+        return False
+    return begin >= len(head) or head[begin] == _PACKET
+
+
+def _packet_end(head: bytes, at: int) -> int | None:
+    """Where the packet that begins there ends; None where it is no packet, or not whole."""
+    if at >= len(head) or head[at] != _PACKET:
+        return None
+    length, at = _varint(head, at + 1)
+    end = at + length
+    if not 0 < length <= len(head) - at:
+        return None
+    known = False
+    while at < end:
+        tag, at = _varint(head, at)
+        field, wire = tag >> 3, tag & 7
+        known |= field in _PACKET_FIELDS
+        if not 0 < field <= _LARGEST_FIELD or wire not in (0, 1, 2, 5):
+            return None
+        if wire == 0:
+            _, at = _varint(head, at)
+        elif wire == 2:
+            size, at = _varint(head, at)
+            at += size
+        else:
+            at += 8 if wire == 1 else 4
+    return end if known and at == end else None
+
+
+def _varint(head: bytes, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and where it ends; beyond the bytes it is more than they can hold."""
+    number = 0
+    for place in range(_VARINT_BYTES):
+        if at + place >= len(head):
+            break
+        byte = head[at + place]
+        number |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return number, at + place + 1
+    return len(head) + 1, len(head) + 1

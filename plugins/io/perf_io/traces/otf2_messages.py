@@ -1,0 +1,213 @@
+"""Calls, messages and collectives of an OTF2 trace, taken while its events are read.
+
+A call is an outermost region of MPI. Sends and receives belong together by sender, receiver, communicator and tag, the
+k-th send with the k-th receive that was posted; requests link the post and the completion of one that does not block.
+Ranks are members of a communicator's group; one on the group of self has no members, and is another at each location.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_messages.communication import UNKNOWN, Calls, Communication, Messages
+from perf_messages.matching import called_jointly, collectives_in_order, paired_in_order
+
+__all__ = ["CallRecorder"]
+
+_OF_ALL = -1  # in place of a communicator, and below
+_LARGEST = (1 << 63) - 1  # what a column holds; damaged files say more
+_IS_CALL = re.compile(r"p?mpi_", re.IGNORECASE)
+
+Integers = npt.NDArray[np.int64]
+
+
+class CallRecorder:
+    """Takes the events of one location after the other.
+
+    Parameters
+    ----------
+    regions : mapping of int to str
+        Names by number.
+    members : mapping of int to sequence of int
+        Places in each communicator, by number; empty where everyone is by himself.
+    nanoseconds : callable
+        Time of a tick.
+
+    Attributes
+    ----------
+    n_calls : int
+        Calls so far.
+    """
+
+    def __init__(
+        self, regions: Mapping[int, str], members: Mapping[int, Sequence[int]], nanoseconds: Callable[[int], int]
+    ) -> None:
+        named = {number: name for number, name in regions.items() if _IS_CALL.match(name)}
+        self._operations = tuple(dict.fromkeys(named.values()))
+        codes = {name: code for code, name in enumerate(self._operations)}
+        self._regions = {number: codes[name] for number, name in named.items()}
+        self._members, self._nanoseconds = members, nanoseconds
+        # Rows of several numbers each, one after the other.
+        self._calls, self._sends, self._receives, self._joined = array("q"), array("q"), array("q"), array("q")
+        self._done: dict[int, int] = {}  # call in which the n-th send completes
+        self.n_calls = self._lost = self._sequence = 0
+        self._ends: dict[int, int] = {}
+
+    def begin(self, place: int) -> None:
+        """The events that follow are of this location."""
+        self._place, self._depth, self._entered = place, 0, 0
+        self._sending: dict[int, int] = {}
+        self._posted: dict[int, tuple[int, int, int]] = {}
+
+    def enter(self, tick: int, region: int) -> None:
+        """A region is entered."""
+        if region in self._regions:
+            self._depth += 1
+            if self._depth == 1:
+                self._entered = min(tick, _LARGEST)
+                self._calls.extend((self._place, self._entered, self._entered, self._regions[region]))
+                self.n_calls += 1
+        self._ends[self._place] = tick
+
+    def leave(self, tick: int, region: int) -> None:
+        """A region is left."""
+        if region in self._regions and self._depth:
+            self._depth -= 1
+            if not self._depth:
+                self._calls[-2] = min(tick, _LARGEST)
+        self._ends[self._place] = tick
+
+    def send(self, tick: int, receiver: int, communicator: int, tag: int, size: int, request: int | None) -> None:
+        """A message is sent, now or with a request."""
+        to = self._rank(communicator, receiver)
+        if not self._depth or to is None:
+            self._lost += 1
+            return
+        number = len(self._sends) // 8
+        done = self.n_calls - 1
+        if request is not None:
+            self._sending[request], done = number, UNKNOWN
+        size, when = min(size, _LARGEST), min(tick, _LARGEST)
+        self._sends.extend((self._place, to, communicator, tag, size, self.n_calls - 1, done, when))
+
+    def sent(self, request: int) -> None:
+        """A send completes."""
+        if self._depth and (number := self._sending.pop(request, None)) is not None:
+            self._done[number] = self.n_calls - 1
+
+    def post(self, tick: int, request: int) -> None:
+        """A receive is announced."""
+        if self._depth:
+            self._sequence += 1
+            self._posted[request] = self.n_calls - 1, min(tick, _LARGEST), self._sequence
+
+    def cancelled(self, request: int) -> None:
+        """A request comes to nothing."""
+        self._posted.pop(request, None)
+        self._sending.pop(request, None)
+
+    def receive(self, tick: int, sender: int, communicator: int, tag: int, request: int | None) -> None:
+        """A message has come."""
+        origin = self._rank(communicator, sender)
+        self._sequence += 1
+        posted = self.n_calls - 1, self._entered, self._sequence
+        if request is not None:
+            posted = self._posted.pop(request, posted)
+        if not self._depth or origin is None:
+            self._lost += 1
+            return
+        when = min(tick, _LARGEST)
+        self._receives.extend((origin, self._place, communicator, tag, *posted, self.n_calls - 1, when))
+
+    def collective(self, communicator: int, root: int, size: int) -> None:
+        """A collective is over."""
+        if not self._depth:
+            self._lost += 1
+            return
+        members = self._members.get(communicator, ())
+        is_root = root < len(members) and members[root] == self._place
+        alone = UNKNOWN if members else self._place
+        self._joined.extend((self.n_calls - 1, communicator, alone, min(size, _LARGEST), is_root, len(members) or 1))
+
+    def _rank(self, communicator: int, rank: int) -> int | None:
+        """The location of a rank; None where there is none."""
+        members = self._members.get(communicator, ())
+        if not members:
+            return self._place
+        return members[rank] if rank < len(members) and members[rank] >= 0 else None
+
+    def communication(
+        self, places: Sequence[int], locations: Sequence[str], start_ns: int, source: str
+    ) -> Communication:
+        """All that was taken.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Those that the trace has, in its order.
+        locations : sequence of str
+            Their names.
+        start_ns : int, nanoseconds
+            Begin of the run.
+        source : str
+        """
+        rows = np.array(self._calls, np.int64).reshape(-1, 4)
+        of_place = {place: code for code, place in enumerate(places)}
+        location = np.array([of_place[place] for place in rows[:, 0].tolist()], np.int32)
+        order = np.argsort(location, kind="stable")
+        new = np.empty(len(order) + 1, np.int64)
+        new[order], new[-1] = np.arange(len(order)), UNKNOWN  # of calls that are not known
+        rows = rows[order]
+        calls = Calls(
+            location[order],
+            self._times(rows[:, 1]),
+            self._times(rows[:, 2]),
+            rows[:, 3].astype(np.int32),
+            self._operations,
+        )
+        messages, n_alone = self._messages(new)
+        joined = np.array(self._joined, np.int64).reshape(-1, 6)
+        joined[:, 0] = new[joined[:, 0]]
+        jointly = np.setdiff1d(np.flatnonzero(called_jointly(calls, len(locations))), joined[:, 0])
+        more = np.full((len(jointly), 6), UNKNOWN)  # these have no record: of the world, as far as anybody knows
+        more[:, 0], more[:, 1], more[:, 3], more[:, 4] = jointly, _OF_ALL - calls.operation[jointly], 0, 0
+        joined = np.concatenate([joined, more])
+        joined = joined[np.argsort(joined[:, 0], kind="stable")]
+        _, group = np.unique(joined[:, 1:3], axis=0, return_inverse=True)
+        together, n_other = collectives_in_order(
+            calls, joined[:, 0].copy(), np.maximum(joined[:, 1], _OF_ALL), joined[:, 3].copy(), joined[:, 4] > 0,
+            joined[:, 5].copy(), group.reshape(-1).astype(np.int64),
+        )  # fmt: skip
+        unmatched = {
+            "sends or receives have no partner": n_alone,
+            "events of messages are outside of calls or name a rank that does not exist": self._lost,
+            "calls of collectives do not fit to those of other ranks": n_other,
+        }
+        ends = np.array([self._nanoseconds(self._ends[place]) for place in places], np.int64)
+        return Communication(tuple(locations), start_ns, ends, calls, messages, together, unmatched, source)
+
+    def _messages(self, new: Integers) -> tuple[Messages, int]:
+        sends, receives = (
+            np.array(self._sends, np.int64).reshape(-1, 8),
+            np.array(self._receives, np.int64).reshape(-1, 9),
+        )
+        for number, call in self._done.items():
+            sends[number, 6] = call
+        receives = receives[np.argsort(receives[:, 6], kind="stable")]
+        sent, received = paired_in_order(list(sends[:, :4].T), list(receives[:, :4].T))
+        n_alone = len(sends) + len(receives) - 2 * len(sent)
+        sends, receives = sends[sent], receives[received]
+        sent_ns = self._times(sends[:, 7])
+        messages = Messages(
+            new[sends[:, 5]], new[sends[:, 6]], new[receives[:, 4]], new[receives[:, 7]], sends[:, 4], sends[:, 3],
+            sends[:, 2], sent_ns, sent_ns, self._times(receives[:, 5]), self._times(receives[:, 8]),
+        )  # fmt: skip
+        return messages, n_alone
+
+    def _times(self, ticks: Integers) -> Integers:
+        return np.array([self._nanoseconds(tick) for tick in ticks.tolist()], np.int64)

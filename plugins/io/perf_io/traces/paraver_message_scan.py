@@ -1,0 +1,139 @@
+"""The compiled loop over the records of a Paraver trace that tell of communication.
+
+It takes messages (records of type 3), events of the types that mark calls and collectives, and of states when the last
+one ends. It stands in a file of its own since numba keeps machine code until this very file changes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["DAMAGED", "EVENTS", "MESSAGES", "MOST_FIELDS", "scan_messages"]
+
+# Positions in the cursor: rows of the two tables, and lines that could not be taken.
+EVENTS, MESSAGES, DAMAGED = range(3)
+MOST_FIELDS = 1 << 16  # of one line; a record of events has two for each counter
+_COLON, _RETURN, _NEWLINE, _MINUS, _ZERO = b":\r\n-0"
+_EVENT_HEAD, _MESSAGE_FIELDS, _STATE_FIELDS = 6, 15, 8
+_CALLS, _ARGUMENTS = 50_000_001, 50_100_001  # the first of five types of calls, of four that say more of collectives
+
+Integers = npt.NDArray[np.int64]
+
+
+def scan_messages(
+    text: npt.NDArray[np.uint8],
+    at: int,
+    end: int,
+    task_of_application: Integers,
+    thread_of_task: Integers,
+    nanoseconds: int,
+    last_end: Integers,
+    cursor: Integers,
+    events: Integers,
+    messages: Integers,
+) -> int:  # pragma: no cover
+    """Take records until a table is full or the lines end.
+
+    Parameters
+    ----------
+    text : (m,) uint8
+        Ends with a line.
+    at, end : int
+        Where the first line begins, and the last one ends.
+    task_of_application, thread_of_task : (n_applications + 1,), (n_tasks + 1,) int
+        How many tasks stand before each application, and threads before each task.
+    nanoseconds : int
+        In the unit of the file's times.
+    last_end : (n_locations,) int, nanoseconds
+        When the last state of each location ended; changed.
+    cursor : (3,) int
+        Changed.
+    events : (n, 4) int
+        Location, time, type and value; changed.
+    messages : (n, 8) int
+        Sender, when it asked and data left, receiver, when it asked and data were there, bytes, tag; -1 for a location
+        that does not exist; changed.
+
+    Returns
+    -------
+    int
+        Where the line begins that was not taken.
+    """
+    fields = np.empty(MOST_FIELDS, np.int64)
+    while at < end:
+        here, kind, n_fields = at, text[at], 0
+        if kind == _ZERO + 1 or kind == _ZERO + 2 or kind == _ZERO + 3:
+            good = True
+            while True:
+                negative = text[here] == _MINUS
+                if negative:
+                    here += 1
+                first, value = here, np.int64(0)
+                while _ZERO <= text[here] <= _ZERO + 9:
+                    value = value * 10 + (np.int64(text[here]) - _ZERO)
+                    here += 1
+                if here == first or n_fields == MOST_FIELDS:
+                    good = False
+                    break
+                fields[n_fields] = -value if negative else value
+                n_fields += 1
+                if text[here] != _COLON:
+                    break
+                here += 1
+            if text[here] == _RETURN:
+                here += 1
+            good = good and text[here] == _NEWLINE
+            if kind == _ZERO + 1:
+                good = good and n_fields == _STATE_FIELDS
+            elif kind == _ZERO + 2:
+                good = good and n_fields >= _EVENT_HEAD and n_fields % 2 == 0
+            else:
+                good = good and n_fields == _MESSAGE_FIELDS
+            if not good:
+                cursor[DAMAGED] += 1
+            else:
+                place = np.int64(-1)
+                other = np.int64(-1)
+                for side in range(2):
+                    head = 2 if side == 0 else 8
+                    if side == 1 and kind != _ZERO + 3:
+                        break
+                    application, task, thread = fields[head], fields[head + 1], fields[head + 2]
+                    found = np.int64(-1)
+                    if 1 <= application < len(task_of_application):
+                        task += task_of_application[application - 1]
+                        if task_of_application[application - 1] < task <= task_of_application[application]:
+                            thread += thread_of_task[task - 1]
+                            if thread_of_task[task - 1] < thread <= thread_of_task[task]:
+                                found = thread - 1
+                    if side == 0:
+                        place = found
+                    else:
+                        other = found
+                if kind == _ZERO + 1:
+                    if place >= 0:
+                        last_end[place] = max(last_end[place], fields[6] * nanoseconds)
+                elif kind == _ZERO + 2:
+                    if cursor[EVENTS] + n_fields // 2 > len(events):
+                        return at
+                    for k in range(_EVENT_HEAD, n_fields, 2):
+                        number = fields[k]
+                        if _CALLS <= number < _CALLS + 5 or _ARGUMENTS <= number < _ARGUMENTS + 4:
+                            row = cursor[EVENTS]
+                            events[row, 0], events[row, 1] = place, fields[5] * nanoseconds
+                            events[row, 2], events[row, 3] = number, fields[k + 1]
+                            cursor[EVENTS] += 1
+                else:
+                    row = cursor[MESSAGES]
+                    if row == len(messages):
+                        return at
+                    messages[row, 0], messages[row, 3] = place, other
+                    messages[row, 1], messages[row, 2] = fields[5] * nanoseconds, fields[6] * nanoseconds
+                    messages[row, 4], messages[row, 5] = fields[11] * nanoseconds, fields[12] * nanoseconds
+                    messages[row, 6], messages[row, 7] = fields[13], fields[14]
+                    cursor[MESSAGES] += 1
+        while text[here] != _NEWLINE:
+            here += 1
+        at = here + 1
+    return at

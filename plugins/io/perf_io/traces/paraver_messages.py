@@ -1,0 +1,218 @@
+"""Calls, messages and collectives of a Paraver trace, in a pass of its own over the file.
+
+A call is a pair of events of one of the types 50000001 to 50000005 (point to point, collective, other, one-sided and
+input or output calls of MPI): a value other than 0 enters, 0 leaves. A record of type 3 is a message: its send call is
+the sender's last one entered at its logical send, its post the receiver's last one entered at its logical receive, and
+it completes in the receiver's first call left at its physical receive or after. Calls of type 50000002 are collective,
+and of 50000003 those that MPI defines as such; events beside them say the communicator (50100004), whether the caller
+is the root (50100003), and the bytes (50100001, 50100002).
+
+Source: Paraver's trace description, and the event types of Extrae (BSC).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_io.traces.paraver_message_scan import DAMAGED, EVENTS, MESSAGES, scan_messages
+from perf_messages.communication import Calls, Communication, Messages
+from perf_messages.matching import called_jointly, collectives_in_order
+from perf_messages.search_kernels import last_not_after
+from perfcore.base import progress
+from perfcore.base.kernels import announce_compilation, kernel
+from perfcore.reading.source import Source
+
+__all__ = ["read_communication"]
+
+_BLOCK_BYTES = 1 << 22
+_SHORTEST_EVENT, _SHORTEST_MESSAGE = 10, 30  # bytes of a type with its value, and of a message
+_CALLS = range(50_000_001, 50_000_006)
+_COLLECTIVE, _OTHER = 50_000_002, 50_000_003
+_SENT, _RECEIVED, _ROOT, _COMMUNICATOR = range(50_100_001, 50_100_005)
+_WORLD = 1
+_IS_COMMUNICATOR = re.compile(rb"c:(\d+):(\d+):(\d+)((?::\d+)*)\s*$", re.MULTILINE)
+_NONBLOCKING_SEND = re.compile(r"mpi_i.?send|mpi_.*send_init|mpi_start(all)?", re.IGNORECASE)
+# As Extrae numbers the calls, for traces without a .pcf.
+_NAMES = {
+    1: "Send", 2: "Recv", 3: "Isend", 4: "Irecv", 5: "Wait", 6: "Waitall", 7: "Bcast", 8: "Barrier", 9: "Reduce",
+    10: "Allreduce", 11: "Alltoall", 12: "Alltoallv", 13: "Gather", 14: "Gatherv", 15: "Scatter", 16: "Scatterv",
+    17: "Allgather", 18: "Allgatherv", 19: "Comm_rank", 20: "Comm_size", 21: "Comm_create", 22: "Comm_dup",
+    23: "Comm_split", 25: "Comm_free", 30: "Scan", 31: "Init", 32: "Finalize", 33: "Bsend", 34: "Ssend", 35: "Rsend",
+    36: "Ibsend", 37: "Issend", 38: "Irsend", 39: "Test", 40: "Cancel", 41: "Sendrecv", 42: "Sendrecv_replace",
+    43: "Cart_create", 59: "Waitany", 60: "Waitsome", 61: "Probe", 62: "Iprobe", 80: "Reduce_scatter",
+}  # fmt: skip
+
+Integers = npt.NDArray[np.int64]
+
+
+@functools.cache
+def _compiled() -> Any:
+    compiled = kernel(scan_messages)
+    announce_compilation(compiled)
+    return compiled
+
+
+def read_communication(
+    source: Source,
+    locations: Sequence[str],
+    threads: Sequence[Sequence[int]],
+    nanoseconds: int,
+    names: Mapping[int, str],
+) -> Communication:
+    """Read what a trace says of communication.
+
+    Parameters
+    ----------
+    source : Source
+        Of the ``.prv`` file.
+    locations : sequence of str
+        Names of all threads that the trace has.
+    threads : sequence of sequences of int
+        How many threads each task of each application has, as the header says.
+    nanoseconds : int
+        In the unit of the file's times.
+    names : mapping of int to str
+        Names of calls by number, from the ``.pcf``.
+    """
+    tasks = np.array([0, *itertools.accumulate(map(len, threads))])
+    offsets = np.array([0, *itertools.accumulate(count for each in threads for count in each)])
+    ends = np.zeros(len(locations), np.int64)
+    cursor = np.zeros(3, np.int64)
+    found: tuple[list[Integers], list[Integers]] = ([], [])
+    sizes: dict[int, int] = {}
+    for text in _blocks(source):
+        sizes |= _communicators(text)
+        block = np.frombuffer(text, np.uint8)
+        at = 0
+        while at < len(text):
+            tables = (
+                np.empty((len(text) // _SHORTEST_EVENT + 2, 4), np.int64),
+                np.empty((len(text) // _SHORTEST_MESSAGE + 2, 8), np.int64),
+            )
+            cursor[[EVENTS, MESSAGES]] = 0
+            at = _compiled()(block, at, len(text), tasks, offsets, nanoseconds, ends, cursor, *tables)
+            for rows, table, which in zip(found, tables, (EVENTS, MESSAGES), strict=True):
+                rows.append(table[: cursor[which]].copy())
+    events, messages = np.concatenate(found[0]), np.concatenate(found[1])
+    unmatched = {"records could not be read": int(cursor[DAMAGED])}
+    calls = _calls(events, names, unmatched)
+    first = np.searchsorted(calls.location, np.arange(len(locations) + 1)).astype(np.int64)
+    sent = _messages(messages, calls, first, unmatched)
+    together = _collective_calls(calls, events, int(first[-1]), len(locations), sizes)
+    joined, lost = collectives_in_order(calls, *together)
+    unmatched["calls of collectives do not fit to those of other ranks"] = lost
+    return Communication(tuple(locations), 0, ends, calls, sent, joined, unmatched, source.name)
+
+
+def _blocks(source: Source) -> Iterator[bytes]:
+    """The text in pieces of whole lines."""
+    rest = b""
+    with source.open() as stream, progress.bar(f"reading messages of {source.name}") as advance:
+        while chunk := stream.read(_BLOCK_BYTES):
+            advance(len(chunk))
+            text = rest + chunk
+            end = text.rfind(b"\n") + 1
+            rest = text[end:]
+            if end:
+                yield text[:end]
+    if rest:
+        yield rest + b"\n"
+
+
+def _communicators(text: bytes) -> dict[int, int]:
+    """Number of members of each communicator that a piece defines."""
+    if b"\nc:" not in text and not text.startswith(b"c:"):
+        return {}
+    return {int(found[2]): int(found[3]) for found in _IS_COMMUNICATOR.finditer(text)}
+
+
+def _calls(events: Integers, names: Mapping[int, str], unmatched: dict[str, int]) -> Calls:
+    """Pairs of enter and leave."""
+    marks = events[(events[:, 2] >= _CALLS.start) & (events[:, 2] < _CALLS.stop) & (events[:, 0] >= 0)]
+    marks = marks[np.lexsort((np.arange(len(marks)), marks[:, 1], marks[:, 0]))]
+    enters = marks[:, 3] != 0
+    pair = np.zeros(len(marks), bool)
+    pair[:-1] = enters[:-1] & ~enters[1:] & (marks[:-1, [0, 2]] == marks[1:, [0, 2]]).all(axis=1)
+    begins = np.flatnonzero(pair)
+    unmatched["events enter or leave a call without the other"] = len(marks) - 2 * len(begins)
+    key = marks[begins, 3] * len(_CALLS) + marks[begins, 2] - _CALLS.start
+    kinds, operation = np.unique(key, return_inverse=True)
+    called = [_name(kind // len(_CALLS), names) for kind in kinds.tolist()]
+    operations = tuple(dict.fromkeys(called))
+    code = np.array([operations.index(name) for name in called], np.int32)
+    return Calls(
+        marks[begins, 0].astype(np.int32), marks[begins, 1].copy(), marks[begins + 1, 1].copy(),
+        code[operation.reshape(-1)] if len(code) else np.zeros(0, np.int32), operations,
+    )  # fmt: skip
+
+
+def _name(number: int, names: Mapping[int, str]) -> str:
+    return names.get(number) or f"MPI_{_NAMES.get(number, number)}"
+
+
+def _messages(rows: Integers, calls: Calls, first: Integers, unmatched: dict[str, int]) -> Messages:
+    """Messages of which both ends lie in calls."""
+    location = {0: np.ascontiguousarray(rows[:, 0]), 3: np.ascontiguousarray(rows[:, 3])}
+    send = last_not_after(first, calls.enter_ns, location[0], np.ascontiguousarray(rows[:, 1]))
+    post = last_not_after(first, calls.enter_ns, location[3], np.ascontiguousarray(rows[:, 4]))
+    # The first call left at a moment or after is the one behind the last that was left before it.
+    before = last_not_after(first, calls.leave_ns, location[3], rows[:, 5] - 1)
+    exists = (location[0] >= 0) & (location[3] >= 0)
+    receive = np.where(before >= 0, before + 1, first[np.clip(location[3], 0, len(first) - 2)])
+    within = exists & (receive < first[np.clip(location[3], 0, len(first) - 2) + 1]) & (send >= 0) & (post >= 0)
+    if len(calls):
+        at = np.clip(receive, 0, len(calls) - 1)
+        within &= (calls.enter_ns[at] <= rows[:, 5]) & (calls.leave_ns[send] >= rows[:, 1])
+        within &= calls.leave_ns[post] >= rows[:, 4]
+    unmatched["messages name a rank that does not exist"] = int((~exists).sum())
+    unmatched["messages begin or end outside of calls"] = int((exists & ~within).sum())
+    send, post, receive, rows = send[within], post[within], receive[within], rows[within]
+    blocks = np.array([_NONBLOCKING_SEND.fullmatch(name) is None for name in calls.operations], bool)
+    done = np.where(blocks[calls.operation[send]], send, -1) if len(send) else send
+    none = np.zeros(len(send), np.int64)  # records do not say the communicator
+    return Messages(
+        send, done, post, receive, rows[:, 6], rows[:, 7], none, rows[:, 1], rows[:, 2], rows[:, 4], rows[:, 5]
+    )
+
+
+def _collective_calls(
+    calls: Calls, events: Integers, n_calls: int, n_locations: int, sizes: Mapping[int, int]
+) -> tuple[Integers, Integers, Integers, npt.NDArray[np.bool_], Integers, Integers]:
+    """Calls that are collective, with what `collectives_in_order` asks of them."""
+    moments = events[events[:, 0] >= 0]
+    longest = int(max(moments[:, 1].max(initial=0), calls.enter_ns.max(initial=0))) + 1
+    of_call = calls.location.astype(np.int64) * longest + calls.enter_ns
+
+    def beside(kind: int) -> Integers:
+        """The value of an event at the moment at which each call is entered, -1 where there is none."""
+        rows = moments[moments[:, 2] == kind]
+        key = rows[:, 0] * longest + rows[:, 1]
+        order = np.argsort(key, kind="stable")
+        at = np.searchsorted(key[order], of_call)
+        value = np.full(n_calls, -1, np.int64)
+        there = at < len(order)
+        there[there] = key[order[at[there]]] == of_call[there]
+        value[there] = rows[order[at[there]], 3]
+        return value
+
+    communicator = beside(_COMMUNICATOR)
+    entered = moments[(moments[:, 2] == _COLLECTIVE) & (moments[:, 3] != 0)]
+    is_collective = np.isin(of_call, entered[:, 0] * longest + entered[:, 1])
+    jointly = called_jointly(calls, n_locations)
+    chosen = np.flatnonzero(is_collective | jointly).astype(np.int64)
+    # The others do not say their communicator: those that everyone makes equally often belong together.
+    said = communicator[chosen]
+    alone = (said < 0) & jointly[chosen]
+    joined = np.where(alone, -1, np.where(said >= 0, said, _WORLD))
+    group = np.where(alone, -1 - calls.operation[chosen].astype(np.int64), joined)
+    known, which = np.unique(joined, return_inverse=True)
+    size = np.array([sizes.get(number, -1) for number in known.tolist()], np.int64)[which.reshape(-1)]
+    n_bytes = np.maximum(np.maximum(beside(_SENT), beside(_RECEIVED)), 0)[chosen]
+    return chosen, joined, n_bytes, beside(_ROOT)[chosen] > 0, np.where(alone, -1, size), group

@@ -1,0 +1,236 @@
+"""The one notion of communication: calls of the library, messages between them, and collectives of several of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError
+from perfcore.data.trace import Trace
+
+__all__ = ["FACT", "Calls", "Collectives", "Communication", "Messages", "carry", "communication_of"]
+
+FACT = "messages"  # under which a trace's facts hold a function that reads them
+UNKNOWN = -1
+_ANNOUNCED = re.compile(
+    r"p?mpi_i(barrier|bcast|(all)?gatherv?|scatterv?|(all)?reduce|reduce_scatter(_block)?|alltoall[vw]?|(ex)?scan)",
+    re.IGNORECASE,
+)
+
+Integers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """Outermost calls of the communication library, by location and time.
+
+    Parameters
+    ----------
+    location : (n,) int32
+        Sorted.
+    enter_ns, leave_ns : (n,) int64, nanoseconds
+        ``enter <= leave``, sorted within each location, without overlap.
+    operation : (n,) int32
+        Index into ``operations``.
+    operations : tuple of str
+        Names, such as ``MPI_Bcast``.
+    """
+
+    location: Codes
+    enter_ns: Integers
+    leave_ns: Integers
+    operation: Codes
+    operations: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.enter_ns)
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """Messages whose both ends are known, as columns.
+
+    Parameters
+    ----------
+    send_call, receive_call : (m,) int64
+        Calls that start to send, and in which the receive completes.
+    send_done_call, post_call : (m,) int64
+        Calls in which the send completes, -1 where that is not known, and that announce the receive; of blocking calls
+        the same as the others.
+    bytes, tag, communicator : (m,) int64
+        The communicator as the file calls it.
+    logical_send_ns, physical_send_ns, logical_receive_ns, physical_receive_ns : (m,) int64, nanoseconds
+        When the sender asked and when data left; when the receiver asked and when data were there.
+    """
+
+    send_call: Integers
+    send_done_call: Integers
+    post_call: Integers
+    receive_call: Integers
+    bytes: Integers
+    tag: Integers
+    communicator: Integers
+    logical_send_ns: Integers
+    physical_send_ns: Integers
+    logical_receive_ns: Integers
+    physical_receive_ns: Integers
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    def only(self, rows: npt.NDArray[Any]) -> Messages:
+        """Some of them."""
+        return Messages(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True, eq=False)
+class Collectives:
+    """Collective operations, and the calls that take part in each.
+
+    Parameters
+    ----------
+    operation : (k,) int32
+        Index into the calls' ``operations``.
+    communicator : (k,) int64
+        As the file calls it; -1 of operations such as MPI_Init, of which it does not say.
+    bytes : (k,) int64
+        The most that one member sends or receives.
+    size : (k,) int64
+        Members of the communicator, as far as it is known, else those met.
+    member_of : (j,) int64
+        The collective of each taking part.
+    member_call : (j,) int64
+        The call.
+    member_is_root : (j,) bool
+    """
+
+    operation: Codes
+    communicator: Integers
+    bytes: Integers
+    size: Integers
+    member_of: Integers
+    member_call: Integers
+    member_is_root: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.operation)
+
+    @property
+    def n_on_communicators(self) -> int:
+        """Those of data and barriers, without MPI_Init and the like."""
+        return int((self.communicator >= 0).sum())
+
+    @property
+    def n_incomplete(self) -> int:
+        """Those of which the trace holds not all members."""
+        return int((np.bincount(self.member_of, minlength=len(self)) != self.size).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Communication:
+    """Calls, messages and collectives of a run.
+
+    Parameters
+    ----------
+    locations : tuple of str
+        As in the trace; those that never call are among them.
+    start_ns, end_ns : int and (n_locations,) int64, nanoseconds
+        Begin of the run, and the last record of each location.
+    calls, messages, collectives
+    unmatched : mapping of str to int
+        What was left out, in words, and how many of it.
+    source : str
+    """
+
+    locations: tuple[str, ...]
+    start_ns: int
+    end_ns: Integers
+    calls: Calls
+    messages: Messages
+    collectives: Collectives
+    unmatched: Mapping[str, int] = field(default_factory=dict)
+    source: str = "trace"
+
+    @property
+    def first_call(self) -> Integers:
+        """First call of each location, and the number of calls; (n_locations + 1,)."""
+        return np.searchsorted(self.calls.location, np.arange(len(self.locations) + 1)).astype(np.int64)
+
+    @property
+    def sender(self) -> Codes:
+        """Location that sends each message."""
+        return self.calls.location[self.messages.send_call]
+
+    @property
+    def receiver(self) -> Codes:
+        """Location that receives each message."""
+        return self.calls.location[self.messages.receive_call]
+
+    @property
+    def backwards(self) -> npt.NDArray[np.bool_]:
+        """Messages that are there before they are sent: the clocks of the two locations differ."""
+        sent = self.calls.enter_ns[self.messages.send_call]
+        return self.calls.leave_ns[self.messages.receive_call] < sent
+
+    def facts(self) -> dict[str, str]:
+        """What ``perf info`` says."""
+        n_bytes = int(self.messages.bytes.sum())
+        joined = len(np.unique(self.collectives.communicator[self.collectives.communicator >= 0]))
+        n_joined = self.collectives.n_on_communicators
+        facts = {
+            "messages": f"{len(self.messages)} of {n_bytes} bytes in all, by {len(self.calls)} calls",
+            "collectives": f"{n_joined} on {joined} communicator{'s' * (joined != 1)}",
+        }
+        lost = [f"{count} {what}" for what, count in self.remarks().items()]
+        return facts | ({"about messages": "; ".join(lost)} if lost else {})
+
+    def remarks(self) -> dict[str, int]:
+        """What is wrong with it, in words, and how often."""
+        remarks = {what: count for what, count in self.unmatched.items() if count}
+        if count := int(self.backwards.sum()):
+            remarks["messages end before they are sent, so the clocks of locations differ"] = count
+        if count := self.collectives.n_incomplete:
+            remarks["collectives lack members"] = count
+        announced = np.array([_ANNOUNCED.fullmatch(name) is not None for name in self.calls.operations], bool)
+        if announced.any() and (count := int(announced[self.calls.operation].sum())):
+            remarks["calls announce a collective; that it is waited for later is not known, and counts as transfer"] = (
+                count
+            )
+        return remarks
+
+
+def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
+    """Let a trace carry its communication, which is read when somebody first asks for it."""
+    kept: list[Communication] = []
+
+    def once() -> Communication:
+        if not kept:
+            kept.append(read())
+        return kept[0]
+
+    trace.facts = {**getattr(trace, "facts", {}), FACT: once}
+    return trace
+
+
+def communication_of(trace: Trace) -> Communication | None:
+    """The communication of a trace; None where its format has none.
+
+    Raises
+    ------
+    DataError
+        The trace is a part of the run, or its locations were joined: calls and states do not belong together.
+    """
+    read = getattr(trace, "facts", {}).get(FACT)
+    if read is None:
+        return None
+    found: Communication = read()
+    first, last = trace.span_ns
+    if found.locations != trace.locations or first > found.start_ns or last < int(found.end_ns.max(initial=last)):
+        raise DataError(f"{trace.source}: messages belong to the whole run and to its own locations; read it as it is")
+    return found

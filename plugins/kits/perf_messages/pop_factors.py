@@ -1,0 +1,114 @@
+"""The two factors of POP that need a replay: serialisation and transfer, whose product is communication efficiency.
+
+Choose ``strict`` to see what the run loses: serialisation is the longest computation over the time on an ideal network,
+with the rules that the trace itself shows. Choose ``bsc`` to compare with published tables: its rules, and every time
+between calls in place of computation, also that before the program began and in which the tracer wrote.
+
+Source: POP CoE, "POP Standard Metrics for Parallel Performance Analysis"; that ``bsc`` gives the figures of BSC's tools
+was tested with the published ones of EPOCH.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_messages.communication import communication_of
+from perf_messages.replay import Replay
+from perf_messages.rules import bsc_rules
+from perfcore.data.trace import Trace
+
+__all__ = ["Definition", "PopFactors", "pop_factors"]
+
+Definition = Literal["strict", "bsc"]
+
+
+@dataclass(frozen=True)
+class PopFactors:
+    """Factors of one run, each in [0, 1].
+
+    Parameters
+    ----------
+    definition : {"strict", "bsc"}
+    runtime_ns, ideal_ns : int, nanoseconds
+        Of the run, and on a network that takes no time.
+    load_balance : float
+        Mean over longest computation of a location.
+    serialisation, transfer : float
+        Their product is ``communication``.
+    contradictions, calls : int
+        Calls that left before what the rules say they waited for, of how many.
+    """
+
+    definition: Definition
+    runtime_ns: int
+    ideal_ns: int
+    load_balance: float
+    serialisation: float
+    transfer: float
+    contradictions: int
+    calls: int
+
+    @property
+    def communication(self) -> float:
+        """Longest computation over the run's time."""
+        return self.serialisation * self.transfer
+
+    @property
+    def parallel(self) -> float:
+        """Mean computation over the run's time."""
+        return self.load_balance * self.communication
+
+
+def pop_factors(trace: Trace, definition: Definition = "strict") -> PopFactors | None:
+    """Factors of a run from its trace alone; None where the trace has no calls of a communication library.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of a whole run. What computes is what the trace counts as busy.
+    definition : {"strict", "bsc"}
+        See the text above.
+
+    Raises
+    ------
+    DataError
+        The trace is a part of a run.
+    """
+    found = communication_of(trace)
+    if found is None or not len(found.calls):
+        return None
+    replay = Replay(found, bsc_rules(found) if definition == "bsc" else None)
+    elapsed = trace.span_ns[1] - trace.span_ns[0]
+    silent = elapsed - replay.runtime_ns()  # after the last record; no network makes it shorter
+    ideal = replay.runtime_ns(0) + silent
+    useful = computing_ns(trace)
+    longest = int(useful.max())
+    if not longest:
+        return None
+    outside = _between_calls(replay) if definition == "bsc" else longest
+    serialisation = outside / ideal
+    return PopFactors(
+        definition, elapsed, ideal, float(useful.mean() / longest), serialisation, longest / elapsed / serialisation,
+        replay.n_contradictions, len(found.calls),
+    )  # fmt: skip
+
+
+def computing_ns(trace: Trace) -> npt.NDArray[np.int64]:
+    """How long each location of a trace computes."""
+    busy = np.array([name in trace.busy_states for name in trace.states])[trace.state]
+    useful = np.zeros(len(trace.locations), np.int64)
+    np.add.at(useful, trace.location[busy], trace.end_ns[busy] - trace.start_ns[busy])
+    return useful
+
+
+def _between_calls(replay: Replay) -> int:
+    """The longest time that a location is outside of calls."""
+    found = replay.communication
+    location = np.concatenate([found.calls.location, np.arange(len(found.locations))])
+    outside = np.zeros(len(found.locations), np.int64)
+    np.add.at(outside, location, replay.burst_ns)
+    return int(outside.max())

@@ -1,0 +1,247 @@
+"""The traces of the ranks of one run as one trace, rank by rank on disk."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.stored_trace import COLUMNS, StoredTrace
+from perf_traces.sum_of_ranks import FEW_INTERVALS, summed_curve
+from perfcore.base import progress
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
+
+__all__ = ["JoinedTrace"]
+
+_TYPES = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
+
+
+class JoinedTrace(Trace):
+    """One run, whose intervals stay in the files of its ranks; see `perfcore.Trace` for what it offers.
+
+    The curve is summed up, and `rank_traces` hands over the ranks, in the memory of one of them. The arrays
+    ``location``, ``state``, ``start_ns`` and ``end_ns`` of the whole run are made, on disk, when they are asked for.
+
+    Parameters
+    ----------
+    parts : sequence of StoredTrace
+        At least one, in the order of their ranks.
+    ranks : sequence of int
+    shifts_ns : sequence of int, nanoseconds
+        What makes times of each rank times of the run.
+    folder : Path
+        Where their files are; it is removed with this object.
+    source : str
+    notes : sequence of str
+    facts : mapping of str to object
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[StoredTrace],
+        ranks: Sequence[int],
+        shifts_ns: Sequence[int],
+        folder: Path,
+        *,
+        source: str,
+        notes: Sequence[str],
+        facts: dict[str, Any],
+    ) -> None:
+        # Trace's own constructor takes arrays; here they are the cached properties below.
+        self._parts, self._shifts, self._folder = tuple(parts), tuple(shifts_ns), folder
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.ranks = tuple(ranks)
+        self.locations = tuple(
+            f"rank {rank} / {name}" for rank, part in zip(ranks, parts, strict=True) for name in part.locations
+        )
+        self.states = tuple(dict.fromkeys(state for part in parts for state in part.states))
+        self.busy_states = tuple(dict.fromkeys(state for part in parts for state in part.busy_states))
+        spans = [
+            (part.span_ns[0] + shift, part.span_ns[1] + shift) for part, shift in zip(parts, self._shifts, strict=True)
+        ]
+        self.span_ns = min(first for first, _ in spans), max(last for _, last in spans)
+        self.time_unit, self.source, self.notes, self.facts = parts[0].time_unit, source, tuple(notes), dict(facts)
+        self.markers = tuple(
+            (name, start + shift, end + shift)
+            for part, shift in zip(parts, self._shifts, strict=True)
+            for name, start, end in part.markers
+        )
+        self.levels = _levels(parts, ranks)
+        self._state_codes = {state: code for code, state in enumerate(self.states)}
+
+    @property
+    def n_intervals(self) -> int:
+        """Number of state intervals of all ranks."""
+        return sum(part.n_intervals for part in self._parts)
+
+    def rank_traces(self) -> Iterator[Trace]:
+        """The ranks one after the other: each with its locations, on the clock and with the states of the run."""
+        first = 0
+        for part, shift in zip(self._parts, self._shifts, strict=True):
+            last = first + len(part.locations)
+            yield Trace(
+                part.column("location"),
+                self._states_of(part)[part.column("state")],
+                part.column("start_ns") + shift,
+                part.column("end_ns") + shift,
+                self.locations[first:last],
+                self.states,
+                time_unit=self.time_unit,
+                busy_states=self.busy_states,
+                span_ns=self.span_ns,
+                source=part.source,
+                markers=[(name, start + shift, end + shift) for name, start, end in part.markers],
+                levels={level: names[first:last] for level, names in self.levels.items()},
+                facts=part.facts,
+            )
+            first = last
+
+    def cut(
+        self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
+    ) -> JoinedTrace | None:
+        """What of it is within a part of the run, rank by rank; None where nothing is.
+
+        Parameters
+        ----------
+        first, beyond : int, nanoseconds
+            Intervals that begin before ``beyond`` and end after ``first`` are of the part.
+        locations, states : sequence of int
+            Those that are kept, of the run.
+        **facts
+            What a `perfcore.Trace` is made with beside its columns and names; intervals are cut to ``span_ns``.
+        """
+        folder = Path(tempfile.mkdtemp(prefix="perfcore-ranks-"))
+        last = facts["span_ns"][1]
+        of_location, of_state = _positions(locations, len(self.locations)), _positions(states, len(self.states))
+        parts, ranks, begin = [], [], 0
+        for rank, part, shift in zip(self.ranks, self._parts, self._shifts, strict=True):
+            end = begin + len(part.locations)
+            kept = [at for at in range(begin, end) if of_location[at] >= 0]
+            own = _positions([at - begin for at in kept], end - begin)
+            begin = end
+            if not kept:
+                continue
+            location, state = own[part.column("location")], of_state[self._states_of(part)[part.column("state")]]
+            starts, ends = part.column("start_ns") + shift, part.column("end_ns") + shift
+            inside = (starts < beyond) & ((ends > first) | (starts >= first)) & (location >= 0) & (state >= 0)
+            stored = replace(
+                part,
+                path=folder / str(rank),
+                n_intervals=int(inside.sum()),
+                locations=tuple(part.locations[at - end] for at in kept),
+                states=tuple(self.states[at] for at in states),
+                busy_states=tuple(facts["busy_states"]),
+                span_ns=facts["span_ns"],
+                levels={},
+                markers=(),
+            )
+            columns = (
+                location[inside],
+                state[inside],
+                np.maximum(starts[inside], first),
+                np.minimum(ends[inside], last),
+            )
+            stored.put(dict(zip(COLUMNS, columns, strict=True)))
+            parts.append(stored)
+            ranks.append(rank)
+        made = JoinedTrace(
+            parts, ranks, [0] * len(parts), folder, source=facts["source"], notes=facts["notes"], facts=facts["facts"]
+        )
+        made.markers, made.levels = tuple(facts["markers"]), dict(facts["levels"])
+        return made if made.n_intervals else None
+
+    def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
+        """How many locations compute at each time; see `perfcore.Trace.utilization`."""
+        mask = busy_mask(self.states, self.busy_states, busy, idle)
+        facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
+        times = (self._busy_times(part, shift, mask) for part, shift in zip(self._parts, self._shifts, strict=True))
+        if self.n_intervals > FEW_INTERVALS:
+            return summed_curve(times, self._folder, self.span_ns, self.time_unit, **facts)
+        starts, ends = zip(*times, strict=True)
+        return curve_from_intervals(np.concatenate([*starts, *ends]), self.span_ns, self.time_unit, **facts)
+
+    def _states_of(self, part: StoredTrace) -> npt.NDArray[np.int32]:
+        """The run's code of each state of a rank."""
+        return np.array([self._state_codes[state] for state in part.states], np.int32)
+
+    def _busy_times(
+        self, part: StoredTrace, shift: int, mask: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        chosen = mask[self._states_of(part)][part.column("state")]
+        return part.column("start_ns")[chosen] + shift, part.column("end_ns")[chosen] + shift
+
+    @functools.cached_property
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Columns of the whole run, mapped from files that are written rank by rank."""
+        arrays = {}
+        with progress.bar(f"joining {self.source}", len(self._parts) * len(COLUMNS)) as advance:
+            for name, dtype in _TYPES.items():
+                path = self._folder / f"{name}.npy"
+                column = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(self.n_intervals,))
+                at = first_location = 0
+                for part, shift in zip(self._parts, self._shifts, strict=True):
+                    values = part.column(name)
+                    rows = slice(at, at + len(values))
+                    if name == "state":
+                        column[rows] = self._states_of(part)[values]
+                    else:
+                        np.add(values, first_location if name == "location" else shift, out=column[rows])
+                    at, first_location = rows.stop, first_location + len(part.locations)
+                    advance(1)
+                del column
+                arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+        return arrays
+
+    @functools.cached_property
+    def location(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
+        """Index into ``locations`` (n,)."""
+        return self._arrays["location"]
+
+    @functools.cached_property
+    def state(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
+        """Index into ``states`` (n,)."""
+        return self._arrays["state"]
+
+    @functools.cached_property
+    def start_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """Starts (n,), nanoseconds."""
+        return self._arrays["start_ns"]
+
+    @functools.cached_property
+    def end_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
+        """Ends (n,), nanoseconds."""
+        return self._arrays["end_ns"]
+
+
+def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
+    """For each of ``count`` codes its position among those kept, -1 for the others."""
+    places = np.full(count, -1, np.int32)
+    places[list(kept)] = np.arange(len(kept))
+    return places
+
+
+def _levels(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:
+    """Coarser places of the locations of all ranks: a rank is a process, and what is below it is its own."""
+    known = dict.fromkeys(["process", *(level for part in parts for level in part.levels)])
+    levels: dict[str, Sequence[str]] = {}
+    for level in known:
+        names: list[str] = []
+        for rank, part in zip(ranks, parts, strict=True):
+            below = part.levels.get(level, ("",) * len(part.locations))
+            if level == "process":
+                names += [f"rank {rank}"] * len(part.locations)
+            else:
+                names += [name if level == "node" or not name else f"rank {rank} / {name}" for name in below]
+        levels[level] = tuple(names)
+    if "node" not in levels and all("host" in part.facts for part in parts):
+        levels["node"] = tuple(str(part.facts["host"]) for part in parts for _ in part.locations)
+    return levels

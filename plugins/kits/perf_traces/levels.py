@@ -1,0 +1,225 @@
+"""Locations of the level that is asked: a GPU for its streams, a process for its threads, a node for all on it.
+
+A merged location is at each time in the state that counts most of those that its recorded ones are in: computing
+before communicating before waiting for data before copying, and so on down to idle. So it computes while any of them
+does, which says whether the GPU, the process or the node gets on; how many of them compute at once is another question,
+which the recorded level answers. What runs beside the state that is shown stays in `LocatedTrace.recorded`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_states.classes import state_classes
+from perf_traces.merging import merged_states
+from perf_traces.windows import cut_trace
+from perfcore.base.errors import DataError, listing
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
+
+__all__ = ["NOT_STARTED", "WAITING_FOR_HOST", "LocatedTrace", "level_names", "located"]
+
+WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
+
+_AS_RECORDED = ("stream", "thread", "both")
+_WORDS = {"device": "GPU", "process": "process", "node": "node"}
+_MEMBERS = {"device": "streams", "process": "locations", "node": "locations"}
+# What the names of locations say where no reader does.
+_NAMES = {
+    "device": (re.compile(r"(?P<name>.+) / .*\bstream\b.*", re.IGNORECASE),),
+    "process": (
+        re.compile(r"(?P<name>.+) / .*\bthread\b.*", re.IGNORECASE),
+        re.compile(r"(?P<name>\d+\.\d+)\.\d+"),  # application, task and thread, as Paraver numbers them
+        re.compile(r"(?P<name>rank \d+) / .*"),
+    ),
+}
+_AT_ONCE = ": each computes while any of its own does"
+_RANKS = (
+    "communicating", "waiting", "transferring", "io", "contending", "runtime", "synchronizing", "unknown", "computing",
+    "other", "marker", "idle", "not_running",
+)  # fmt: skip
+
+
+class LocatedTrace(Trace):
+    """A trace whose locations are several recorded ones each; see `perfcore.Trace` for what it offers.
+
+    Parameters
+    ----------
+    recorded : Trace
+        The trace as it was recorded, with all that runs at once.
+    place : (n_recorded,) int
+        The location of each recorded one.
+    locations : sequence of str
+    level : str
+        What they are: ``device``, ``process`` or ``node``.
+    """
+
+    def __init__(self, recorded: Trace, place: npt.NDArray[np.int64], locations: Sequence[str], level: str) -> None:
+        self.recorded, self.place, self.level = recorded, place, level
+        location, state, start, end = merged_states(
+            recorded.location,
+            recorded.state,
+            recorded.start_ns,
+            recorded.end_ns,
+            place=place,
+            rank=_ranks(recorded),
+        )
+        first = np.unique(place, return_index=True)[1]
+        super().__init__(
+            location,
+            state,
+            start,
+            end,
+            locations,
+            recorded.states,
+            time_unit=recorded.time_unit,
+            busy_states=recorded.busy_states,
+            span_ns=(min(recorded.span_ns[0], int(start.min())), max(recorded.span_ns[1], int(end.max()))),
+            source=recorded.source,
+            notes=recorded.notes,
+            markers=recorded.markers,
+            levels=_levels_above(recorded, place, first.tolist()),
+            facts=recorded.facts,
+        )
+        self.notes = (*(note for note in self.notes if _AT_ONCE not in note), _how_many_at_once(self))
+
+    def cut(
+        self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
+    ) -> LocatedTrace | None:
+        """The part of it from ``first`` until before ``beyond``, with these locations and states; see `part_of`."""
+        of_part = {place: at for at, place in enumerate(locations)}
+        kept = [at for at, place in enumerate(self.place.tolist()) if place in of_part]
+        levels = {name: [values[at] for at in kept] for name, values in self.recorded.levels.items()}
+        part = cut_trace(self.recorded, first, beyond, kept, states, {**facts, "levels": levels})
+        if part is None or not (part.end_ns > part.start_ns).any():
+            return None
+        names = [self.locations[place] for place in locations]
+        return LocatedTrace(part, np.array([of_part[self.place[at]] for at in kept]), names, self.level)
+
+    def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
+        """How many locations have a recorded one that computes; see `perfcore.Trace.utilization`."""
+        if busy is None and idle is None:
+            return super().utilization()
+        mask = busy_mask(self.states, self.busy_states, busy, idle)
+        chosen = mask[self.recorded.state]
+        columns = (self.recorded.location, np.zeros(self.recorded.n_intervals), self.recorded.start_ns)
+        location, state, start = (column[chosen].astype(np.int64) for column in columns)
+        rank = np.zeros(1, np.int64)
+        _, _, first, last = merged_states(
+            location, state, start, self.recorded.end_ns[chosen], place=self.place, rank=rank
+        )
+        facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
+        return curve_from_intervals(np.concatenate([first, last]), self.span_ns, self.time_unit, **facts)
+
+
+def located(trace: Trace, level: str) -> Trace:
+    """A trace with locations of a level.
+
+    Parameters
+    ----------
+    trace : Trace
+    level : {"auto", "stream", "thread", "both", "device", "process", "node"}
+        ``auto`` makes a GPU one location and leaves everything else as recorded; ``stream``, ``thread`` and ``both``
+        leave everything as recorded. Of the others, locations of which the level is not known stay as they are.
+
+    Returns
+    -------
+    Trace
+        A `LocatedTrace` where locations were merged.
+
+    Raises
+    ------
+    DataError
+        The level is not known of any location.
+
+    Examples
+    --------
+    >>> streams = ["GPU 0 / stream 7", "GPU 0 / stream 8"]
+    >>> trace = Trace([0, 1], [0, 1], [0, 20], [40, 60], streams, ["gemm", "ncclAllReduce"])
+    >>> gpu = located(trace, "auto")
+    >>> gpu.locations, gpu.state.tolist(), gpu.start_ns.tolist(), gpu.end_ns.tolist()
+    (('GPU 0',), [0, 1], [0, 40], [40, 60])
+    """
+    if level in _AS_RECORDED:
+        return trace
+    which = "device" if level == "auto" else level
+    names = level_names(trace, which)
+    if not any(names):
+        if level == "auto":
+            return trace
+        known = [each for each in _WORDS if any(level_names(trace, each))]
+        told = f"; known: {listing([f'--locations {each}' for each in known])}" if known else ""
+        raise DataError(
+            f"{trace.source}: of none of its locations ({listing(trace.locations, 3)}) is the {_WORDS[which]} known"
+            f"{told}; leave out --locations {level}"
+        )
+    if not (trace.end_ns > trace.start_ns).any():
+        return trace
+    chosen = [name or own for name, own in zip(names, trace.locations, strict=True)]
+    merged = list(dict.fromkeys(chosen))
+    codes = {name: code for code, name in enumerate(merged)}
+    return LocatedTrace(trace, np.array([codes[name] for name in chosen]), merged, which)
+
+
+def level_names(trace: Trace, level: str) -> tuple[str, ...]:
+    """The device, process or node of each location, as its reader says or else its name; empty where unknown.
+
+    Examples
+    --------
+    >>> level_names(Trace([0], [0], [0], [9], ["1.2.3"], ["run"]), "process")
+    ('1.2',)
+    """
+    if level in trace.levels:
+        return tuple(trace.levels[level])
+    found = [
+        next((match for pattern in _NAMES.get(level, ()) if (match := pattern.fullmatch(name))), None)
+        for name in trace.locations
+    ]
+    return tuple("" if match is None else match["name"] for match in found)
+
+
+def _ranks(trace: Trace) -> npt.NDArray[np.int64]:
+    """Of two states of one time that with the lower number is shown."""
+    busy = frozenset(trace.busy_states)
+    first = {NOT_STARTED: _RANKS.index("idle") + 1, WAITING_FOR_HOST: _RANKS.index("idle") + 2}
+    after = len(first)
+    ranks = []
+    for state, kind in zip(trace.states, state_classes(trace.states), strict=True):
+        number = _RANKS.index(kind) + 1
+        if state in busy:
+            number = 0
+        elif state in first:
+            number = first[state]
+        elif kind in ("idle", "not_running"):
+            number += after
+        ranks.append(number)
+    return np.array(ranks, dtype=np.int64)
+
+
+def _levels_above(trace: Trace, place: npt.NDArray[np.int64], first: Sequence[int]) -> dict[str, tuple[str, ...]]:
+    """Levels of merged locations, as far as all that make up one agree."""
+    levels = {}
+    for level in ("device", "process", "node"):
+        names = np.array(level_names(trace, level), dtype=object)
+        if any(names):
+            levels[level] = tuple(
+                names[at] if (names[place == code] == names[at]).all() else "" for code, at in enumerate(first)
+            )
+    return levels
+
+
+def _how_many_at_once(trace: LocatedTrace) -> str:
+    recorded = trace.recorded
+    busy = np.array([state in trace.busy_states for state in trace.states])
+    time, covered = (int((each.end_ns - each.start_ns)[busy[each.state]].sum()) for each in (recorded, trace))
+    word, n = _WORDS[trace.level], len(trace.locations)
+    several = {"GPU": "GPUs", "process": "processes", "node": "nodes"}[word] if n > 1 else word
+    members = f"{len(recorded.locations)} {_MEMBERS[trace.level]} as {n} {several}"
+    at_once = f"; where one computes, {time / covered:.2f} of them do at once" if covered else ""
+    finest = "stream" if trace.level == "device" else "thread"
+    return f"{members}{_AT_ONCE}{at_once} (--locations {finest} tells them apart)"

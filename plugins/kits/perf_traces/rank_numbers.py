@@ -1,0 +1,156 @@
+"""Which rank each of many files is: by what the user says, by what the files say, or by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from perf_traces.stored_trace import StoredTrace
+from perfcore.base import progress
+from perfcore.base.errors import DataError, InputError, listing
+
+__all__ = ["RANK", "check_job", "named_host", "named_ranks", "numbered"]
+
+RANK = "rank"  # the field of a pattern for names, and the fact of a trace
+_SPELLED = re.compile(r"(?:^|[^a-z])rank[-_. =]?(\d{1,7})(?!\d)", re.IGNORECASE)
+_COUNTED = re.compile(r"(?P<stem>.+)\.(?P<number>\d{1,7})\.[A-Za-z][A-Za-z0-9.]*")
+# As PyTorch's tensorboard_trace_handler names the trace of each process.
+_PROCESS = re.compile(r"(?P<host>.+)_(?P<process>\d+)\.(?:\d+\.)?pt\.trace\.json(?:\.gz)?")
+
+
+def named_ranks(paths: Sequence[Path]) -> list[int | None]:
+    """The rank that each name says in one of the usual spellings; None where it says none.
+
+    They are ``rank0``, ``rank-0``, ``rank_0`` anywhere in the name of the file or else of its folder; ``NAME.0.json``,
+    ``NAME.1.json`` and so on without a gap; and ``HOST_PROCESS.pt.trace.json`` as PyTorch's profiler writes it, whose
+    ranks are in the order of hosts and processes.
+
+    Examples
+    --------
+    >>> named_ranks([Path("trace_rank-1.json"), Path("rank0/trace.json"), Path("notes.json")])
+    [1, 0, None]
+    >>> named_ranks([Path("job.0.json"), Path("job.1.json")])
+    [0, 1]
+    """
+    spelled = [_spelled(path) for path in paths]
+    if any(rank is not None for rank in spelled):
+        return spelled
+    counted = [_COUNTED.fullmatch(path.name) for path in paths]
+    numbers = {int(found["number"]) for found in counted if found}
+    stems = {(path.parent, found["stem"]) for path, found in zip(paths, counted, strict=True) if found}
+    if len(stems) == 1 and len(numbers) > 1 and numbers == set(range(len(numbers))):
+        return [int(found["number"]) if found else None for found in counted]
+    processes = [_PROCESS.fullmatch(path.name) for path in paths]
+    keys = [(found["host"], int(found["process"])) if found else None for found in processes]
+    order = {key: rank for rank, key in enumerate(sorted({key for key in keys if key is not None}))}
+    return [None if key is None else order[key] for key in keys] if len(order) > 1 else [None] * len(paths)
+
+
+def named_host(path: Path) -> str | None:
+    """The host that the name of a trace of PyTorch's profiler begins with.
+
+    Examples
+    --------
+    >>> named_host(Path("gpu07_1234.1712345678901.pt.trace.json.gz"))
+    'gpu07'
+    """
+    found = _PROCESS.fullmatch(path.name)
+    return found["host"] if found else None
+
+
+def _spelled(path: Path) -> int | None:
+    for name in (path.name, path.parent.name):
+        if found := _SPELLED.findall(name):
+            return int(found[-1])
+    return None
+
+
+def numbered(
+    parts: Sequence[StoredTrace],
+    paths: Sequence[Path],
+    fields: Sequence[Mapping[str, Any]],
+    named: Sequence[int | None],
+    name: str,
+) -> tuple[list[tuple[int, StoredTrace]], str]:
+    """The traces with their ranks, in the order of these, and what told the ranks.
+
+    What the user's pattern says goes before what the files say, and that before their names. A file of which nothing
+    tells a rank, while others have one, is no rank of the run: it is named and left out.
+
+    Raises
+    ------
+    DataError
+        Two files are the same rank.
+    InputError
+        The pattern takes something from a name that is no number.
+    """
+    told = [part.facts.get(RANK) for part in parts]
+    how = "by what the files say"
+    if RANK in fields[0]:
+        told, how = [_number(each[RANK], path) for each, path in zip(fields, paths, strict=True)], "by --from-name"
+    elif None in told or len(set(told)) < len(told):
+        if None not in named and len(set(named)) == len(named):
+            told, how = list(named), "by the names of the files"
+        elif all(rank is None for rank in (*told, *named)):
+            told, how = list(range(len(parts))), "by the order of the files, as nothing tells their ranks"
+        else:
+            told = [of_name if rank is None else rank for rank, of_name in zip(told, named, strict=True)]
+            how = "by what the files and their names say"
+    if left_out := [str(path) for path, rank in zip(paths, told, strict=True) if rank is None]:
+        progress.note(f"{name}: left out, as nothing tells which rank it is: {listing(left_out, 3)}")
+    met: dict[int, Path] = {}
+    for path, rank in zip(paths, told, strict=True):
+        if rank is not None and met.setdefault(rank, path) is not path:
+            raise DataError(
+                f"{name}: rank {rank} is there twice, {met[rank]} and {path}; name the files of one run with a "
+                f"pattern, their ranks with --from-name '...{{rank:int}}...', or take them as runs with -r files=runs"
+            )
+    found = [(rank, part) for rank, part in zip(told, parts, strict=True) if rank is not None]
+    return sorted(found, key=lambda each: each[0]), how
+
+
+def _number(value: Any, path: Path) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise InputError(str(path), f"--from-name takes {value!r} for its rank, which is no whole number") from None
+
+
+def check_job(parts: Sequence[tuple[int, StoredTrace]], name: str) -> list[str]:
+    """Refuse ranks of different jobs; say which ranks are missing.
+
+    Raises
+    ------
+    DataError
+        Files tell different numbers of ranks, or a rank beyond them.
+    """
+    sizes = {rank: part.facts["world_size"] for rank, part in parts if "world_size" in part.facts}
+    sources = {rank: part.source for rank, part in parts}
+    first = next(iter(sizes), None)
+    for rank, size in sizes.items():
+        if first is not None and size != sizes[first]:
+            raise DataError(
+                f"{name}: {sources[rank]} is of a job of {size} ranks and {sources[first]} of one of {sizes[first]}; "
+                "name the files of one job with a pattern, or take them as runs with -r files=runs"
+            )
+        if rank >= size:
+            raise DataError(f"{name}: {sources[rank]} is rank {rank} of a job of {size} ranks, which count from 0")
+    there = [rank for rank, _ in parts]
+    expected = sizes[first] if first is not None else max(there) + 1
+    missing = sorted(set(range(expected)) - set(there)) if expected < 1 << 22 else []
+    if not missing:
+        return []
+    return [f"of {expected} ranks {len(missing)} are missing: {_ranges(missing)}"]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Whole numbers in order, those without a gap as ``2 to 9``."""
+    stretches: list[list[int]] = []
+    for number in numbers:
+        if stretches and stretches[-1][-1] == number - 1:
+            stretches[-1] = [stretches[-1][0], number]
+        else:
+            stretches.append([number])
+    return listing([" to ".join(map(str, stretch)) for stretch in stretches], 4)

@@ -1,0 +1,104 @@
+"""One run from the files of its ranks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from perf_traces.clocks import aligned
+from perf_traces.joined_trace import JoinedTrace
+from perf_traces.options import TraceOptions
+from perf_traces.rank_numbers import RANK, check_job, named_host, named_ranks, numbered
+from perf_traces.stored_trace import StoredTrace
+from perfcore.data.trace import Trace
+
+__all__ = ["is_one_run", "one_run", "without_rank"]
+
+_ZERO = re.compile(r"times count from the first event")  # of one file, which the clock of the run replaces
+
+
+def is_one_run(first: Trace, paths: Sequence[Path], fields: Sequence[Mapping[str, Any]], files: str) -> bool:
+    """Whether files are ranks of one run, or of several, rather than runs side by side.
+
+    Parameters
+    ----------
+    first : Trace
+        That of the first file.
+    paths : sequence of Path
+    fields : sequence of mapping of str to int, float or str
+        What the name of each file says.
+    files : {"auto", "ranks", "runs"}
+        What the user says. Else a pattern for names decides, by a field ``rank``; then the first file, if it says which
+        rank it is; then the usual spellings in the names of two or more files.
+    """
+    if files != "auto":
+        return files == "ranks"
+    if fields[0]:
+        return RANK in fields[0]
+    named = [rank for rank in named_ranks(paths) if rank is not None]
+    return len(paths) > 1 and (RANK in first.facts or len(set(named)) > 1)
+
+
+def without_rank(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What the name of a file says of its run."""
+    return {name: value for name, value in fields.items() if name != RANK}
+
+
+def one_run(
+    parts: Sequence[tuple[Path, StoredTrace, Mapping[str, Any]]], name: str, options: TraceOptions, folder: Path
+) -> JoinedTrace:
+    """The traces of ranks as the trace of their run.
+
+    Parameters
+    ----------
+    parts : sequence of (Path, StoredTrace, mapping)
+        At least one: file, trace, and what its name says.
+    name : str
+        How the user names the set.
+    options : TraceOptions
+    folder : Path
+        Where the traces are stored; it goes with the trace.
+
+    Raises
+    ------
+    DataError
+        Two files are the same rank, files are of different jobs, or clocks cannot be aligned.
+    """
+    paths, stored, fields = zip(*parts, strict=True)
+    stored = [_with_host(part, path) for path, part in zip(paths, stored, strict=True)]
+    ranked, how = numbered(stored, paths, fields, named_ranks(paths), name)
+    ranks, traces = [rank for rank, _ in ranked], [part for _, part in ranked]
+    missing = check_job(ranked, name)
+    clocks = aligned(traces, ranks, options.clocks, name)
+    facts: dict[str, Any] = {"clocks": clocks.how}
+    facts |= {} if clocks.epoch_ns is None else {"epoch_ns": clocks.epoch_ns}
+    facts |= {} if clocks.residual_ns is None else {"clock_residual_ns": clocks.residual_ns}
+    facts |= {"world_size": size} if (size := traces[0].facts.get("world_size")) is not None else {}
+    count = f"{len(ranks)} ranks" if len(ranks) > 1 else "one rank"
+    return JoinedTrace(
+        traces,
+        ranks,
+        clocks.shifts_ns,
+        folder,
+        source=f"{name} ({count})",
+        notes=[f"{count} as one run, told {how}", *missing, clocks.note, *_notes(ranks, traces)],
+        facts=facts,
+    )
+
+
+def _with_host(part: StoredTrace, path: Path) -> StoredTrace:
+    host = named_host(path)
+    return part if host is None else replace(part, facts={"host": host, **part.facts})
+
+
+def _notes(ranks: Sequence[int], parts: Sequence[StoredTrace]) -> list[str]:
+    """What the readers say of the ranks: of notes that differ in their numbers only, the first."""
+    alike: dict[str, list[str]] = {}
+    for rank, part in zip(ranks, parts, strict=True):
+        for note in part.notes:
+            if not _ZERO.match(note):
+                alike.setdefault(re.sub(r"[0-9.]+", "0", note), []).append(f"rank {rank}: {note}")
+    return [notes[0] + (f"; {len(notes) - 1} more alike" if len(notes) > 1 else "") for notes in alike.values()]

@@ -1,0 +1,55 @@
+"""The options by which commands read a trace: which part of it, and what counts as a location."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Any
+
+import typer
+
+from perf_traces.options import LEVELS, TraceOptions
+from perfcore.cli.reading import HowToRead
+from perfcore.hooks.options import describe
+
+__all__ = ["HowToReadParts", "HowToReadTraces"]
+
+_FIELDS = {field.name: field for field in describe(TraceOptions)}
+
+
+def _levels(incomplete: str) -> list[str]:
+    return [level for level in LEVELS if level.startswith(incomplete)]
+
+
+def _option(name: str, **more: Any) -> Any:
+    """A declared option of traces as one of the command line."""
+    field = _FIELDS[name]
+    more = {"metavar": field.metavar, "rich_help_panel": "Part of a trace", **more}
+    return typer.Option(field.flag, help=f"{field.help[0].upper()}{field.help[1:]}.", **more)
+
+
+@dataclass(frozen=True)
+class HowToReadParts(HowToRead):
+    """How a file is read, and which part of a trace; for commands that call something else ``--between``."""
+
+    since: Annotated[str | None, _option("since")] = None
+    until: Annotated[str | None, _option("until")] = None
+    only: Annotated[list[str] | None, _option("only")] = None
+    locations: Annotated[str | None, _option("locations", metavar="LEVEL", autocompletion=_levels)] = None
+
+    @property
+    def named(self) -> dict[str, tuple[str, Any]]:
+        """What was given as an option of its own; see `HowToRead.named`."""
+        given = {each.name: getattr(self, each.name) for each in fields(self) if each.name in _FIELDS}
+        own = {
+            name: (_FIELDS[name].flag, tuple(value) if isinstance(value, list) else value)
+            for name, value in given.items()
+            if value
+        }
+        return super().named | own
+
+
+@dataclass(frozen=True)
+class HowToReadTraces(HowToReadParts):
+    """``--from``, ``--until``, ``--between``, ``--only`` and ``--locations``, beside how a file is read."""
+
+    between: Annotated[str | None, _option("between")] = None

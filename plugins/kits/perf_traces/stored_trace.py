@@ -1,0 +1,102 @@
+"""A trace whose intervals lie on disk, as one of many that no memory would hold together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.data.trace import Trace
+
+__all__ = ["COLUMNS", "StoredTrace"]
+
+COLUMNS = ("location", "state", "start_ns", "end_ns")
+_PLAIN = (int, float, str, bool)
+
+
+@dataclass(frozen=True)
+class StoredTrace:
+    """What a trace says, and where its columns are.
+
+    Parameters
+    ----------
+    path : Path
+        Beginning of the names of its files.
+    n_intervals : int
+    locations, states, busy_states : tuple of str
+    span_ns : (int, int)
+    time_unit, source : str
+    notes : tuple of str
+    markers : tuple of (str, int, int)
+    levels : mapping of str to tuple of str
+    facts : mapping of str to int, float, str or bool
+    """
+
+    path: Path
+    n_intervals: int
+    locations: tuple[str, ...]
+    states: tuple[str, ...]
+    busy_states: tuple[str, ...]
+    span_ns: tuple[int, int]
+    time_unit: str
+    source: str
+    notes: tuple[str, ...]
+    markers: tuple[tuple[str, int, int], ...]
+    levels: dict[str, tuple[str, ...]]
+    facts: dict[str, Any]
+
+    @classmethod
+    def of(cls, trace: Trace, path: Path) -> Self:
+        """Write the columns of a trace beside each other, ``PATH.location.npy`` and so on."""
+        stored = cls(
+            path,
+            trace.n_intervals,
+            trace.locations,
+            trace.states,
+            tuple(trace.busy_states),
+            (int(trace.span_ns[0]), int(trace.span_ns[1])),
+            trace.time_unit,
+            trace.source,
+            tuple(trace.notes),
+            tuple(trace.markers),
+            {level: tuple(names) for level, names in trace.levels.items()},
+            {name: value for name, value in trace.facts.items() if isinstance(value, _PLAIN)},
+        )
+        stored.put({name: getattr(trace, name) for name in COLUMNS})
+        return stored
+
+    def put(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Write the columns."""
+        for name, values in columns.items():
+            np.save(f"{self.path}.{name}.npy", values, allow_pickle=False)
+
+    def save(self) -> None:
+        """Write what it says to ``PATH.json``, for another process."""
+        said = {name: value for name, value in vars(self).items() if name != "path"}
+        Path(f"{self.path}.json").write_text(json.dumps(said), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """What another process has saved.
+
+        Raises
+        ------
+        FileNotFoundError
+            It has not.
+        """
+        said = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
+        for name in ("locations", "states", "busy_states", "span_ns", "notes"):
+            said[name] = tuple(said[name])
+        said["markers"] = tuple((str(name), int(start), int(end)) for name, start, end in said["markers"])
+        said["levels"] = {level: tuple(names) for level, names in said["levels"].items()}
+        return cls(path, **said)
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """One of ``location``, ``state``, ``start_ns`` and ``end_ns``, mapped from its file."""
+        found: npt.NDArray[Any] = np.load(f"{self.path}.{name}.npy", mmap_mode="r", allow_pickle=False)
+        return found

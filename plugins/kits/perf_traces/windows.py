@@ -1,0 +1,333 @@
+"""A part of a run: from one time or marker to another, and only some of its locations and states.
+
+Intervals and markers are cut at the edges of the part, which becomes the span of the trace; times stay on the clock of
+the whole. So the parts of a run add up to it, to the nanosecond.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.markers import CUT, occurrences
+from perf_traces.options import CurveOptions, TraceOptions
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace
+from perfcore.data.units import LABELS, nanoseconds_per, readable, same_unit, seconds_per, shown_origin
+
+__all__ = ["cut_trace", "part_of", "part_of_curve", "wanted_part"]
+
+_AMOUNT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s].*?|)\s*")
+_KINDS = ("location", "state")
+_EVER = (-(1 << 63), (1 << 63) - 1)
+_LONGEST_NAME = 60  # in a message
+
+Moment = str | float | None
+
+
+def wanted_part(data: Any, options: CurveOptions) -> Any:
+    """The part of a trace or a curve that options ask for; a note says which it is.
+
+    Parameters
+    ----------
+    data : Trace or UtilizationCurve
+    options : CurveOptions
+        Of a trace `TraceOptions`.
+    """
+    if isinstance(options, TraceOptions):
+        part: Any = part_of(data, since=options.since, until=options.until, between=options.between, only=options.only)
+    else:
+        part = part_of_curve(data, since=options.since, until=options.until)
+    if part is not data:
+        progress.note(f"{data.source}: {'; '.join(part.notes[len(data.notes) :])}")
+    return part
+
+
+def part_of(
+    trace: Trace,
+    *,
+    since: Moment = None,
+    until: Moment = None,
+    between: str | None = None,
+    only: str | Sequence[str] = (),
+) -> Trace:
+    """A part of a run.
+
+    Parameters
+    ----------
+    trace : Trace
+    since, until : float or str, optional
+        Where it begins and ends: a number in the trace's ``time_unit``; a text such as ``"1.5s"``, ``"10%"`` of the
+        run, or the name of a marker, which begins the part where it begins and ends it where it ends (of several of
+        the name the first and the last; ``"NAME#3"`` is the third). Times are those that tables show: they count from
+        the start where the clock's are dates.
+    between : str, optional
+        The same marker for both.
+    only : str or sequence of str
+        Patterns, with ``*`` and ``?``: of locations, by their names or those of their nodes, processes and devices;
+        where none fits, of states. ``"location:*"`` and ``"state:*"`` say which is meant.
+
+    Returns
+    -------
+    Trace
+        Its intervals and markers are cut at the edges; ``span_ns`` is the part, ``source`` and ``notes`` say which.
+
+    Raises
+    ------
+    OptionError
+        The part lies outside of the run, is empty, or ends before it begins; markers and times exclude one another;
+        nothing fits a pattern.
+    UnknownNameError
+        No marker has the name; the nearest is named.
+    DataError
+        No location is in any state there.
+
+    Examples
+    --------
+    >>> marks = [("step#1", 0, 40), ("step#2", 50, 90)]
+    >>> whole = Trace([0, 0], [0, 1], [0, 60], [60, 100], ["cpu"], ["run", "wait"], time_unit="ns", markers=marks)
+    >>> part = part_of(whole, between="step#2")
+    >>> part.span_ns, part.start_ns.tolist(), part.end_ns.tolist(), part.source
+    ((50, 90), [50, 60], [60, 90], 'trace [50 ns .. 90 ns]')
+    >>> part_of(whole, until="50%", only="run").states
+    ('run',)
+    """
+    patterns = (only,) if isinstance(only, str) else tuple(only)
+    if since is None and until is None and between is None and not patterns:
+        return trace
+    if between is not None and not (since is None and until is None):
+        raise OptionError("--between says both where the part begins and where it ends: leave out --from and --until")
+    run = _run_of(trace)
+    asked = (since, until) if between is None else (between, between)
+    first, last = _window(run, asked, trace.time_unit, trace.source, lambda name: _ends_of(trace, name))
+    kept = _Kept.of(trace, patterns)
+    notes, words = kept.notes(), kept.words()
+    if (first, last) != run:
+        told = _told(run, (first, last))
+        words.insert(0, told)
+        notes.insert(0, f"part of the run: {told}, {(last - first) / (run[1] - run[0]):.1%} of it")
+    # Before the first state and after the last one, markers may go on; there they are not cut.
+    low, high = (first if first > run[0] else _EVER[0]), (last if last < run[1] else _EVER[1])
+    markers = [
+        (at, (name, max(start, low), min(end, high)), start < low or end > high)
+        for at, (name, start, end) in enumerate(trace.markers)
+        if (start < high and end > low) or low <= start == end < high
+    ]
+    cut_before = frozenset(trace.facts.get(CUT, ()))
+    facts: dict[str, Any] = {
+        "time_unit": trace.time_unit,
+        "busy_states": [trace.states[at] for at in kept.states if trace.states[at] in trace.busy_states],
+        "span_ns": (first, last),
+        "source": f"{trace.source} [{', '.join(words)}]" if words else trace.source,
+        "notes": (*trace.notes, *notes),
+        "markers": [marker for _, marker, _ in markers],
+        "levels": {name: [values[at] for at in kept.locations] for name, values in trace.levels.items()},
+        "facts": {
+            **trace.facts,
+            CUT: [new for new, (at, _, cut) in enumerate(markers) if cut or at in cut_before],
+        },
+    }
+    beyond = last + (last == run[1])  # what has no duration at the very end belongs to the last part
+    own: Callable[..., Trace] | None = getattr(trace, "cut", None)  # of one whose intervals are not in memory
+    limits = (first, beyond, kept.locations, kept.states)
+    part = cut_trace(trace, *limits, facts) if own is None else own(*limits, **facts)
+    if part is None or not part.n_intervals:
+        what = f"nothing of {listing(patterns, 6)} is" if patterns else "no location is in any state"
+        raise DataError(f"{trace.source}: {what} in the part {_told(run, (first, last))}")
+    return part
+
+
+def part_of_curve(curve: UtilizationCurve, *, since: Moment = None, until: Moment = None) -> UtilizationCurve:
+    """A part of a curve; times as for `part_of`.
+
+    Raises
+    ------
+    OptionError
+        The part lies outside of the run, is empty, or ends before it begins; or a text is no time.
+
+    Examples
+    --------
+    >>> part = part_of_curve(UtilizationCurve([0, 4, 10], [2, 8]), since="20%", until=8)
+    >>> part.edges.tolist(), part.heights.tolist()
+    ([2.0, 4.0, 8.0], [2.0, 8.0])
+    """
+    if since is None and until is None:
+        return curve
+    factor = nanoseconds_per(curve.time_unit)
+    run = tuple(_whole(Fraction(edge) * factor) for edge in (curve.start, curve.end))
+
+    def refused(name: str) -> tuple[int, int]:
+        raise OptionError(f"{curve.source}: {name!r} is no time, such as 1.5s, 10% or a number of {curve.time_unit}; "
+                          "markers are those of traces")  # fmt: skip
+
+    first, last = _window((run[0], run[1]), (since, until), curve.time_unit, curve.source, refused)
+    begin = curve.start if first == run[0] else first / factor
+    end = curve.end if last == run[1] else last / factor
+    inner = curve.edges[(curve.edges > begin) & (curve.edges < end)]
+    steps = np.searchsorted(curve.edges, [begin, *inner.tolist()], side="right") - 1
+    told = _told((run[0], run[1]), (first, last))
+    return UtilizationCurve(
+        np.concatenate([[begin], inner, [end]]),
+        curve.heights[steps],
+        curve.time_unit,
+        n_locations=curve.n_locations,
+        source=f"{curve.source} [{told}]",
+        notes=(*curve.notes, f"part of the run: {told}, {(last - first) / (run[1] - run[0]):.1%} of it"),
+    )
+
+
+def cut_trace(
+    trace: Trace, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], facts: dict[str, Any]
+) -> Trace | None:
+    """The intervals that begin before ``beyond`` and end after ``first``; None where there are none."""
+    location = _positions(locations, len(trace.locations))[trace.location]
+    state = _positions(states, len(trace.states))[trace.state]
+    inside = (trace.start_ns < beyond) & ((trace.end_ns > first) | (trace.start_ns >= first))
+    inside &= (location >= 0) & (state >= 0)
+    if not inside.any():
+        return None
+    return Trace(
+        location[inside],
+        state[inside],
+        np.maximum(trace.start_ns[inside], first),
+        np.minimum(trace.end_ns[inside], facts["span_ns"][1]),
+        [trace.locations[at] for at in locations],
+        [trace.states[at] for at in states],
+        **facts,
+    )
+
+
+def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
+    """For each of ``count`` codes its position among those kept, -1 for the others."""
+    places = np.full(count, -1, dtype=np.int32)
+    places[list(kept)] = np.arange(len(kept))
+    return places
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Positions of the locations and states that patterns leave, and the patterns for each."""
+
+    trace: Trace
+    locations: tuple[int, ...]
+    states: tuple[int, ...]
+    patterns: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @classmethod
+    def of(cls, trace: Trace, patterns: Sequence[str]) -> _Kept:
+        """Raises `OptionError` where nothing fits."""
+        names = [
+            [(name, *(values[at] for values in trace.levels.values())) for at, name in enumerate(trace.locations)],
+            [(name,) for name in trace.states],
+        ]
+        found: tuple[dict[str, set[int]], dict[str, set[int]]] = ({}, {})
+        for given in patterns:
+            kind, sign, rest = given.partition(":")
+            meant = [_KINDS.index(kind)] if sign and kind in _KINDS else [0, 1]
+            pattern = rest if len(meant) == 1 else given
+            for which in meant:
+                fitting = {at for at, own in enumerate(names[which]) if any(_fits(name, pattern) for name in own)}
+                if fitting:
+                    found[which][pattern] = fitting
+                    break
+            else:
+                known = {_short(name): None for which in meant for own in names[which] for name in own if name}
+                hint = str(UnknownNameError("name", pattern.strip("*?"), known)).partition(": ")[2]
+                what = " or ".join(_KINDS[which] for which in meant)
+                raise OptionError(f"{trace.source}: --only {given!r} fits no {what}: {hint}")
+        locations, states = (
+            tuple(sorted(set().union(*own.values()))) if own else tuple(range(len(names[which])))
+            for which, own in enumerate(found)
+        )
+        return cls(trace, locations, states, (tuple(found[0]), tuple(found[1])))
+
+    def words(self) -> list[str]:
+        """How many there are of how many."""
+        every = (self.trace.locations, self.trace.states)
+        counts = zip((self.locations, self.states), every, _KINDS, self.patterns, strict=True)
+        return [f"{len(own)} of {len(names)} {kind}s" for own, names, kind, patterns in counts if patterns]
+
+    def notes(self) -> list[str]:
+        """The same with the patterns."""
+        given = [patterns for patterns in self.patterns if patterns]
+        return [f"only {words} ({listing(each, 6)})" for words, each in zip(self.words(), given, strict=True)]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+
+
+def _fits(name: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(name.strip().lower(), pattern.strip().lower())
+
+
+def _run_of(trace: Trace) -> tuple[int, int]:
+    """From the beginning of the run to its end, which are not within its intervals."""
+    if hasattr(trace, "cut"):
+        return trace.span_ns
+    return min(trace.span_ns[0], int(trace.start_ns.min())), max(trace.span_ns[1], int(trace.end_ns.max()))
+
+
+def _ends_of(trace: Trace, name: str) -> tuple[int, int]:
+    found = occurrences(trace, name)
+    return int(found.starts.min()), int(found.ends.max())
+
+
+def _window(
+    run: tuple[int, int],
+    asked: tuple[Moment, Moment],
+    time_unit: str,
+    source: str,
+    ends_of: Callable[[str], tuple[int, int]],
+) -> tuple[int, int]:
+    """The part as nanoseconds, within the run."""
+    first, last = (
+        run[which] if given is None else _moment(given, run, time_unit, lambda name, which=which: ends_of(name)[which])
+        for which, given in enumerate(asked)
+    )
+    origin = shown_origin(*run)
+    begin, end, start, stop = (readable(at - origin, "ns") for at in (first, last, *run))
+    if first >= run[1] or last <= run[0]:
+        raise OptionError(f"{source}: the part from {begin} to {end} lies outside of the run, {start} to {stop}")
+    if last <= first:
+        what = (
+            f"is empty: it begins and ends at {begin}"
+            if last == first
+            else f"ends at {end}, before it begins at {begin}"
+        )
+        raise OptionError(f"{source}: the part {what}")
+    return max(first, run[0]), min(last, run[1])
+
+
+def _moment(given: str | float, run: tuple[int, int], time_unit: str, marked: Callable[[str], int]) -> int:
+    """A time on the clock of the run, nanoseconds."""
+    origin = round(shown_origin(*run)) and run[0]
+    if not isinstance(given, str):
+        return origin + _whole(Fraction(given) * nanoseconds_per(time_unit))
+    found = _AMOUNT.fullmatch(given)
+    if found is None:
+        return marked(given)
+    amount, unit = Fraction(found[1]), found[2]
+    if unit == "%":
+        return run[0] + _whole(amount * (run[1] - run[0]) / 100)
+    if unit and seconds_per(unit) is None:
+        return marked(given)
+    return origin + _whole(amount * LABELS[same_unit(unit) if unit else time_unit][1] * 10**9)
+
+
+def _whole(amount: Fraction) -> int:
+    return round(amount)
+
+
+def _told(run: tuple[int, int], part: tuple[int, int]) -> str:
+    origin = round(shown_origin(*run)) and run[0]
+    return " .. ".join(readable(at - origin, "ns") for at in part)

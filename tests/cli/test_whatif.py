@@ -1,0 +1,65 @@
+"""``perf whatif``: the user's way from a trace to answers, and what mistakes are told as."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+PRV = """\
+#Paraver (1/1/20 at 1:00):75_ns:1(2):1:2(1:1,1:1),1
+c:1:1:2:1:2
+1:1:1:1:1:0:10:1
+1:2:1:2:1:0:50:1
+2:1:1:1:1:10:50000002:8:50100004:1
+2:2:1:2:1:50:50000002:8:50100004:1
+2:1:1:1:1:55:50000002:0
+2:2:1:2:1:55:50000002:0
+1:1:1:1:1:55:75:1
+1:2:1:2:1:55:75:1
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("run.prv").write_text(PRV)
+    return "run.prv"
+
+
+def test_runtimes_and_paths_before_and_after(run, perf):
+    lines = perf("whatif", run, "--network", "0").lines
+    assert lines[0] == "run.prv: 2 ranks, 2 calls, 0 messages, 1 collectives; runtime 75 ns"
+    assert "0 of 2 calls contradict" in lines[1]
+    assert "a network that takes no time: 70 ns (-6.67%)" in lines
+    assert any(line.split() == ["computing", "93.33%", "100.00%"] for line in lines)
+    assert any(line.split() == ["1.2.1", "66.67%", "71.43%"] for line in lines)
+    assert any(line.split()[:2] == ["MPI_Barrier", "2"] for line in lines)
+
+
+def test_json_and_csv(run, perf):
+    found = json.loads(perf("whatif", run, "--faster", "computing=2", "--json").out)
+    assert found["kind"] == "whatif"
+    assert [answer["runtime_ns"] for answer in found["answers"]] == [40]
+    rows = perf("whatif", run, "--balance", "computing", "--table", "csv").lines
+    assert rows[0] == "question,runtime_ns,before_ns,class,path_ns"
+    assert rows[1] == "computing balanced over ranks,55,75,computing,50"
+
+
+def test_noise_becomes_a_value(run, perf):
+    perf("whatif", run, "--noise", "5%", "--as", "normal", "-o", "runtime.json", "--plot", "path.svg")
+    assert perf("eval", "2*x", "--with", "x=runtime.json").out
+    assert Path("path.svg").stat().st_size > 0
+
+
+def test_info_counts_messages_and_suggests_the_question(run, perf):
+    out = perf("info", run).out
+    assert "collectives       1 on 1 communicator" in out
+    assert "perf whatif run.prv" in out
+
+
+def test_mistakes(run, refused):
+    assert "CLASS=K is expected" in refused("whatif", run, "--faster", "computing")
+    assert "a share is expected" in refused("whatif", run, "--noise", "much")
+    assert "belongs to --noise" in refused("whatif", run, "-o", "x.json")
+    Path("run.csv").write_text("start_us,end_us,location,state\n0,100,a,run\n")
+    assert "no calls of a communication library" in refused("whatif", "run.csv")

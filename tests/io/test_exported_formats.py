@@ -1,0 +1,123 @@
+"""Formats that are not read themselves: told by their bytes, with the export that is read."""
+
+import shlex
+
+import pytest
+
+import perfcore
+from perf_io.shared.exported_formats import export_command
+from perfcore.base.errors import InputError
+from perfcore.reading.source import Source
+
+
+def varint(number):
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
+
+
+def field(number, content):
+    """A field of a protocol buffer: a number, or bytes with their length."""
+    if isinstance(content, int):
+        return varint(number << 3) + varint(content)
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def packet(*fields):
+    return field(1, b"".join(fields))
+
+
+DESCRIPTOR = packet(field(10, 7), field(60, field(1, 300) + field(2, b"main")))
+BEGIN = packet(field(8, 10**15), field(10, 7), field(11, field(9, 1) + field(11, 300) + field(23, b"work" * 60)))
+CLOCKS = packet(field(6, field(1, field(1, 6) + field(2, 10**18))), field(13, 1))
+PERFETTO = {
+    "one": DESCRIPTOR,
+    "events": DESCRIPTOR + BEGIN + BEGIN,
+    "clocks": CLOCKS + BEGIN,
+    "a marker": packet(field(36, bytes(range(16))), field(3, 1)) + DESCRIPTOR,
+}
+
+
+@pytest.mark.parametrize("content", PERFETTO.values(), ids=PERFETTO)
+def test_binary_traces_of_perfetto_name_the_conversion_to_json(tmp_path, content):
+    path = tmp_path / "my trace.pftrace"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"is Perfetto's binary format, which is not read; its JSON is") as caught:
+        perfcore.read(path)
+    words = shlex.split(str(caught.value).partition("traceconv: ")[2])
+    assert words == [
+        "traceconv",
+        "json",
+        str(path),
+        "my trace.pftrace.json",
+        "&&",
+        "perf",
+        "info",
+        "my trace.pftrace.json",
+    ]
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\n",
+        b"\n\n\ntime,value\n0,1\n",
+        b"\n%EventDef\n",
+        b"\n\x05abcde\n",
+        packet(field(999, b"x")),  # no field that packets have
+        packet(field(8, 5)) + b"more",
+        DESCRIPTOR[:-3],
+        packet(field(8, 5))[:-1],
+        b"\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+    ],
+)
+def test_what_begins_like_a_packet_is_not_yet_one(tmp_path, content):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with Source(path) as source:
+        assert export_command(source) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("trace.db", b"HPCTOOLKITtrce\x04\x00" + bytes(40)),
+        ("meta.db", b"HPCTOOLKITmeta\x04\x00" + bytes(40)),
+        ("experiment.xml", b'<?xml version="1.0"?>\n<!DOCTYPE HPCToolkitExperiment [\n'),
+        ("app-000000-000-a8c01f01-1.hpctrace", b"HPCRUN-trace______01.01b" + bytes(8)),
+    ],
+)
+def test_databases_of_hpctoolkit_name_the_export_to_a_table_of_events(tmp_path, name, head):
+    folder = tmp_path / "hpctoolkit-app-database"
+    folder.mkdir()
+    (folder / name).write_bytes(head)
+    for path in (folder / name, folder):
+        with pytest.raises(InputError, match=rf"{name}: is of a database of HPCToolkit, which is not read") as caught:
+            perfcore.read(path)
+        words = shlex.split(str(caught.value).partition("pipit): ")[2])
+        assert words[:2] == ["python", "-c"]
+        compile(words[2], "command", "exec")
+        assert words[3:] == [str(folder), "&&", "perf", "info", "events.csv"]
+
+
+def test_the_table_that_pipit_writes_is_read(tmp_path):
+    """Columns as its reader of HPCToolkit names them; loops are no states."""
+    path = tmp_path / "events.csv"
+    path.write_text(
+        "Timestamp (ns),Event Type,Name,Thread,Process,Host,Node,Source File Name,Source File Line Number,"
+        "Calling Context ID\n"
+        "0,Enter,main,0,3,n1,{'name': 'main'},a.c,1,1\n"
+        "5,Loop Enter,loop at a.c,0,3,n1,x,a.c,2,2\n"
+        "5,Enter,work,1,3,n1,y,a.c,3,3\n"
+        "9,Leave,work,1,3,n1,y,a.c,3,3\n"
+        "9,Loop Leave,loop at a.c,0,3,n1,x,a.c,2,2\n"
+        "12,Leave,main,0,3,n1,z,a.c,1,1\n"
+    )
+    trace = perfcore.read(path)
+    assert trace.locations == ("3/0", "3/1")
+    assert trace.states == ("main", "work")
+    assert (trace.start_ns.tolist(), trace.end_ns.tolist()) == ([5, 0], [9, 12])
+    assert "2 rows passed over that neither enter nor leave a state" in trace.notes

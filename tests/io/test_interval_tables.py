@@ -1,0 +1,308 @@
+"""Tables of intervals: whatever their columns are called, with and without locations, overlapping or not."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import perfcore
+from perf_io.tables.lanes import Lanes
+from perfcore.base.errors import InputError
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="jobs.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def intervals(trace):
+    """Location, state, start and end in nanoseconds, sorted."""
+    rows = zip(trace.location, trace.state, trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True)
+    return sorted((trace.locations[place], trace.states[state], start, end) for place, state, start, end in rows)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "start_us,end_us,worker,task",
+        "StartTimeUs,EndTimeUs,WorkerId,TaskName",
+        "start [us],finish [us],Resource,Kind",
+        "Start (us),Stop (us),location,operation",
+        "task.start.us,task.end.us,container,state",
+        "begin/us,end/us,worker_name,job_name",
+        "start_micros,completed_at_micros,worker,activity",
+        "taskStart (usec),taskEnd (usec),worker,type",
+    ],
+)
+def test_names_and_units_in_many_spellings(write, header):
+    trace = perfcore.read(write(f"{header}\n0,5,w,a\n5,9,w,b\n"))
+    assert intervals(trace) == [("w", "a", 0, 5000), ("w", "b", 5000, 9000)]
+    assert trace.time_unit == "us"
+    assert trace.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("start,duration_ms,w,task\n1,2,a,x\n".replace("w,", "worker,"), "as duration_ms is"),
+        ("finished_ms,elapsed,worker,task\n3,2,a,x\n", None),
+        ("start_ms,elapsed_us,worker,task\n1,2000,a,x\n", None),
+    ],
+)
+def test_two_of_start_end_and_duration(write, text, note):
+    trace = perfcore.read(write(text))
+    assert intervals(trace) == [("a", "x", 1_000_000, 3_000_000)]
+    assert [note in said for said in trace.notes] == ([True] if note else [])
+
+
+@pytest.mark.parametrize(("unit", "zeros"), [("s", ""), ("ms", "000"), ("us", "000000"), ("ns", "000000000")])
+def test_times_since_1970_are_told_by_their_size(write, unit, zeros):
+    trace = perfcore.read(write(f"start,end,worker,task\n1732300000{zeros},1732300010{zeros},w,a\n"))
+    assert intervals(trace) == [("w", "a", 1732300000 * 10**9, 1732300010 * 10**9)]
+    assert trace.time_unit == unit
+    (note,) = trace.notes
+    assert f"taken in {unit} since 1970, as they begin at 2024-11-22 18:26:40 UTC" in note
+
+
+def test_dates_and_a_duration(write):
+    trace = perfcore.read(write("started,duration,worker,task\n2024-11-22T18:26:40.5+00:00,1.5,w,a\n"))
+    assert intervals(trace) == [("w", "a", 1732300000_500000000, 1732300002 * 10**9)]
+    assert "dates, counted in s since 1970" in trace.notes[0]
+
+
+def test_dates_to_the_nanosecond_make_a_curve_in_nanoseconds(write):
+    """In seconds since 1970 a float64 would be good to 0.2 us."""
+    rows = "".join(f"2024-11-22T18:26:40.{at:09d},2024-11-22T18:26:40.{at + 60:09d},w\n" for at in range(0, 2000, 100))
+    trace = perfcore.read(write("start,end,worker\n" + rows))
+    assert np.diff(trace.utilization().edges).tolist() == [60, 40] * 19 + [60]
+    assert trace.notes[1].startswith("times are given to the nanosecond: curves count in ns")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ts,dur,rank,name\n1732300000,10,0,a\n",  # what Chrome calls microseconds of a clock of its own
+        "start,end,rank,name\n1732300000,1742300000,0,a\n1742300000,1752300000,0,b\n",  # longer than a run
+        "start,end,rank,name\n17,18,0,a\n",
+    ],
+)
+def test_other_times_without_a_unit_are_microseconds_and_that_is_said(write, text):
+    trace = perfcore.read(write(text))
+    assert trace.time_unit == "us"
+    assert "has no unit: its times are taken in us; if not: -r time_unit=ns|ms|s" in trace.notes[0]
+
+
+def test_the_unit_is_said_of_curves_series_and_parquet_too(write, tmp_path):
+    for text in ("time,value\n0,1\n2,3\n", "time,a,b\n0,1,1\n2,3,1\n", "start,end,value\n0,1,2\n"):
+        path = write(text)
+        assert "taken in us" in perfcore.read(path).notes[0]
+        assert perfcore.read(path, time_unit="s").notes == ()
+    import duckdb
+
+    duckdb.sql(f"COPY (SELECT 0 AS start, 5 AS end, 'w' AS worker) TO '{tmp_path}/t.parquet'")
+    trace = perfcore.read(tmp_path / "t.parquet")
+    assert "start has no unit: its times are taken in us" in trace.notes[0]
+    assert "no column names a state" in trace.notes[1]
+
+
+def test_without_locations_the_curve_is_how_many_run_at_once(write):
+    trace = perfcore.read(write("id,started_at_us,finished_at_us\n1,0,10\n2,5,15\n3,7,20\n4,10,12\n"))
+    # By hand: from 5 two, from 7 three until 12 (one ends and one begins at 10), then two, then one.
+    curve = trace.utilization()
+    assert (curve.edges.tolist(), curve.heights.tolist()) == ([0, 5, 7, 12, 15, 20], [1, 2, 3, 2, 1])
+    assert trace.locations == ("lane 1", "lane 2", "lane 3")
+    assert trace.states == trace.busy_states == ("running",)
+    assert "first free of 3 lanes" in trace.notes[-1]
+
+
+OVERLAP = "start_us,end_us,worker,task\n0,10,w1,a\n5,15,w1,b\n3,20,w2,a\n"
+
+
+def test_overlapping_intervals_are_refused_counted_or_united(write):
+    path = write(OVERLAP)
+    with pytest.raises(InputError, match=r"jobs.csv:3: 'w1' is in state 'b' .* -r overlap=count, .* -r overlap=union"):
+        perfcore.read(path)
+    counted = perfcore.read(path, overlap="count")
+    assert intervals(counted) == [
+        ("w1 #1", "a", 0, 10_000),
+        ("w1 #2", "b", 5_000, 15_000),
+        ("w2", "a", 3_000, 20_000),
+    ]
+    assert "2 locations are 3 lanes" in counted.notes[0]
+    united = perfcore.read(path, overlap="union")
+    assert intervals(united) == [("w1", "a", 0, 5_000), ("w1", "b", 5_000, 15_000), ("w2", "a", 3_000, 20_000)]
+    assert "0.135 of the time" in united.notes[0]  # 5 of 10 + 10 + 17 us
+
+
+def test_overlaps_of_more_rows_than_memory_should_hold(write, monkeypatch):
+    """The same in blocks, with the intervals in a database."""
+    from perf_io.tables import duck, overlaps, state_table
+
+    rows = [(start, start + 30, f"w{start % 3}") for start in range(0, 40_000, 10)]
+    path = write("start_us,end_us,worker\n" + "".join(f"{a},{b},{w}\n" for a, b, w in rows))
+    plain = {how: perfcore.read(path, overlap=how) for how in ("count", "union")}
+    monkeypatch.setattr(duck, "_VECTORS_PER_CHUNK", 1)
+    monkeypatch.setattr(overlaps, "_LARGEST_BLOCK", 2_000)
+    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 10)
+    for how, expected in plain.items():
+        found = perfcore.read(path, overlap=how)
+        assert type(found).__name__ == "TabularTrace"
+        assert intervals(found) == intervals(expected)
+        assert found.locations == expected.locations
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 12)), min_size=1, max_size=40))
+def test_lanes_are_as_many_as_intervals_are_at_once_and_none_overlaps(rows):
+    rows = sorted((place, start, start + length) for place, start, length in rows)
+    place, start, end = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    lanes = Lanes(3)
+    half = len(rows) // 2
+    blocks = [(place[:half], start[:half], end[:half]), (place[half:], start[half:], end[half:])]
+    lane = np.concatenate(list(lanes.split(blocks)))
+    names = lanes.names(["a", "b", "c"])
+    assert [names[code][0] for code in lane] == ["abc"[code] for code in place]
+    for code in set(lane.tolist()):
+        mine = sorted((a, b) for a, b, one in zip(start, end, lane, strict=True) if one == code and b > a)
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(mine))
+    for where, name in enumerate("abc"):
+        most = max((int(((place == where) & (start <= t) & (t < end)).sum()) for t in range(45)), default=0)
+        assert sum(label.startswith(name) for label in names) == max(most, 1)
+
+
+def test_levels_of_locations_qualify_one_another(write):
+    trace = perfcore.read(write("start_us,end_us,rank,thread,cpu,name\n0,5,0,0,7,a\n0,5,1,0,7,b\n3,9,0,1,2,a\n"))
+    assert trace.locations == ("0/0", "0/1", "1/0")
+    assert trace.notes == ("a location is rank/thread",)
+    path = write("start_us,end_us,box,slot,name\n0,5,a,0,x\n0,5,b,0,x\n")
+    assert perfcore.read(path, location=("box", "slot")).locations == ("a/0", "b/0")
+
+
+@pytest.mark.parametrize(
+    ("header", "kind", "n"),
+    [
+        ("start_us,end_us,cpu", "UtilizationCurve", 2),  # one row follows another: steps
+        ("start_us,end_us,jobs", "UtilizationCurve", 2),
+        ("start_us,end_us,rank", "Trace", 2),
+    ],
+)
+def test_steps_and_intervals_are_told_apart(write, header, kind, n):
+    steps = perfcore.read(write(f"{header}\n0,5,1\n5,9,2\n"))
+    assert type(steps).__name__ == kind
+    apart = perfcore.read(write(f"{header}\n0,5,1\n6,9,2\n"))
+    assert type(apart).__name__ == "Trace"
+    assert apart.n_intervals == n
+
+
+def test_events_are_told_by_their_words(write):
+    trace = perfcore.read(write("ts;ph;name\n0,5;B;main\n5;B;foo\n7,25;E;foo\n20;E;main\n"), decimal=",")
+    assert intervals(trace) == [("all", "foo", 5000, 7250), ("all", "main", 500, 5000), ("all", "main", 7250, 20000)]
+    assert "no column names a location: all events are those of one" in trace.notes
+    threads = "time_us,event,process,thread\n0,start,p,1\n0,start,p,2\n5,stop,p,1\n7,stop,p,2\n"
+    assert intervals(perfcore.read(write(threads))) == [("p/1", "running", 0, 5000), ("p/2", "running", 0, 7000)]
+
+
+@pytest.mark.parametrize(
+    ("header", "command"),
+    [
+        ("JobBegin,JobDone,Node,Kind", "perf fit {} -r start=JobBegin -r end=JobDone -r location=Node -r state=Kind"),
+        ("timestamp,duration,rank,n", "perf fit {} -r start=timestamp -r duration=duration -r location=rank"),
+        ("went in,came out,server", "perf fit {} -r 'start=went in' -r 'end=came out' -r location=server"),
+        ("a,b,c", "perf fit {} -r start=a -r end=b (intervals), or perf fit {} -r kind=measurements"),
+    ],
+)
+def test_where_names_do_not_tell_the_whole_command_is_given(write, header, command):
+    row = ",".join(
+        {"Node": "n1", "Kind": "k", "server": "s"}.get(name, str(k)) for k, name in enumerate(header.split(","))
+    )
+    path = write(f"{header}\n{row}\n")
+    with pytest.raises(InputError) as caught:
+        perfcore.read(path)
+    assert command.format(path, path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_suggested_command_works(write, monkeypatch, tmp_path):
+    import shlex
+
+    monkeypatch.chdir(tmp_path)
+    write("went in;came out;server\n0,5;2,5;a\n1;3;b\n", "my jobs.csv")
+    with pytest.raises(InputError) as caught:
+        perfcore.read("my jobs.csv", decimal=",")
+    words = shlex.split(str(caught.value).partition("which is which: ")[2])
+    assert words[:3] == ["perf", "fit", "my jobs.csv"]
+    options = dict(word.split("=", 1) for word in words[4::2])
+    trace = perfcore.read("my jobs.csv", decimal=",", **{**options, "location": (options["location"],)})
+    assert intervals(trace) == [("a", "running", 500, 2500), ("b", "running", 1000, 3000)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("start,duration,rank\n0,-5,a\n", r":2: the state of 'a' has the duration -5; none is negative"),
+        ("start,duration,rank\n0,5,a\n7,x,a\n", r":3: the duration is 'x'; a finite number"),
+        ("end,duration,rank\n3,,a\n", r":2: the duration is ''"),
+        ("end,duration,rank\n,3,a\n", r":2: the end is ''"),
+        ("start,end,load\n0,5,0\n6,7,1\n", r":3: start is '6' .* if each row is an interval of its own: -r kind=trace"),
+        ("start,end,user,system\n0,5,0,1\n5,7,1,1\n", r":1: the columns start, end, user, system do not say"),
+        ("start,end,rank,task\n0;5,7,a,x\n1,2,a,x\n", r":2: the start is '0;5'"),
+        ("ts;ph;rank\nx;B;a\n1;E;a\n", r":2: a time, a location and a state are expected"),
+        ('start,duration,rank\n"0,5","1,5",a\n', r":2: the start is '0,5'; .* -r decimal=,"),
+    ],
+)
+def test_bad_tables_of_intervals(write, text, problem):
+    with pytest.raises(InputError, match=problem) as caught:
+        perfcore.read(write(text))
+    assert "\n" not in str(caught.value)
+
+
+NS_SINCE_1970 = 1_732_300_000 * 10**9
+TOOLS = {
+    "joblog of GNU parallel": (
+        "Seq\tHost\tStarttime\tJobRuntime\tSend\tExitval\tCommand\n1\tn1\t1732300000.500\t     2.500\t0\t0\tmake a\n",
+        [("n1", "running", NS_SINCE_1970 + 500_000_000, NS_SINCE_1970 + 3_000_000_000)],
+    ),
+    "pandas with its index": (
+        ",start_us,end_us,worker\n0,0,5,a\n1,5,7,a\n",
+        [("a", "running", 0, 5000), ("a", "running", 5000, 7000)],
+    ),
+    "nsys stats, GPU trace": (
+        "Start (ns),Duration (ns),CorrId,GrdX,Device,Ctx,Strm,Name\n100,50,1,,A100 (0),1,7,[CUDA memcpy HtoD]\n"
+        "200,500,2,1,A100 (0),1,13,gemm\n",
+        [("A100 (0)/13", "gemm", 200, 700), ("A100 (0)/7", "[CUDA memcpy HtoD]", 100, 150)],
+    ),
+    "rocprof": (
+        '"Index","KernelName","gpu-id","queue-id","pid","tid","BeginNs","EndNs","DurationNs"\n0,"vadd",0,3,5,6,100,500,400\n',
+        [("5/0/3", "vadd", 100, 500)],
+    ),
+    "Nextflow": (
+        "task_id\tname\tstatus\tsubmit\tstart\tcomplete\tduration\n"
+        "1\tFASTQC\tCOMPLETED\t2024-11-22 18:26:30\t2024-11-22 18:26:40.5\t2024-11-22 18:26:42\t12s\n",
+        [("lane 1", "FASTQC", NS_SINCE_1970 + 500_000_000, NS_SINCE_1970 + 2_000_000_000)],
+    ),
+    "Spark": (
+        "taskId,executorId,launchTime,finishTime,status\n0,7,1732300000000,1732300004000,SUCCESS\n",
+        [("7", "SUCCESS", NS_SINCE_1970, NS_SINCE_1970 + 4_000_000_000)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), TOOLS.values(), ids=TOOLS)
+def test_tables_that_tools_write(write, text, expected):
+    assert intervals(perfcore.read(write(text, "table.csv"))) == expected
+
+
+def test_only_the_first_column_may_be_without_a_name(write):
+    with pytest.raises(InputError, match=r":1: the column names 'start, end, ' must be"):
+        perfcore.read(write("start,end,\n0,1,a\n"))
+
+
+def test_an_overlap_of_durations_says_when(write):
+    with pytest.raises(InputError, match=r":3: 'a' is in state 'running' from 2 although .* lasts until 0 \+ 5; "):
+        perfcore.read(write("start_us,duration,rank\n0,5,a\n2,5,a\n"))

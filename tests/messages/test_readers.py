@@ -1,0 +1,216 @@
+"""Messages and collectives as Paraver and OTF2 files hold them, and real runs with published figures."""
+
+from pathlib import Path
+
+import pytest
+
+import perfcore
+from perf_messages.communication import communication_of
+from perf_messages.pop_factors import pop_factors
+from perf_messages.replay import Replay
+from perfcore import Trace
+from perfcore.base.errors import DataError
+
+PCF = """\
+STATES
+1    Running
+5    Synchronization
+
+EVENT_TYPE
+9   50000001    MPI Point-to-point
+VALUES
+1   MPI_Send
+2   MPI_Recv
+3   MPI_Isend
+0   Outside MPI
+
+EVENT_TYPE
+9   50000002    MPI Collective Comm
+VALUES
+7   MPI_Bcast
+0   Outside MPI
+
+
+EVENT_TYPE
+9   50000003    MPI Other
+VALUES
+31   MPI_Init
+"""
+PRV = """\
+#Paraver (1/1/20 at 1:00):100_ns:1(2):1:2(1:1,1:1),1
+c:1:1:2:1:2
+1:1:1:1:1:0:100:1
+1:2:1:2:1:0:100:1
+2:1:1:1:1:0:50000003:31:42000050:17
+2:2:1:2:1:2:50000003:31
+2:1:1:1:1:4:50000003:0
+2:2:1:2:1:5:50000003:0
+2:1:1:1:1:20:50000001:1
+2:1:1:1:1:25:50000001:0
+2:2:1:2:1:10:50000001:2
+2:2:1:2:1:40:50000001:0
+3:1:1:1:1:20:21:2:1:2:1:10:40:512:7
+2:1:1:1:1:50:50000002:7:50100001:64:50100002:0:50100003:1:50100004:1
+2:2:1:2:1:45:50000002:7:50100001:0:50100002:64:50100004:1
+2:1:1:1:1:55:50000002:0
+2:2:1:2:1:60:50000002:0
+"""
+
+
+def paraver(folder: Path, text: str = PRV, names: str = PCF) -> Trace:
+    (folder / "run.prv").write_text(text)
+    (folder / "run.pcf").write_text(names)
+    return perfcore.read(folder / "run.prv")
+
+
+def test_paraver(tmp_path):
+    trace = paraver(tmp_path)
+    found = communication_of(trace)
+    assert found.calls.operations == ("MPI_Send", "MPI_Recv", "MPI_Bcast", "MPI_Init")
+    assert found.calls.enter_ns.tolist() == [0, 20, 50, 2, 10, 45]
+    assert found.calls.leave_ns.tolist() == [4, 25, 55, 5, 40, 60]
+    messages = found.messages
+    assert (found.sender.tolist(), found.receiver.tolist()) == ([0], [1])
+    assert (messages.bytes.tolist(), messages.tag.tolist()) == ([512], [7])
+    assert (messages.physical_send_ns.tolist(), messages.physical_receive_ns.tolist()) == ([21], [40])
+    assert [found.calls.operations[code] for code in found.collectives.operation] == ["MPI_Init", "MPI_Bcast"]
+    assert found.collectives.communicator.tolist() == [-1, 1]
+    assert found.collectives.bytes.tolist() == [0, 64]
+    assert found.collectives.member_is_root.tolist() == [False, True, False, False]
+    assert found.remarks() == {}
+    assert found.end_ns.tolist() == [100, 100]
+    assert Replay(found).runtime_ns() == 100
+    assert communication_of(trace) is found  # read once
+
+
+def test_names_of_calls_without_a_pcf(tmp_path):
+    (tmp_path / "run.prv").write_text(PRV)
+    found = communication_of(perfcore.read(tmp_path / "run.prv"))
+    assert "MPI_Bcast" in found.calls.operations
+
+
+def test_what_is_damaged_is_counted_and_named(tmp_path):
+    text = PRV + "3:1:1:1:1:20:21:2:1:9:1:10:40:512:7\n3:1:1:1:1:99:99:2:1:2:1:98:99:1:7\n3:1:1:1:x\n"
+    text += "2:1:1:1:1:90:50000001:1\n"
+    remarks = communication_of(paraver(tmp_path, text)).remarks()
+    assert remarks == {
+        "messages name a rank that does not exist": 1,
+        "messages begin or end outside of calls": 1,
+        "records could not be read": 1,
+        "events enter or leave a call without the other": 1,
+    }
+
+
+def test_sends_that_do_not_block_have_no_known_end(tmp_path):
+    found = communication_of(paraver(tmp_path, PRV.replace("50000001:1\n", "50000001:3\n")))
+    assert found.messages.send_done_call.tolist() == [-1]
+
+
+def test_a_trace_without_events_has_none(tmp_path):
+    lines = [line for line in PRV.splitlines() if not line.startswith(("2", "3"))]
+    assert communication_of(paraver(tmp_path, "\n".join(lines) + "\n")) is None
+
+
+def test_messages_belong_to_the_whole_run(tmp_path):
+    trace = paraver(tmp_path)
+    part = Trace([0], [0], [50], [60], ["1.1.1"], ["Running"], facts=trace.facts)
+    with pytest.raises(DataError, match="belong to the whole run"):
+        communication_of(part)
+
+
+def test_otf2(tmp_path):
+    otf2 = pytest.importorskip("otf2")
+    with otf2.writer.open(str(tmp_path / "run"), timer_resolution=10**9) as writer:
+        define = writer.definitions
+        machine = define.system_tree_node("machine")
+        names = ("MPI_Isend", "MPI_Wait", "MPI_Irecv", "MPI_Allreduce", "work")
+        regions = {name: define.region(name) for name in names}
+        groups = [define.location_group(f"Rank {k}", system_tree_parent=machine) for k in range(2)]
+        events = [writer.event_writer("main", group=group) for group in groups]
+        places = list(define.locations)
+        everyone = define.group("all", group_type=otf2.GroupType.COMM_LOCATIONS, paradigm=otf2.Paradigm.MPI,
+                                members=places)  # fmt: skip
+        members = define.group(
+            "world", group_type=otf2.GroupType.COMM_GROUP, paradigm=otf2.Paradigm.MPI, members=places
+        )
+        world = define.comm("world", members)
+        assert everyone is not None
+        one, two = events
+        one.enter(10, regions["MPI_Isend"])
+        one.mpi_isend(11, 1, world, 7, 9000, 5)
+        one.leave(12, regions["MPI_Isend"])
+        one.enter(30, regions["MPI_Wait"])
+        one.mpi_isend_complete(45, 5)
+        one.leave(46, regions["MPI_Wait"])
+        two.enter(5, regions["MPI_Irecv"])
+        two.mpi_irecv_request(6, 3)
+        two.leave(7, regions["MPI_Irecv"])
+        two.enter(20, regions["MPI_Wait"])
+        two.mpi_irecv(40, 0, world, 7, 9000, 3)
+        two.leave(41, regions["MPI_Wait"])
+        for each, enter in ((one, 60), (two, 50)):
+            each.enter(enter, regions["MPI_Allreduce"])
+            each.mpi_collective_begin(enter)
+            each.mpi_collective_end(70, otf2.CollectiveOp.ALLREDUCE, world, 2**32 - 1, 8, 8)
+            each.leave(71, regions["MPI_Allreduce"])
+    found = communication_of(perfcore.read(tmp_path / "run" / "traces.otf2"))
+    operations = [found.calls.operations[code] for code in found.calls.operation]
+    assert operations == ["MPI_Isend", "MPI_Wait", "MPI_Allreduce", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"]
+    messages = found.messages
+    ends = (messages.send_call, messages.send_done_call, messages.post_call, messages.receive_call)
+    assert [column.tolist() for column in ends] == [[0], [1], [3], [4]]
+    assert (messages.tag.tolist(), messages.bytes.tolist()) == ([7], [9000])
+    assert len(found.collectives) == 1
+    assert found.collectives.member_call.tolist() == [2, 5]
+    assert not found.collectives.member_is_root.any()
+    assert found.remarks() == {}
+    replay = Replay(found)
+    assert replay.runtime_ns() == 71 - 5
+    assert replay.n_contradictions == 0
+
+
+# Published by BSC's tools (modelfactors and Dimemas), per cent and microseconds, to the digits that they print.
+EPOCH = {
+    2: (99.378, 99.761, 99.616, 99.842, 99.774, 11_528_374, 11_504_370),
+    8: (95.708, 98.281, 97.382, 98.282, 99.084, 3_513_565, 3_486_349),
+}
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("n_ranks", EPOCH)
+def test_published_factors(real_data, n_ranks):
+    trace = perfcore.read(real_data / "traces/paraver/epoch" / f"epoch_{n_ranks}proc.prv.gz")
+    bsc = pop_factors(trace, "bsc")
+    parallel, balance, communication, serialisation, transfer, runtime, ideal = EPOCH[n_ranks]
+    shares = (bsc.parallel, bsc.load_balance, bsc.communication, bsc.serialisation, bsc.transfer)
+    assert [round(100 * share, 3) for share in shares] == [parallel, balance, communication, serialisation, transfer]
+    assert (round(bsc.runtime_ns / 1000), round(bsc.ideal_ns / 1000)) == (runtime, ideal)
+    strict = pop_factors(trace)
+    assert strict.contradictions == 0
+    assert strict.communication == pytest.approx(bsc.communication, rel=1e-12)
+    assert strict.serialisation * strict.transfer * strict.load_balance == pytest.approx(strict.parallel, rel=1e-12)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("file", "n_messages", "n_collectives"),
+    [
+        ("paraver/epoch/epoch_2proc.prv.gz", 1156, 451),
+        ("paraver/epoch/epoch_8proc.prv.gz", 5100, 457),
+        ("otf2/sst-10rank/traces.otf2", 1440, 680),
+        ("otf2/ping-pong-otf2/traces.otf2", 16, 0),
+    ],
+)
+def test_the_replay_of_real_runs_is_the_run(real_data, file, n_messages, n_collectives):
+    """To the nanosecond, without a contradiction, and every message and collective matched."""
+    if "otf2" in file:
+        pytest.importorskip("otf2")
+    found = communication_of(perfcore.read(real_data / "traces" / file))
+    assert (len(found.messages), found.collectives.n_on_communicators) == (n_messages, n_collectives)
+    assert not any(found.unmatched.values())
+    replay = Replay(found)
+    entered, left = replay.times_ns()
+    assert (entered == found.calls.enter_ns - found.start_ns).all()
+    assert (left == found.calls.leave_ns - found.start_ns).all()
+    assert replay.n_contradictions == 0
+    assert 0 < replay.runtime_ns(0) <= replay.runtime_ns(0.5) <= replay.runtime_ns()

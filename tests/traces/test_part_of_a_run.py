@@ -1,0 +1,296 @@
+"""A part of a run: parts add up to the whole, times and markers say which, and what cannot be is said in a line."""
+
+import itertools
+import json
+import sys
+
+import duckdb
+import numpy as np
+import pytest
+
+import perfcore
+from perf_io.tables import state_table
+from perf_io.tables.tabular_trace import TabularTrace
+from perf_traces.markers import marker_lines, occurrences
+from perf_traces.windows import part_of, part_of_curve
+from perfcore import Trace, UtilizationCurve
+from perfcore.__main__ import main
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+
+STATES = ("run", "MPI_Wait", "MPI_Send", "Idle")
+
+
+@pytest.fixture
+def program(monkeypatch, capsys):
+    """Run ``perf``; what it prints, and what it says."""
+
+    def run(*words, status=0):
+        monkeypatch.setattr(sys, "argv", ["perf", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == status
+        return capsys.readouterr()
+
+    return run
+
+
+def random_trace(seed, n_locations=4, n_each=60, **facts):
+    """States of each location with gaps between them, some without duration, on a clock that does not begin at 0."""
+    rng = np.random.default_rng(seed)
+    bounds = 1_000 + np.sort(rng.integers(0, 5_000, (n_locations, 2 * n_each)), axis=1)
+    location = np.repeat(np.arange(n_locations), n_each)
+    state = rng.integers(0, len(STATES), n_locations * n_each)
+    names = [f"rank {k}" for k in range(n_locations)]
+    times = bounds.reshape(-1, 2)
+    return Trace(
+        location, state, times[:, 0], times[:, 1], names, STATES, time_unit="ns", span_ns=(900, 6_100), **facts
+    )
+
+
+def busy_ns(trace):
+    mine = np.isin(trace.state, [trace.states.index(name) for name in trace.busy_states])
+    return int((trace.end_ns - trace.start_ns)[mine].sum())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_parts_add_up_to_the_whole(seed):
+    trace = random_trace(seed)
+    cuts = np.random.default_rng(seed + 100).integers(1_100, 2_000, seed % 5) + 1_000 * np.arange(seed % 5)
+    edges = [900, *cuts.tolist(), 6_100]
+    parts = [part_of(trace, since=a, until=b) for a, b in itertools.pairwise(edges)]
+    assert [part.span_ns for part in parts] == list(itertools.pairwise(edges))
+    assert sum(map(busy_ns, parts)) == busy_ns(trace)
+    by_state = [np.bincount(part.state, part.end_ns - part.start_ns, len(STATES)) for part in parts]
+    np.testing.assert_array_equal(sum(by_state), np.bincount(trace.state, trace.end_ns - trace.start_ns, len(STATES)))
+    none = [(part.end_ns == part.start_ns).sum() for part in parts]
+    assert sum(none) == (trace.end_ns == trace.start_ns).sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_overheads_of_parts_add_up_to_those_of_the_whole(seed):
+    trace = random_trace(seed)
+    edges = [900, 2_345, 2_346, 5_001, 6_100]
+    parts = [part_of(trace, since=a, until=b) for a, b in itertools.pairwise(edges)]
+    profiles = [perfcore.overheads(part)[0] for part in parts]
+    whole = perfcore.overheads(trace)[0]
+    for name in ("by_category_ns", "elapsed_ns"):
+        assert np.array_equal(sum(getattr(each, name) for each in profiles), getattr(whole, name))
+    np.testing.assert_array_equal(sum(each.cycles_ns.sum(axis=2) for each in profiles), whole.cycles_ns.sum(axis=2))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_curve_of_a_part_is_the_part_of_the_curve(seed):
+    trace = random_trace(seed)
+    one = part_of(trace, since="20%", until=4_321).utilization()
+    other = part_of_curve(trace.utilization(), since="20%", until=4_321).merged()
+    np.testing.assert_array_equal(one.edges, other.edges)
+    np.testing.assert_array_equal(one.heights, other.heights)
+
+
+def test_a_trace_on_disk_is_cut_there(tmp_path, monkeypatch):
+    path = tmp_path / "trace.parquet"
+    perfcore.write(random_trace(1), path)
+    small = perfcore.read(path)
+    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 0)
+    large = perfcore.read(path)
+    for how in ({"since": 2_000, "until": 3_000}, {"since": "30%", "only": ["rank 1", "rank 3", "MPI_*"]}):
+        one, two = part_of(small, **how), part_of(large, **how)
+        assert isinstance(two, TabularTrace)
+        for name in ("locations", "states", "busy_states", "span_ns", "n_intervals", "source", "notes", "markers"):
+            assert getattr(one, name) == getattr(two, name), name
+        busy = one.states[:1]
+        np.testing.assert_array_equal(two.utilization(busy).heights, one.utilization(busy).heights)
+        assert "_arrays" not in vars(two)
+        # Rows of a table come in any order.
+        rows = [
+            sorted(zip(*(getattr(t, n).tolist() for n in ("location", "state", "start_ns", "end_ns")), strict=True))
+            for t in (one, two)
+        ]
+        assert rows[0] == rows[1]
+    again = part_of(part_of(large, only="rank 2"), only="run")
+    assert (again.locations, again.states) == (("rank 2",), ("run",))
+    assert (again.location == 0).all()
+    assert (again.state == 0).all()
+    perfcore.write(part_of(large, until="50%"), tmp_path / "part.parquet")
+    written = duckdb.connect().execute(f"SELECT count(*) FROM '{tmp_path / 'part.parquet'}'").fetchone()
+    assert written == (part_of(small, until="50%").n_intervals,)
+    with pytest.raises(DataError, match="nothing of Idle, rank 0 is in the part"):
+        part_of(large, since=950, until=960, only=["Idle", "rank 0"])
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "expected"),
+    [
+        ("1.5us", "2us", (1_500, 2_000)),
+        (1_500, "0.003 ms", (1_500, 3_000)),
+        ("1500", None, (1_500, 6_100)),
+        ("10%", "90 %", (1_420, 5_580)),
+        (None, "2e3", (900, 2_000)),
+        ("0", "1h", (900, 6_100)),  # as far as the run goes
+        ("middle", None, (3_000, 6_100)),
+        ("middle", "middle", (3_000, 4_000)),
+        (None, "middle", (900, 4_000)),
+    ],
+)
+def test_times_and_markers(since, until, expected):
+    trace = random_trace(0, markers=[("middle", 3_000, 4_000)])
+    assert part_of(trace, since=since, until=until).span_ns == expected
+
+
+def test_times_count_from_the_start_where_the_clock_s_are_dates():
+    start = 1_700_000_000 * 10**9
+    trace = Trace([0], [0], [start], [start + 10**9], ["cpu"], ["run"], time_unit="s")
+    assert part_of(trace, since="0.25s", until=0.5).span_ns == (start + 250_000_000, start + 500_000_000)
+
+
+STEPS = [(f"step#{k}", 1_000 + 100 * k, 1_090 + 100 * k) for k in range(1, 21)]
+
+
+def test_a_marker_by_its_own_name_by_its_place_and_by_what_counts():
+    marks = [*STEPS, ("io", 1_000, 1_010), ("io", 2_000, 2_010), ("io", 3_000, 3_010)]
+    trace = random_trace(0, markers=marks)
+    assert part_of(trace, between="step#2").span_ns == (1_200, 1_290)  # and not step#20
+    assert part_of(trace, between="io#2").span_ns == (2_000, 2_010)
+    assert part_of(trace, between="io").span_ns == (1_000, 3_010)  # of several from the first to the last
+    assert part_of(trace, between="step").span_ns == (1_100, 3_090)
+    assert part_of(trace, since="step#3", until="step#5").span_ns == (1_300, 1_590)
+    with pytest.raises(OptionError, match="'io#4': 'io' occurs 3 times"):
+        part_of(trace, between="io#4")
+    with pytest.raises(UnknownNameError, match="did you mean 'step'"):
+        part_of(trace, between="stpe")
+
+
+def test_a_state_counts_where_no_marker_has_the_name():
+    trace = Trace([0, 1, 0], [0, 0, 1], [0, 5, 60], [50, 70, 80], ["a", "b"], ["solve", "wait"], time_unit="ns")
+    assert part_of(trace, between="solve").span_ns == (0, 70)
+
+
+def test_markers_of_ranks_that_overlap_are_one_occurrence():
+    rank_0 = [("step", 100 * k, 100 * k + 100) for k in range(1, 9)]
+    late = [(name, start + 7, end + 7) for name, start, end in rank_0]
+    nested = [("call", 1_000, 2_000), ("call", 1_200, 1_300)]
+    trace = random_trace(0, markers=[*rank_0, *late, *nested])
+    found = occurrences(trace, "step")
+    assert found.starts.tolist() == [start for _, start, _ in rank_0]
+    assert found.ends.tolist() == [end for _, _, end in late]
+    assert len(occurrences(trace, "call")) == 1
+
+
+def test_markers_are_cut_and_what_is_cut_is_known():
+    trace = random_trace(0, markers=STEPS, facts={"rank": 3}, levels={"node": ["a", "a", "b", "b"]})
+    part = part_of(trace, since=1_250, until=1_450)
+    assert part.markers == (("step#2", 1_250, 1_290), ("step#3", 1_300, 1_390), ("step#4", 1_400, 1_450))
+    assert occurrences(part, "step").cut.tolist() == [True, False, True]
+    assert part.facts["rank"] == 3
+    assert part.notes == ("part of the run: 1.25 us .. 1.45 us, 3.8% of it",)
+    of_a_part = part_of(part, since=1_260, until=1_395)
+    assert occurrences(of_a_part, "step").cut.tolist() == [True, False]
+
+
+def test_a_marker_that_begins_before_the_first_state_is_whole():
+    trace = random_trace(0, markers=[("step#1", 500, 2_000), ("step#2", 2_000, 3_000)])
+    part = part_of(trace, between="step#1")
+    assert part.span_ns == (900, 2_000)
+    assert part.markers == (("step#1", 500, 2_000),)
+    assert not occurrences(part, "step#1").cut.any()
+
+
+def test_only_some_locations_and_states():
+    trace = random_trace(0, levels={"node": ["a", "a", "b", "b"]})
+    part = part_of(trace, only=["rank [13]", "MPI_*"])
+    assert (part.locations, part.states) == (("rank 1", "rank 3"), ("MPI_Wait", "MPI_Send"))
+    assert part.levels == {"node": ["a", "b"]}
+    assert part.source == "trace [2 of 4 locations, 2 of 4 states]"
+    assert part.span_ns == trace.span_ns
+    kept = np.isin(trace.location, [1, 3]) & np.isin(trace.state, [1, 2])
+    assert part.n_intervals == kept.sum()
+    assert part_of(trace, only="b").locations == ("rank 2", "rank 3")  # by the name of their node
+    assert part_of(trace, only="state:r*").states == ("run",)
+    with pytest.raises(OptionError, match=r"--only 'rnk \*' fits no location or state: did you mean 'rank"):
+        part_of(trace, only="rnk *")
+    with pytest.raises(OptionError, match="fits no state"):
+        part_of(trace, only="state:rank*")
+
+
+@pytest.mark.parametrize(
+    ("how", "problem"),
+    [
+        ({"since": "7us"}, "from 7 us to 6.1 us lies outside of the run, 900 ns to 6.1 us"),
+        ({"until": 900}, "lies outside of the run"),
+        ({"since": 2_000, "until": 1_000}, "ends at 1 us, before it begins at 2 us"),
+        ({"since": 2_000, "until": 2_000}, "is empty: it begins and ends at 2 us"),
+        ({"since": 2_000, "between": "step#1"}, "leave out --from and --until"),
+        ({"since": "nowhere"}, "unknown time or marker of trace 'nowhere'"),
+        ({"since": 900, "until": 910}, "no location is in any state in the part 900 ns .. 910 ns"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_line(how, problem):
+    with pytest.raises((OptionError, DataError), match=problem.replace(".", r"\.")) as error:
+        part_of(random_trace(0, markers=STEPS), **how)
+    assert "\n" not in str(error.value)
+
+
+def test_a_part_of_a_curve():
+    curve = UtilizationCurve([0, 4, 10], [2, 8], "ms", n_locations=8)
+    assert part_of_curve(curve) is curve
+    part = part_of_curve(curve, since="3 ms", until="60%")
+    assert (part.edges.tolist(), part.heights.tolist(), part.n_locations) == ([3.0, 4.0, 6.0], [2.0, 8.0], 8)
+    with pytest.raises(OptionError, match="'step' is no time"):
+        part_of_curve(curve, since="step")
+
+
+def test_reading_takes_the_part_as_keywords(tmp_path):
+    path = tmp_path / "trace.csv"
+    perfcore.write(random_trace(0), path)
+    part = perfcore.read(path, since="10%", until="50%", only=["rank 0", "run"])
+    assert (part.locations, part.states, part.span_ns[1] - part.span_ns[0] < 2_100) == (("rank 0",), ("run",), True)
+    assert perfcore.read("examples/step.csv", since=5, until="50%").edges.tolist() == [5.0, 10.0, 15.0]
+    with pytest.raises(OptionError, match="to which --from, --only cannot be applied"):
+        perfcore.read("examples/npb/timings.csv", since=5, only="x")
+    with pytest.raises(OptionError, match="--from True: a number, a time"):
+        perfcore.read(path, since=True)
+
+
+EXAMPLE = "examples/cholesky/cholesky_trace.csv.gz"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["info", EXAMPLE],
+        ["fit", EXAMPLE, "--phases", "2"],
+        ["overheads", EXAMPLE],
+        ["iterations", EXAMPLE],
+        ["plot", EXAMPLE, "-o", "{folder}/curve.svg"],
+        ["read", EXAMPLE, "-o", "{folder}/part.csv"],
+        ["report", EXAMPLE, "-o", "{folder}/report.html", "--views", "1"],
+        ["compare", EXAMPLE, EXAMPLE],
+        ["gate", EXAMPLE, EXAMPLE],
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_that_reads_a_trace_takes_a_part(program, tmp_path, words):
+    words = [word.format(folder=tmp_path) for word in words]
+    said = program(*words, "--from", "20%", "--until", "40%", "--only", "*", status=3 if words[0] == "gate" else 0).err
+    assert "part of the run: " in said
+    assert "20.0% of it" in said
+    assert program(*words, "--from", "9h", status=2).err.count("\n") == 1
+
+
+def test_suggested_commands_repeat_the_part(program, tmp_path):
+    words = ["--from", "20%", "--only", "state:*", "--only", "rank *", "--locations", "thread"]
+    facts = json.loads(program("info", EXAMPLE, *words[:4], "--json").out)["facts"]
+    assert facts["next"][0].startswith(f"perf fit {EXAMPLE} --from 20% --only 'state:*' ")
+    assert facts["notes"][-2].startswith("part of the run: ")
+    assert program("info", EXAMPLE, "--from", "1", "-r", "since=2", status=2).err == (
+        "perf: error: --from and -r since= are the same; give one of them\n"
+    )
+
+
+def test_markers_are_listed_as_they_are_typed():
+    marks = [*STEPS, ("io", 0, 1_000), ("once (7)", 5, 7)]
+    assert marker_lines(random_trace(0, markers=marks)) == [
+        "step#1 .. step#20 (20 x 90 ns)",
+        "io (1 x 1 us)",
+        "once (7) (1 x 2 ns)",
+    ]

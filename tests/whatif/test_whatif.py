@@ -1,0 +1,141 @@
+"""What if: answers that a person can compute, and what may not be asked."""
+
+import numpy as np
+import pytest
+
+from perf_messages.communication import carry
+from perf_messages.testing import by_hand, exchange
+from perf_whatif.api import whatif
+from perf_whatif.message_table import message_table
+from perf_whatif.network import network_from_text
+from perfcore import Trace
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
+
+
+def trace_of(found, states=("solve",), intervals=()):
+    """A trace in which every rank is in the first state between calls, unless intervals say otherwise."""
+    rows = list(intervals)
+    if not rows:
+        for place, name in enumerate(found.locations):
+            mine = found.calls.location == place
+            starts = [0, *found.calls.leave_ns[mine]]
+            ends = [*found.calls.enter_ns[mine], found.end_ns[place]]
+            rows += [(place, 0, start, end) for start, end in zip(starts, ends, strict=True) if end > start]
+            assert name
+    location, state, start, end = np.array(rows).T
+    span = (0, int(found.end_ns.max()))
+    return carry(Trace(location, state, start, end, found.locations, states, span_ns=span), lambda: found)
+
+
+def late_barrier():
+    """Two ranks work 10 and 50 ns, then 5 ns of barrier, then 20 each."""
+    calls = [[("MPI_Barrier", 10, 55)], [("MPI_Barrier", 50, 55)]]
+    return by_hand(calls, collectives=[([(0, 0), (1, 0)], None)], ends=[75, 75])
+
+
+@pytest.mark.parametrize(
+    ("options", "runtime"),
+    [
+        ({"network": "0"}, 70),
+        ({"network": "x5"}, 71),
+        ({"network": "x0.5"}, 80),
+        ({"faster": {"computing": 2}}, 25 + 5 + 10),
+        ({"faster": {"sol*": 2}, "network": "0"}, 35),
+        ({"balance": "computing"}, 30 + 5 + 20),
+        ({"balance": ["solve"], "network": "0"}, 50),
+    ],
+)
+def test_a_late_rank(options, runtime):
+    found = whatif(trace_of(late_barrier()), **options)
+    assert found.runtime_ns == 75
+    [answer] = found.answers
+    assert answer.runtime_ns == runtime
+    assert sum(answer.path.by_class.values()) == answer.path.total_ns == runtime
+    assert sum(answer.path.by_rank.values()) == runtime
+    assert answer.is_bound == ("balance" in options)
+
+
+def test_latency_and_bandwidth():
+    """A message of 8 bytes at 2 ns and 4 bytes a ns takes 4; a barrier of two ranks takes one latency."""
+    found = whatif(trace_of(exchange()), network="2ns,4GB/s")
+    # Sent at 40, there at 44; the second rank's barrier then, the first one's after the send's own 5 ns.
+    assert found.answers[0].runtime_ns == 45 + 2 + 50
+
+
+def test_the_usual_questions_and_what_carries_their_answers():
+    found = whatif(trace_of(late_barrier()))
+    assert [answer.question for answer in found.answers] == [
+        "a network that takes no time",
+        "a network 2 times as fast",
+        "computing 2 times as fast",
+        "computing balanced over ranks",
+        "noise of 5 %",
+    ]
+    assert found.answers[2].carried_by == ("calls took no time beyond waiting", 35 / 40 - 1)
+    assert found.answers[4].value is not None
+    assert found.path.by_class == {"computing": 70, "in MPI_Barrier": 5}
+    assert found.contradictions == 0
+
+
+def test_noise_is_what_the_longest_of_two_gives():
+    """Two equal ranks of work W and noise s take W (1 + s / sqrt(pi)) in the mean, as the longest of two normals."""
+    calls = [[("MPI_Barrier", 10**9, 10**9)] for _ in range(2)]
+    run = by_hand(calls, collectives=[([(0, 0), (1, 0)], None)])
+    [answer] = whatif(trace_of(run), noise=0.05).answers
+    assert answer.runtime_ns / 1e9 == pytest.approx(1 + 0.05 / np.sqrt(np.pi), abs=0.01)
+    assert answer.value.mean == pytest.approx(answer.runtime_ns / 1e9, rel=0.01)
+    again = whatif(trace_of(run), noise=0.05)
+    assert again.answers[0].runtime_ns == answer.runtime_ns
+
+
+def test_balance_leaves_what_nobody_can_match():
+    """Ranks with other numbers of calls between two barriers: only what is alike is balanced, and that is said."""
+    calls = [
+        [("MPI_Barrier", 10, 20), ("MPI_Send", 30, 31), ("MPI_Barrier", 60, 65)],
+        [("MPI_Barrier", 20, 20), ("MPI_Barrier", 40, 65)],
+    ]
+    run = by_hand(calls, collectives=[([(0, 0), (1, 0)], None), ([(0, 2), (1, 1)], None)])
+    [answer] = whatif(trace_of(run), balance="computing").answers
+    # 15 each before the first barrier; thereafter as it was.
+    assert answer.runtime_ns == 15 + 0 + 10 + 1 + 29 + 5
+    assert any("that lies alike on all ranks" in text for text in answer.assumptions)
+
+
+def test_what_may_not_be_asked():
+    trace = trace_of(late_barrier(), ("solve", "MPI_Barrier"), [(0, 0, 0, 10), (1, 0, 0, 50), (0, 1, 10, 55)])
+    for options, error, said in (
+        ({"network": "fast"}, OptionError, "0, x2"),
+        ({"network": "x0"}, OptionError, "0, x2"),
+        ({"network": "2us"}, OptionError, "latency,bandwidth"),
+        ({"network": "2 GB/s, 3us"}, OptionError, "latency,bandwidth"),
+        ({"faster": {"computing": 0}}, OptionError, "above 0"),
+        ({"faster": {"MPI_Barrier": 2}}, OptionError, "takes no time between calls"),
+        ({"faster": {"dgemm": 2}}, UnknownNameError, "class or state"),
+        ({"faster": {"solve": 2}, "balance": "computing"}, OptionError, "the same states"),
+        ({"noise": -1}, OptionError, "0 or more"),
+    ):
+        with pytest.raises(error, match=said):
+            whatif(trace, **options)
+
+
+def test_a_trace_without_messages():
+    with pytest.raises(DataError, match="no calls of a communication library"):
+        whatif(Trace([0], [0], [0], [5], ["cpu"], ["run"]))
+
+
+def test_words_for_networks():
+    assert network_from_text("10us,1Gbit/s").bytes_per_ns == 0.125
+    assert network_from_text(" X2 ").factor == 0.5
+
+
+def test_messages_by_sender_receiver_and_size():
+    run = by_hand(
+        [[("MPI_Send", 0, 1), ("MPI_Send", 2, 3)], [("MPI_Recv", 0, 2), ("MPI_Recv", 2, 4)], []],
+        [{"send": (0, 0), "receive": (1, 0), "bytes": 9}, {"send": (0, 1), "receive": (1, 1), "bytes": 0}],
+        ends=[5, 5, 5],
+    )
+    table = message_table(run)
+    assert table.locations == ("rank 0", "rank 1")
+    assert table.count.tolist() == [[0, 2], [0, 0]]
+    assert (table.sizes.tolist(), table.of_size.tolist(), table.bytes_of_size.tolist()) == ([0, 16], [1, 1], [0, 9])
+    assert table.tables()[0][2] == [["rank 0", "rank 1", "2", "9"]]
