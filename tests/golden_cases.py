@@ -68,6 +68,7 @@ JSON = {
     "predict-structural": ["predict", "examples/structural/sor.toml", "--bins", "5"],
     "overheads": ["overheads", "examples/cholesky/cholesky_trace.csv.gz"],
     "whatif": ["whatif", "examples/halo/halo.prv", "--network", "0"],
+    "profile": ["profile", "examples/cholesky/cholesky_trace.csv.gz"],
     "eval": ["eval", "work*(1 + busy)", "--with", "work=normal:120,3", "--with", "busy=interval:0.1,0.3"],
     "verify": ["verify", f"{_GOLDEN}/modgen.json", "tests/golden/by_category.csv"],
     "compare": ["compare", f"{_GOLDEN}/modgen.json", f"{_GOLDEN}/modgen.json", "--at", "P=16..256*2", "--at", "D=256"],
@@ -85,8 +86,8 @@ JSON = {
 COLUMNS = "100"
 COMMANDS = (
     "compare", "completion", "design", "eval", "explore", "fit", "formats", "gate", "history", "info", "iterations",
-    "judge", "messages", "next", "overheads", "plot", "plugins", "predict", "rank", "read", "report", "run", "runs",
-    "sample", "schedule", "value", "verify", "whatif",
+    "judge", "messages", "next", "overheads", "plot", "plugins", "predict", "profile", "rank", "read", "report", "run",
+    "runs", "sample", "schedule", "value", "verify", "whatif",
 )  # fmt: skip
 HELP = {
     "perf": ["--help"],

@@ -19,6 +19,7 @@ WORDS = {
     "next": ["none.json", "--target", "p=1"],
     "overheads": ["none.prv"],
     "plot": ["none.csv"],
+    "profile": ["none.csv"],
     "predict": ["model.toml"],
     "read": ["none.csv"],
     "report": ["none.csv"],

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from perf_series.durations import check_length
-from perf_series.window import DEFAULT_WINDOW, take_window
+from perf_series.window import DEFAULT_WINDOW
 from perf_structural.decomposition import Decomposition, Draws, balance
 from perf_structural.expression import leaves
 from perf_structural.measured_value import MeasuredValue, check_scale, represent
+from perf_structural.measuring import read_samples, samples_of
 from perf_structural.model_file import read_candidates
 from perf_structural.prediction import Prediction
 from perf_structural.scheduling import Choice, choose, predict_candidates
-from perf_structural.statistic import Statistic, parse_statistic
+from perf_structural.statistic import LEVELS, Statistic, levels_given, parse_statistic
 from perf_structural.structural_model import StructuralModel
+from perf_structural.support import check_within, parse_bounds
+from perf_structural.support import within as bounded
 from perf_structural.together import Part, predict_together
 from perfcore.base.errors import OptionError
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
@@ -31,30 +36,30 @@ __all__ = ["evaluate", "schedule", "value"]
 Path = str | os.PathLike[str]
 
 
-def _read(path: Path) -> Any:
-    from perfcore.reading.recognise import read
-
-    return read(path, wanted=(Series, UtilizationCurve))
-
-
 def value(
-    series: Path | Series | UtilizationCurve,
+    series: Path | Series | UtilizationCurve | Measurements,
     as_: str | None = None,
     *,
     column: str | None = None,
     window: str = DEFAULT_WINDOW,
     until: float | None = None,
+    where: str | Sequence[str] | None = None,
+    within: str | tuple[float, float] | None = None,
+    quantile: str | float | Sequence[float] | None = None,
     scale: float = 1.0,
-    read: Callable[[Path], Any] = _read,
+    read: Callable[[Path], Any] | None = None,
     **options: Any,
 ) -> MeasuredValue:
-    """Represent the last samples of a series by a stochastic value.
+    """Represent measurements by a stochastic value: the last samples of a series, or the rows of a table of runs.
 
-    Choose it for what varies while a program runs: the load of a processor, the bandwidth of a network.
+    Choose it for what varies while a program runs, the load of a processor or the bandwidth of a network, and for what
+    varies from run to run.
 
     Parameters
     ----------
-    series : str, path, Series or UtilizationCurve
+    series : str, path, Series, UtilizationCurve or Measurements
+        A file of any of these, of numbers one a line, or of counts: Prometheus' text of buckets, the percentiles of an
+        HDR histogram, a t-digest in JSON.
     as_ : str, optional
         A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
         Samples that are all equal become one number, whatever is asked for.
@@ -64,6 +69,13 @@ def value(
         How much counts, from the end: a duration such as ``"5min"``, or ``"all"``.
     until : float, optional
         Last time that counts, in the series' unit; by default the last sample's.
+    where : str or sequence of str, optional
+        Conditions on the rows of a table: ``"host=a,p>4"``.
+    within : (float, float), optional
+        Between what the quantity is known to lie: ``(0, 1)`` of a share, ``(0, math.inf)`` of a time. A sample outside
+        is refused, and what the samples become is kept inside.
+    quantile : float or sequence of float, optional
+        Levels of the quantiles that are shown, with limits that the samples give them.
     scale : float, > 0
         Full range of the quantity, for the variation class: 1 for a share, 100 for per cent.
     read : callable, optional
@@ -79,7 +91,8 @@ def value(
     Raises
     ------
     OptionError
-        The representation, an option, the column or the window is not known, or the scale is not above 0.
+        The representation, an option, the column or the window is not known, the scale is not above 0, or a level is
+        not between 0 and 1.
     DataError
         There are no samples in the window, or they cannot be represented so.
     InputError
@@ -96,8 +109,17 @@ def value(
     build(registry().entry("representations", name).load_options(), options, name)
     check_length(window)
     check_scale(scale)
-    data = read(series) if isinstance(series, (str, os.PathLike)) else series
-    return represent(take_window(data, window, column, until), name, scale, **options)
+    levels = LEVELS if quantile is None else levels_given(quantile)
+    if isinstance(series, (str, os.PathLike)):
+        samples, warnings = read_samples(series, window, column, until, where, read)
+    else:
+        samples, warnings = samples_of(series, window, column, until, where)
+    measured = represent(samples, name, scale, levels, warnings, **options)
+    if within is None:
+        return measured
+    bounds = parse_bounds(within) if isinstance(within, str) else within
+    check_within(samples.values, *bounds)
+    return replace(measured, value=bounded(measured.value, *bounds))
 
 
 def evaluate(formula: str, inputs: Mapping[str, Any], **options: Any) -> Prediction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,8 @@ from perf_structural.exact import arithmetic_value, why_not_exact, without_arith
 from perf_structural.expression import Expression, leaves
 from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import Sample, draw_sample
-from perf_structural.statistic import QUANTILES
+from perf_structural.statistic import LEVELS, quantile_name
+from perf_structural.tail_owners import tail_owners
 from perfcore.base.errors import OptionError
 from perfcore.stochastic import StochasticValue, as_value, default_representation
 
@@ -22,6 +23,7 @@ __all__ = ["Evaluation", "EvaluationOptions", "evaluate_expression", "sampled"]
 
 Floats = npt.NDArray[np.float64]
 
+_FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
 _ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
 
 
@@ -36,9 +38,17 @@ class Evaluation:
         In words.
     notes : tuple of str
     errors : mapping of str to float
-        Standard errors of ``mean``, ``std``, ``p05``, ``p50`` and ``p95`` where it was sampled.
+        Standard errors of ``mean``, ``std`` and the quantiles, ``p05``, where it was sampled.
     sample : (nets, n) float, optional
         The sample, each row sorted.
+    levels : tuple of float
+        Of the quantiles that are shown.
+    tail : float, optional
+        Level of the quantile whose owners were asked for.
+    owners : mapping of str to float
+        Share of each input in being beyond it, see `perf_structural.tail_owners`.
+    limit : float, optional
+        Of which the probability was asked for.
     """
 
     value: StochasticValue
@@ -46,6 +56,10 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     errors: Mapping[str, float] = field(default_factory=dict)
     sample: Floats | None = field(default=None, repr=False)
+    levels: tuple[float, ...] = LEVELS
+    tail: float | None = None
+    owners: Mapping[str, float] = field(default_factory=dict)
+    limit: float | None = None
 
     @property
     def mean(self) -> float:
@@ -67,6 +81,20 @@ class Evaluation:
         if self.sample is None:
             return float(self.value.quantile(probability))
         return float(np.quantile(self.sample, probability, method="hazen"))
+
+    @property
+    def below_limit(self) -> float:
+        """Probability of results up to the limit; NaN where it is not known or none was asked for."""
+        return math.nan if self.limit is None else self.cdf(self.limit)
+
+    def cdf(self, x: float) -> float:
+        """Probability of at most ``x``; of a sample its own and not its histogram's."""
+        return float(self.value.cdf(x)) if self.sample is None else float((self.sample <= x).mean())
+
+    @property
+    def quantiles(self) -> dict[str, float]:
+        """Those that are shown, by name."""
+        return {quantile_name(level): self.quantile(level) for level in self.levels}
 
 
 def evaluate_expression(
@@ -96,6 +124,20 @@ def evaluate_expression(
     DataError
         A divisor can be zero, or a logarithm or root is taken of what can be negative.
     """
+    found = _evaluated(root, values, correlations, options, drawn)
+    owners: Mapping[str, float] = {}
+    if options.tail is not None:
+        owners = tail_owners(root, values, correlations, options.tail, options.samples, options.seed)
+    return replace(found, tail=options.tail, owners=owners, limit=options.below)
+
+
+def _evaluated(
+    root: Expression,
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    options: EvaluationOptions,
+    drawn: Sample | None,
+) -> Evaluation:
     names = leaves(root)
     pairs = {pair: value for pair, value in correlations.items() if value != 0.0 and pair <= set(names)}
     obstacle = why_not_exact(root)
@@ -109,16 +151,17 @@ def evaluate_expression(
     if without and (lacking := without_arithmetic(root)) is not None:
         cure = f"{without[0]!r}, which has bounds and no distribution, needs it; use a histogram there"
         raise OptionError(f"{lacking}, and {cure}")
+    given = tuple(note for name in names for note in values[name].notes)
     if options.method == "sample" or (obstacle is not None and not without):
-        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options.bins)
+        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, given)
     if obstacle is not None:
         return _enclosed(root, values, obstacle)
     quantity, error = arithmetic_value(root, values, options.bins)
     if options.method == "exact" or error <= _ACCEPTED_ERROR or without:
         value = as_value(quantity)
-        return Evaluation(value, "arithmetic", value.notes)
+        return Evaluation(value, "arithmetic", value.notes, levels=options.quantile)
     left = f"sampled, since the arithmetic of moments would miss probabilities by up to {min(error, 1.0):.2g}"
-    return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options.bins, (left,))
+    return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, (left, *given))
 
 
 def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle: str) -> Evaluation:
@@ -133,27 +176,37 @@ def _enclosed(root: Expression, values: Mapping[str, StochasticValue], obstacle:
     return Evaluation(value, "interval arithmetic", (*notes, *value.notes))
 
 
-def sampled(drawn: Sample, bins: int, notes: tuple[str, ...] = ()) -> Evaluation:
+def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = ()) -> Evaluation:
     """The distribution of which a sample was drawn, with its standard errors.
 
     Parameters
     ----------
     drawn : Sample
-    bins : int
-        Of the histogram that stands for it.
+    options : EvaluationOptions
+        Bins of the histogram that stands for it, and levels of quantiles.
     notes : tuple of str
         To go before those of the sample.
     """
     rows = np.sort(drawn.values, axis=1)
-    value = default_representation("distributions").from_draws(rows.ravel(), bins)
+    value = default_representation("distributions").from_draws(rows.ravel(), options.bins)
     figures = {
         "mean": rows.mean(axis=1),
         "std": rows.std(axis=1),
-        **{name: _row_quantiles(rows, probability) for name, probability in QUANTILES.items()},
+        **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
     }
     errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in figures.items()}
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
-    return Evaluation(value, method, (*notes, *drawn.notes), errors, rows)
+    few = [_too_few(rows.size, level) for level in options.quantile]
+    return Evaluation(value, method, (*notes, *drawn.notes, *filter(None, few)), errors, rows, options.quantile)
+
+
+def _too_few(points: int, level: float) -> str:
+    """What to say where a quantile rests on few points; empty where it does not."""
+    beyond = points * min(level, 1.0 - level)
+    if beyond >= _FEWEST_BEYOND:
+        return ""
+    needed = math.ceil(_FEWEST_BEYOND / min(level, 1.0 - level) / 1000.0) * 1000
+    return f"{quantile_name(level)} rests on {beyond:.3g} of {points:,} points; --samples {needed} is enough"
 
 
 def _row_quantiles(rows: Floats, probability: float) -> Floats:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy.typing as npt
 
+from perf_series.window import DEFAULT_WINDOW
 from perf_structural.indexed import Place, places
+from perf_structural.measuring import read_samples
+from perf_structural.support import check_within, typed_within, within
 from perf_structural.units import parse_unit
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, key_first, listing
 from perfcore.hooks.options import build
@@ -25,14 +29,19 @@ Quantity = StochasticValue | float
 # A plain list is one value for each processor.
 _DEFAULT_INDEX = "processor"
 _SOURCES = ("value", "samples", "file")
+_OF_FILES = ("column", "where", "window")
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"representation": "as"}):
-    """One input as a table; exactly one of the first four is given, or the name of a representation."""
+    """One input as a table; exactly one of value, samples, file and each is given, or the name of a representation."""
 
     value: float | None = None
     samples: list[float] | None = None
     file: str | None = None
+    column: str | None = None
+    where: str | None = None
+    window: str | None = None
+    within: tuple[float, float] | None = None
     each: list[Any] | None = None
     representation: str | None = None
     options: dict[str, Any] = {}
@@ -95,8 +104,11 @@ def read_input(given: Any, folder: Path) -> Input:
             raise DataError(key_first(error)) from None
         named = {name: content for name in _SOURCES if (content := getattr(table, name)) is not None} | named
         return _copied(rest, named, table, folder) if table.each is None else _each(table.each, table, folder, named)
-    is_typed = isinstance(given, str) and ":" in given
-    return Input({(): from_text(given) if is_typed else _number(given)}, {})
+    if isinstance(given, str) and ":" in given:
+        words, bounds = typed_within(given)
+        value = from_text(words)
+        return Input({(): value if bounds is None else within(value, *bounds)}, {})
+    return Input({(): _number(given)}, {})
 
 
 def _parted(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -159,8 +171,11 @@ def _copied(given: Mapping[str, Any], named: Mapping[str, Any], table: _Table, f
         )
         raise DataError(f"one of {expected} is expected, found {', '.join(named) or 'none of them'}")
     for name in ("as", "options"):
-        if name in given and table.samples is None:
-            raise DataError(f"{name!r} belongs to samples")
+        if name in given and table.samples is None and table.file is None:
+            raise DataError(f"{name!r} belongs to samples, or to a file of samples")
+    for name in _OF_FILES:
+        if name in given and table.file is None:
+            raise DataError(f"{name!r} belongs to file")
     if "over" in given:
         raise DataError("'over' belongs to each; copies of one value are named by replicate")
     ((kind, content),) = named.items()
@@ -168,6 +183,8 @@ def _copied(given: Mapping[str, Any], named: Mapping[str, Any], table: _Table, f
         parse_unit(table.unit)
     sizes = _replicate(table)
     quantity = _quantity(kind, content, table, folder)
+    if table.within is not None:
+        quantity = within(quantity, *table.within)
     return Input(dict.fromkeys(itertools.product(*map(range, sizes.values())), quantity), sizes, table.unit)
 
 
@@ -176,15 +193,31 @@ def _quantity(kind: str, content: Any, table: _Table, folder: Path) -> Quantity:
         case "value":
             return _number(content)
         case "file":
-            return read_value(folder / content)
+            return _of_file(folder / content, table)
         case "samples":
-            representation = representation_named(table.representation or default_name("samples"))
-            options = build(representation.Options, table.options, representation.name)
-            return representation.from_samples(content, options)
+            return _of_samples(content, table)
     representation = representation_named(kind)
     if isinstance(content, Mapping):
         return representation.from_dict(content)
     return representation.from_values(content if isinstance(content, list | tuple) else [content])
+
+
+def _of_samples(samples: npt.ArrayLike, table: _Table) -> StochasticValue:
+    representation = representation_named(table.representation or default_name("samples"))
+    options = build(representation.Options, table.options, representation.name)
+    if table.within is not None:
+        check_within(samples, *table.within)
+    return representation.from_samples(samples, options)
+
+
+def _of_file(path: Path, table: _Table) -> StochasticValue:
+    """A value that was written down, or samples that were measured."""
+    measured = table.representation is not None or any(getattr(table, name) is not None for name in _OF_FILES)
+    if not measured and path.suffix == ".json":
+        return read_value(path)
+    samples, warnings = read_samples(path, table.window or DEFAULT_WINDOW, table.column, where=table.where)
+    value = _of_samples(samples.values, table)
+    return replace(value, notes=(*value.notes, *warnings))
 
 
 def read_value(path: Path) -> StochasticValue:

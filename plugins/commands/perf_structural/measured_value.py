@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_series.window import Window
-from perf_structural.statistic import QUANTILES
+from perf_structural.quantile_limits import limits_of_quantile, samples_needed
+from perf_structural.statistic import LEVELS, quantile_name
 from perfcore.base.errors import DataError, OptionError
 from perfcore.hooks.options import build
 from perfcore.results import Result
 from perfcore.stochastic import default_name, default_representation, representation_named
 
 if TYPE_CHECKING:
+    from perf_structural.measuring import Samples
     from perfcore.stochastic import StochasticValue
 
 __all__ = ["MeasuredValue", "check_scale", "represent", "variation_class"]
@@ -29,17 +31,47 @@ class MeasuredValue(Result):
 
     Parameters
     ----------
-    window : Window
+    window : Window or RunSamples
         The samples.
     value : StochasticValue
         What represents them.
     scale : float
         Full range of the quantity, for the variation class.
+    levels : tuple of float
+        Of the quantiles that are shown.
+    warnings : tuple of str
+        What is to be said about the samples.
     """
 
-    window: Window
+    window: Samples
     value: StochasticValue
     scale: float = 1.0
+    levels: tuple[float, ...] = LEVELS
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be kept in mind, each once."""
+        return tuple(dict.fromkeys((*self.warnings, *self.value.notes)))
+
+    @property
+    def quantile_limits(self) -> dict[str, tuple[float, float]]:
+        """Where the true quantile lies with probability 0.95 if the samples are independent; NaN of too few samples."""
+        ordered, size = np.sort(self.window.values), self._size
+        return {quantile_name(level): limits_of_quantile(ordered, level, size) for level in self.levels}
+
+    @property
+    def too_few(self) -> list[str]:
+        """Quantiles that the samples don't reach, with how many samples would."""
+        return [
+            f"too few samples for {quantile_name(level)}: {self._size:,}; {samples_needed(level):,} are needed"
+            for level in self.levels
+            if self._size < samples_needed(level)
+        ]
+
+    @property
+    def _size(self) -> int:
+        return getattr(self.window, "size", len(self.window.values))
 
     @property
     def variation_class(self) -> str | None:
@@ -67,7 +99,7 @@ class MeasuredValue(Result):
     def statistics(self) -> dict[str, float | int | str | None]:
         """The value's figures, and how they differ from the samples'; None where an interval has none."""
         value, samples = self.value, self.window.values
-        quantiles = {name: float(value.quantile(level)) for name, level in QUANTILES.items()}
+        quantiles = {quantile_name(level): float(value.quantile(level)) for level in self.levels}
         lowest, highest = value.support
         figures: dict[str, float] = {"mean": value.mean, "std": value.std, **quantiles}
         figures |= {
@@ -78,7 +110,7 @@ class MeasuredValue(Result):
         }
         figures["cdf_error"] = self.cdf_error
         return {
-            "samples": len(samples),
+            "samples": self._size,
             **{name: float(figure) if math.isfinite(figure) else None for name, figure in figures.items()},
             "variation": self.window.variation,
             "variation_class": self.variation_class,
@@ -91,25 +123,41 @@ class MeasuredValue(Result):
             **self.statistics,
             "column": self.window.column,
             "source": self.window.source,
-            "from": float(self.window.times[0]),
-            "to": float(self.window.times[-1]),
-            "time_unit": self.window.time_unit,
-            "notes": list(self.value.notes),
+            **self._stretch(),
+            "quantile_limits": {name: list(limits) for name, limits in self.quantile_limits.items()},
+            "notes": list(self.notes),
         }
 
+    def _stretch(self) -> dict[str, Any]:
+        if not isinstance(self.window, Window):
+            return {}
+        times = self.window.times
+        return {"from": float(times[0]), "to": float(times[-1]), "time_unit": self.window.time_unit}
 
-def represent(window: Window, representation: str | None = None, scale: float = 1.0, **options: Any) -> MeasuredValue:
+
+def represent(
+    window: Samples,
+    representation: str | None = None,
+    scale: float = 1.0,
+    levels: tuple[float, ...] = LEVELS,
+    warnings: tuple[str, ...] = (),
+    **options: Any,
+) -> MeasuredValue:
     """Represent the samples of a window.
 
     Parameters
     ----------
-    window : Window
-        As `perf_series.window.take_window` gives it.
+    window : Window or RunSamples
+        As `perf_structural.measuring.read_samples` gives it.
     representation : str, optional
         A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
         Samples that are all equal become one number, whatever is asked for.
     scale : float, > 0
         Full range of the quantity, for the variation class: 1 for a share, 100 for per cent.
+    levels : tuple of float
+        Of the quantiles that are shown.
+    warnings : tuple of str
+        What is to be said about the samples.
     **options
         Options of the representation.
 
@@ -124,9 +172,11 @@ def represent(window: Window, representation: str | None = None, scale: float = 
     implementation = representation_named(representation or default_name("samples"))
     chosen = build(implementation.Options, options, implementation.name)
     if window.variation == 0.0:
-        return MeasuredValue(window, default_representation("number").from_samples(window.values), scale)
+        number = default_representation("number").from_samples(window.values)
+        same = f"all {len(window.values)} samples are {window.values[0]:.6g}: one number, whatever was asked for"
+        return MeasuredValue(window, number, scale, levels, (*warnings, same))
     try:
-        return MeasuredValue(window, implementation.from_samples(window.values, chosen), scale)
+        return MeasuredValue(window, implementation.from_samples(window.values, chosen), scale, levels, warnings)
     except DataError as error:
         raise DataError(f"{window.source}, {window.column!r}: {error}") from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perf_structural.statistic import LEVELS, parse_level, parse_levels
 from perfcore.hooks.options import option
 
 __all__ = ["EvaluationOptions", "JudgingOptions", "PredictionOptions"]
@@ -22,6 +23,13 @@ class EvaluationOptions:
     bins: int = option(100, "bins of the histograms that operations and sampling give", minimum=1)
     samples: int = option(100_000, "points of a sample; it may be rounded up by an eighth", minimum=64)
     seed: int = option(0, "seed of the sample", minimum=0)
+    quantile: tuple[float, ...] = option(
+        LEVELS, "levels of the quantiles that are shown", parse=parse_levels, metavar="Q,..."
+    )
+    tail: float | None = option(
+        None, "say which inputs make the result as late as this quantile", parse=parse_level, metavar="Q"
+    )
+    below: float | None = option(None, "say how probable results up to this are", metavar="LIMIT")
 
 
 @dataclass(frozen=True)

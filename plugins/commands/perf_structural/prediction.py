@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_structural.evaluation import Evaluation
-from perf_structural.statistic import QUANTILES
 from perfcore.results import Result
 from perfcore.stochastic import StochasticValue
 
@@ -53,8 +52,8 @@ class Prediction(Result):
         """Mean, standard deviation, quantiles and bounds; NaN where there is none."""
         found = self.evaluation
         lowest, highest = found.support
-        quantiles = {name: found.quantile(probability) for name, probability in QUANTILES.items()}
-        return {"mean": found.mean, "std": found.std, **quantiles, "lowest": lowest, "highest": highest}
+        limit = {} if found.limit is None else {f"P(<= {found.limit:g})": found.below_limit}
+        return {"mean": found.mean, "std": found.std, **found.quantiles, "lowest": lowest, "highest": highest, **limit}
 
     def to_dict(self) -> dict[str, Any]:
         """The prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""
@@ -64,6 +63,7 @@ class Prediction(Result):
             "method": self.evaluation.method,
             "statistics": self.statistics,
             "errors": dict(self.evaluation.errors),
+            **({"tail_owners": dict(self.evaluation.owners)} if self.evaluation.owners else {}),
             "notes": list(self.notes),
             "value": self.value.to_dict(),
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from perf_structural.support import typed_within
 from perfcore.base.errors import OptionError
 
 __all__ = ["given_quantities"]
@@ -35,4 +36,7 @@ def _quantity(text: str) -> Any:
         return float(text)
     except ValueError:
         name, colon, _ = text.partition(":")
-    return text if colon and name.strip().replace("-", "_").isidentifier() else {"file": text}
+    if colon and name.strip().replace("-", "_").isidentifier():
+        return text
+    path, bounds = typed_within(text)
+    return {"file": path} if bounds is None else {"file": path, "within": bounds}

@@ -18,11 +18,13 @@ from perfcore.data.selection import ABSENT, AGGREGATES, DUPLICATES
 if TYPE_CHECKING:
     from perfcore.data.measurements import Measurements
 
-__all__ = ["CategoryTable", "by_category"]
+__all__ = ["CategoryTable", "by_category", "with_call_paths"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
+
+_CALL_PATH, _ARROW = "callpath", "->"  # how readers of Extra-P's files call the column, and part the names of a path
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def by_category(
     Parameters
     ----------
     data : Measurements
-        With a category role.
+        With a category role, or with call paths of which none calls another one.
     total : str, optional
         The category, or a column of numbers, that holds the time of the whole run; guessed from a category called
         ``total`` or alike when left out.
@@ -162,6 +164,7 @@ def by_category(
         if given not in known:
             raise UnknownNameError(what, given, known)
     data.require_roles()
+    data = with_call_paths(data)
     roles, notes = data.roles, list[str]()
     if not roles.category:
         raise OptionError(
@@ -206,6 +209,21 @@ def by_category(
         source=data.source,
         notes=tuple(notes),
     )
+
+
+def with_call_paths(data: Measurements) -> Measurements:
+    """Call paths as categories, where nothing else is one and no path is a part of another, as in a flat profile.
+
+    Files of Extra-P name a code only by its call path; of paths that call one another the times may be inclusive, and
+    then are no parts of a sum.
+    """
+    if data.roles.category or list(data.roles.code) != [_CALL_PATH]:
+        return data
+    names = set(map(str, data.table[_CALL_PATH].unique()))
+    callers = {
+        _ARROW.join(parts[:at]) for parts in (name.split(_ARROW) for name in names) for at in range(1, len(parts))
+    }
+    return data if names & callers else data.with_roles(code=(), category=_CALL_PATH)
 
 
 def _refuse_several(data: Measurements, kept: Booleans) -> None:

@@ -8,7 +8,7 @@ from perfcore.hooks.options import option
 
 __all__ = ["COUNTED", "HistogramArithmetic", "HistogramOptions", "IntervalOptions"]
 
-COUNTED = ("width", "probability", "curvature")
+COUNTED = ("width", "probability", "curvature", "tails")
 _RULES = (*COUNTED, "auto", "doane", "fd", "rice", "scott", "sqrt", "stone", "sturges")
 
 
@@ -17,10 +17,12 @@ class HistogramOptions:
     """How bins are made from samples."""
 
     bins: int | None = option(
-        None, "number of bins of the first three rules; if not given the 5 of the paper", minimum=1
+        None, "number of bins of the first four rules; if not given the 5 of the paper", minimum=1
     )
     rule: str = option(
-        "width", "bins of equal width or probability, more where it bends, or as a rule of numpy finds", choices=_RULES
+        "width",
+        "bins of equal width or probability, more where it bends or in the tails, or as a rule of numpy finds",
+        choices=_RULES,
     )
 
 

@@ -18,6 +18,7 @@ from perf_gate.api import add_to_history as add_to_history
 from perf_gate.api import gate as gate
 from perf_overheads.api import overheads as overheads
 from perf_pictures.picture import plot as plot
+from perf_profile.api import profile as profile
 from perf_structural.api import evaluate as evaluate
 from perf_structural.api import schedule as schedule
 from perf_structural.api import value as value

@@ -19,7 +19,9 @@ __all__ = ["command"]
 def command(
     series: Annotated[
         str,
-        typer.Argument(metavar="SERIES", show_default=False, help="A file of samples, or - for standard input."),
+        typer.Argument(
+            metavar="SERIES", show_default=False, help="A file of samples, runs or counts; - is standard input."
+        ),
     ],
     how: HowToRead,
     representation: Annotated[
@@ -38,6 +40,18 @@ def command(
         float | None,
         typer.Option("--until", metavar="TIME", help="Last time that counts (default: the last sample's)."),
     ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", metavar="CONDITIONS", help="Rows of a table that count, such as host=a,p>4."),
+    ] = None,
+    within: Annotated[
+        str | None,
+        typer.Option("--within", metavar="LOW,HIGH", help="What it is known to lie between, such as 0,1 or 0,inf."),
+    ] = None,
+    quantile: Annotated[
+        str | None,
+        typer.Option("--quantile", metavar="Q,...", help="Quantiles to show, with the limits that samples give them."),
+    ] = None,
     scale: Annotated[float, typer.Option("--scale", help="Full range of the quantity, for its variation class.")] = 1.0,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the value to this JSON file.")
@@ -46,20 +60,21 @@ def command(
     as_json: Json = False,
     **options: Annotated[Any, OptionsOfSelected("representations", "as")],
 ) -> None:
-    """Represent the last samples of SERIES, a file or - for standard input, by a point, interval, normal or histogram.
+    """Represent measurements by a point, interval, normal or histogram: the last samples of a series, the rows of a
+    table of runs, numbers one a line, or the counts of a Prometheus or HDR histogram or of a t-digest.
 
     \b
     perf value cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min
     perf value load.json --as normal -o load.value.json --plot load.png
+    perf value runs.csv --column time_s --where host=a --quantile 0.5,0.99,0.999
     """
     with reporting():
         import msgspec
 
         from perf_pictures.picture import check_files
         from perf_structural.api import value
+        from perf_structural.measuring import KINDS
         from perfcore.base.files import write_bytes
-        from perfcore.data.curve import UtilizationCurve
-        from perfcore.data.series import Series
 
         check_files(picture, output)
         measured = value(
@@ -68,8 +83,11 @@ def command(
             column=column,
             window=window,
             until=until,
+            where=where,
+            within=within,
+            quantile=quantile,
             scale=scale,
-            read=lambda path: how.read_file(str(path), (Series, UtilizationCurve)),
+            read=lambda path: how.read_file(str(path), KINDS),
             **options,
         )
         if output is not None:

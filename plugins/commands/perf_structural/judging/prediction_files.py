@@ -19,7 +19,7 @@ from perfcore.base.errors import DataError, InputError, OptionError, PerfError, 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["first_prediction", "read_actual", "read_predictions"]
+__all__ = ["first_prediction", "read_actual", "read_predictions", "read_rows"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -139,15 +139,8 @@ def read_actual(
         There is no such column.
     """
     name = os.fspath(path)
-    text = _text(path)
-    first = text.lstrip().partition("\n")[0]
-    reader = csv.DictReader(
-        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True
-    )
-    rows = list(_rows(reader, name))
-    names = [title.strip() for title in reader.fieldnames or ()]
-    if not rows:
-        raise InputError(name, "holds no rows; a line of column names and a row for each run are expected", line=1)
+    rows = read_rows(path)
+    names = list(rows[0][1])
     if column is None:
         candidates = [title for title in names if title != at and _is_number(rows[0][1].get(title, ""))]
         called = [title for title in candidates if title.lower().partition("_")[0] == "actual"]
@@ -159,6 +152,25 @@ def read_actual(
         if wanted is not None and wanted not in names:
             raise UnknownNameError(f"column of {name}", wanted, names)
     return column, _column(rows, column, name), None if at is None else _column(rows, at, name)
+
+
+def read_rows(path: str | os.PathLike[str]) -> list[tuple[int, Mapping[str, str]]]:
+    """The rows of a table of text, by the names in its first line, and the line of each.
+
+    Raises
+    ------
+    InputError
+        It has no rows, or one of another length; with its line.
+    """
+    name, text = os.fspath(path), _text(path)
+    first = text.lstrip().partition("\n")[0]
+    reader = csv.DictReader(
+        io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True
+    )
+    rows = list(_rows(reader, name))
+    if not rows:
+        raise InputError(name, "holds no rows; a line of column names and a row for each run are expected", line=1)
+    return rows
 
 
 def _rows(reader: csv.DictReader[str], name: str) -> Iterator[tuple[int, Mapping[str, str]]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_structural.statistic import QUANTILES
+from perf_structural.statistic import LEVELS, quantile_name
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -44,8 +44,22 @@ class MeasuredValuePresenter(Presenter):
             result.window.describe(),
             f"{variation}; {unnamed}" if named is None else f"{variation}, {named} on a scale from 0 to {scale}",
             f"lost: {lost}",
-            *(f"note: {note}" for note in result.value.notes),
+            *self._of_quantiles(result),
+            *(f"note: {note}" for note in result.notes),
         ]
+
+    @staticmethod
+    def _of_quantiles(result: MeasuredValue) -> list[str]:
+        """Between what the quantiles that were asked for lie."""
+        if result.levels == LEVELS:
+            return []
+        known = [
+            f"{name} {low:.6g} to {high:.6g}"
+            for name, (low, high) in result.quantile_limits.items()
+            if math.isfinite(low) and math.isfinite(high)
+        ]
+        limits = f"with probability 0.95, if the samples are independent: {', '.join(known)}"
+        return [*([limits] if known else []), *result.too_few]
 
     def tables(self, result: MeasuredValue) -> Tables:
         """The figures of the value beside the samples'."""
@@ -78,11 +92,11 @@ class MeasuredValuePresenter(Presenter):
 
     @staticmethod
     def _figures(result: MeasuredValue) -> dict[str, dict[str, float]]:
-        value, samples, levels = result.value, result.window.values, list(QUANTILES.values())
+        value, samples, levels = result.value, result.window.values, list(result.levels)
         represented = [value.mean, value.std, *(float(value.quantile(level)) for level in levels), *value.support]
         quantiles = np.quantile(samples, levels, method="hazen")
         measured = [samples.mean(), result.samples_std, *quantiles, samples.min(), samples.max()]
-        names = ("mean", "std", *QUANTILES, "lowest", "highest")
+        names = ("mean", "std", *map(quantile_name, levels), "lowest", "highest")
         return {
             "value": dict(zip(names, represented, strict=True)),
             "samples": dict(zip(names, map(float, measured), strict=True)),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_categories.table import CategoryTable, by_category
+from perf_categories.table import CategoryTable, by_category, with_call_paths
 from perf_lost_cycles.categories.options import CategoryOptions
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
@@ -46,6 +46,7 @@ def category_table(data: Any, options: CategoryOptions, fitter: str, absent: str
     data = data.with_roles(parameters, options.value, category=options.category, unit=options.unit)
     if options.where:
         data = data.where(options.where)
+    data = with_call_paths(data)
     table = by_category(
         data, total=options.total, aggregate=options.aggregate, duplicates=options.duplicates, absent=absent
     )

@@ -184,9 +184,9 @@ def _differences(result: Iterations) -> list[str]:
         return lines
     slowest = found.slowest
     label = ordinal(slowest + 1) + (f" ({result.labels[slowest]})" if len(set(result.labels)) > 1 else "")
-    longer = f"{result.durations[slowest] / result.period - 1.0:+.1%}"
+    length, longer = float(result.durations[slowest]), result.durations[slowest] / result.period - 1.0
     lines.append(
-        f"slowest: the {label}, {_rounded(float(result.durations[slowest]), result.time_unit)}, {longer} of the mean, "
+        f"slowest: the {label}, {_rounded(length, result.time_unit)}, {longer:.1%} above the mean, "
         f"of which {_in_words(found.shares_of_slowest)}"
     )
     lines.append(f"what makes the difference: of the variance of durations {_in_words(found.shares_of_variance)}")

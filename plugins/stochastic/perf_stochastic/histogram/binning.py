@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import math
+
 import numpy as np
 import numpy.typing as npt
+import scipy.special
 
 from perf_stochastic.exact.mixtures import PlainLaw
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
@@ -16,6 +20,8 @@ Floats = npt.NDArray[np.float64]
 
 _MOST_BINS = 10_000
 _MOST_KNOTS = 4096  # many times the bins that are of use
+_TAIL_SHARE = 0.6  # of the edges that goes evenly over the logarithm of the odds, which resolves tails
+_LEAST_LEVEL = 1e-5  # to which it does
 
 
 def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, Floats]:
@@ -27,11 +33,13 @@ def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, 
     rule : str
         ``width``: equal bins from the least to the largest sample, in two passes (section 3.2 of the paper).
         ``probability``: bins of about equal probability. ``curvature``: more bins where the distribution function bends
-        more, so that its largest error is small, also in the tails; for histograms that are computed with. In both, a
-        value that many samples share gets a bin without width.
+        more, so that its largest error is small, also in the tails; for histograms that are computed with. ``tails``:
+        of about equal probability in the middle, and of about equal ratio of what is beyond towards both ends, so that
+        a quantile of 0.999 is as good as one of 0.5. In the three, a value that many samples share gets a bin without
+        width.
         Otherwise a rule of `numpy.histogram_bin_edges`, which finds the number of equal bins itself.
     bins : int, >= 1
-        For the first three.
+        For the first four.
 
     Returns
     -------
@@ -53,7 +61,10 @@ def bin_samples(samples: Floats, rule: str, bins: int) -> tuple[Floats, Floats, 
         return np.array([low, high]), np.ones(1), np.array([low])
     if rule == "probability":
         ordered = np.sort(samples)
-        return _counted(ordered, _quantile_edges(ordered, bins))
+        return _counted(ordered, _quantile_edges(ordered, np.linspace(0.0, 1.0, bins + 1)))
+    if rule == "tails":
+        ordered = np.sort(samples)
+        return _counted(ordered, _quantile_edges(ordered, _tail_levels(bins)))
     if rule == "curvature":
         ordered = np.sort(samples)
         return _counted(ordered, _curvature_edges(ordered, bins))
@@ -78,9 +89,20 @@ def _of_numpy(samples: Floats, rule: str) -> Floats:
     return edges
 
 
-def _quantile_edges(samples: Floats, bins: int) -> Floats:
+@functools.cache
+def _tail_levels(bins: int) -> Floats:
+    """Levels between bins (bins + 1,)."""
+    reach = math.log(1.0 / _LEAST_LEVEL)
+    levels = scipy.special.expit(np.linspace(-reach, reach, 64 * (bins + 1)))
+    levels[0], levels[-1] = 0.0, 1.0
+    shares = (1.0 - _TAIL_SHARE) * levels + _TAIL_SHARE * np.linspace(0.0, 1.0, len(levels))
+    found: Floats = np.interp(np.linspace(0.0, 1.0, bins + 1), shares, levels)
+    return found
+
+
+def _quantile_edges(samples: Floats, levels: Floats) -> Floats:
     """Quantiles of sorted samples; where several are one value, that value twice."""
-    places, repeats = np.unique(np.quantile(samples, np.linspace(0.0, 1.0, bins + 1)), return_counts=True)
+    places, repeats = np.unique(np.quantile(samples, levels), return_counts=True)
     return np.sort(np.concatenate([places, places[repeats > 1]]))
 
 

@@ -109,8 +109,8 @@ class Histogram(StochasticValue):
 
     @classmethod
     def from_draws(cls, draws: npt.ArrayLike, detail: int) -> Self:
-        """Bins of equal probability: of equal width a long tail, as of a quotient, would leave few to the rest."""
-        return cls.from_samples(draws, HistogramOptions(bins=detail, rule="probability"))
+        """Bins that resolve both tails: of equal probability p99.9 would lie somewhere in the last one."""
+        return cls.from_samples(draws, HistogramOptions(bins=detail, rule="tails"))
 
     @classmethod
     def convert(cls, value: StochasticValue) -> tuple[Self, str]:

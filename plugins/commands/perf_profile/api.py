@@ -1,0 +1,209 @@
+"""The function behind ``perf profile``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from perf_profile.profiles import By, Profiles
+from perf_profile.run_profile import RunProfile
+from perf_profile.stretches import marker_stretches, phase_stretches, whole_run
+from perf_profile.summing import profile_of
+from perfcore.base import progress
+from perfcore.base.errors import DataError, InputError, OptionError, listing
+from perfcore.data.roles import guess_roles
+from perfcore.data.trace import Trace
+from perfcore.reading.many_files import NamePattern, named_files
+from perfcore.reading.recognise import read as read_data
+from perfcore.reading.recognise import recognise
+from perfcore.reading.source import Source
+
+__all__ = ["RANK", "profile"]
+
+Named = str | os.PathLike[str]
+Read = Callable[[str, Sequence[type]], Any]
+
+RANK = "rank"  # fact of a file that holds one rank of a run, and field of names that tell it
+
+
+def _read(path: str, wanted: Sequence[type]) -> Any:
+    return read_data(path, wanted=wanted)
+
+
+def profile(
+    traces: Named | Trace | Sequence[Named | Trace],
+    *,
+    by: By | None = None,
+    phases: str | int | None = None,
+    from_name: str | None = None,
+    read: Read = _read,
+) -> Profiles:
+    """Exclusive time of every function of one or several runs.
+
+    Take it to see where the time of a run goes, function by function, and to find the law of each: the fitters
+    `scaling`, `lca` and `modgen` take its `measurements`, and the files that `perfcore.write` makes of them.
+
+    Parameters
+    ----------
+    traces : Trace, str or path, or a sequence of them
+        Runs of one program. A folder or a pattern is as many runs as it has files, which are read one at a time, unless
+        the files say that they are the ranks of one run.
+    by : {"function", "location", "rank", "phase", "marker"}, optional
+        What times are summed up for beside functions; by default functions only, or phases where there are any.
+    phases : int or str, optional
+        A number, a range such as ``"1..20"``, ``"auto"``, or the model file of the only trace.
+    from_name : str, optional
+        What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
+        number of locations.
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Returns
+    -------
+    Profiles
+
+    Raises
+    ------
+    OptionError
+        Options do not go together, or nothing says what was varied.
+    DataError
+        A file holds no trace; a trace has no duration, or no markers or ranks where these are wanted; or runs have
+        nothing in common.
+    InputError
+        A file cannot be read, or its name is another than the pattern.
+
+    Examples
+    --------
+    >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
+    >>> profile(runs).to_frame()[["function", "p", "all_locations_ns", "entries"]].to_string(index=False).splitlines()
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['function  p  all_locations_ns  entries', '   solve  1                 8        1',
+     '    wait  1                 1        1', '   solve  1                 4        1',
+     '    wait  1                 5        1']
+    """
+    given = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
+    if not given:
+        raise OptionError("there is no trace; give one or several")
+    chosen = by or ("function" if phases is None else "phase")
+    if phases is not None and chosen != "phase":
+        raise OptionError(f"--phases is what --by phase takes, not --by {chosen}; leave out one of them")
+    wanted = None if chosen != "phase" else "auto" if phases is None else phases
+    pattern = None if from_name is None else NamePattern(from_name)
+    is_file = isinstance(wanted, str) and wanted.lower().endswith(".json")
+    runs: list[RunProfile] = []
+    ranks: list[Mapping[str, Any]] = []
+    for trace, fields in _runs(given, pattern, read):
+        if is_file and runs:
+            raise OptionError(f"--phases {wanted}: the phases of a model are those of one trace; give one, or a number")
+        runs.append(replace(_profile(trace, chosen, wanted), parameters=_parameters(trace, fields)))
+        ranks.append(getattr(trace, "facts", {}))
+    return Profiles(tuple(runs), chosen, tuple(_rank_notes(runs, ranks)))
+
+
+def _profile(trace: Trace, by: By, phases: str | int | None) -> RunProfile:
+    if by == "phase":
+        return profile_of(trace, phase_stretches(trace, "auto" if phases is None else phases))
+    if by == "marker":
+        return profile_of(trace, marker_stretches(trace))
+    if by != "rank":
+        return profile_of(trace, whole_run(trace))
+    ranks = tuple(getattr(trace, "levels", {}).get("process", ()))
+    if not any(ranks):
+        raise DataError(f"{trace.source}: does not say of which rank its locations are; --by location takes each alone")
+    return replace(profile_of(trace), ranks=ranks)
+
+
+def _runs(
+    given: Sequence[Named | Trace], pattern: NamePattern | None, read: Read
+) -> Iterator[tuple[Trace, Mapping[str, Any]]]:
+    """Each run, and what its name says."""
+    for item in given:
+        if isinstance(item, Trace):
+            if pattern is not None:
+                raise OptionError("from_name belongs to files; a trace in hand has no name of one")
+            yield item, {}
+            continue
+        name = os.fsdecode(item)
+        files = _files(name)
+        if files is None:
+            yield _trace(name, read), _fields(Path(name), pattern)
+        elif (pattern is not None and RANK in pattern.types) or _are_ranks(files, read):
+            yield _trace(name, read), {}
+        else:
+            for file in files:
+                yield _trace(str(file), read), _fields(file, pattern)
+
+
+def _files(name: str) -> list[Path] | None:
+    """The files that a folder or a pattern names, without those of no known format in a folder."""
+    files = named_files(name)
+    if files is None or not Path(name).is_dir():
+        return files
+    known, others = [], []
+    for file in files:
+        try:
+            with Source(file) as source:
+                recognise(source)
+            known.append(file)
+        except InputError:
+            others.append(str(file))
+    if not known:
+        raise InputError(name, f"holds no file that is known here ({listing(others, 3)})")
+    if others:
+        progress.note(f"{name}: passed over, of no known format: {listing(others, 3)}")
+    return known
+
+
+def _are_ranks(files: Sequence[Path], read: Read) -> bool:
+    """Whether the first two files say of themselves that they are different ranks of one run."""
+    if len(files) < 2:
+        return False
+    first, second = (getattr(_trace(str(file), read), "facts", {}).get(RANK) for file in files[:2])
+    return first is not None and second is not None and first != second
+
+
+def _trace(name: str, read: Read) -> Trace:
+    trace = read(name, (Trace,))
+    if not isinstance(trace, Trace):
+        raise DataError(f"{name} holds {type(trace).__name__}; the states of each location are needed: give a trace")
+    return trace
+
+
+def _fields(path: Path, pattern: NamePattern | None) -> Mapping[str, Any]:
+    if pattern is None:
+        return {}
+    said = pattern.fields_of(path)
+    if said is None:
+        raise InputError(str(path), f"the name does not fit --from-name {pattern.text!r}")
+    return {name: _number(text) if pattern.types[name] is None else text for name, text in said.items()}
+
+
+def _number(text: str) -> float | int | str:
+    """A field without a type: a number where it is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _parameters(trace: Trace, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """What was varied: what the name says, and the number of locations where it counts no processors."""
+    numbers = [name for name, value in fields.items() if not isinstance(value, str)]
+    counted = guess_roles(numbers, set(numbers)).parameters
+    return dict(fields) if counted or "p" in fields else {"p": len(trace.locations), **fields}
+
+
+def _rank_notes(runs: Sequence[RunProfile], facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """That runs are ranks of one, where their files say so."""
+    told = [each.get(RANK) for each in facts]
+    size = {each.get("world_size") for each in facts}
+    if len(runs) < 2 or None in told or len(set(told)) < len(told) or len(size) > 1 or size <= {None, 1}:
+        return []
+    return [
+        "the files say that they are ranks of one run: give their folder, or a quoted pattern, to profile it as one"
+    ]

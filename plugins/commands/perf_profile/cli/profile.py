@@ -1,0 +1,73 @@
+"""``perf profile``: the time of every function."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from typing import Annotated, Literal
+
+import typer
+
+from perfcore.cli.output import print_findings, print_json, reporting
+from perfcore.cli.parameters import Json, Picture
+from perfcore.cli.reading import HowToRead
+
+__all__ = ["command"]
+
+
+def command(
+    traces: Annotated[
+        list[str], typer.Argument(metavar="TRACES", help="Runs of one program: files, folders, or quoted patterns.")
+    ],
+    how: HowToRead,
+    by: Annotated[
+        Literal["function", "location", "rank", "phase", "marker"] | None,
+        typer.Option("--by", help="What times are told for, beside functions (default: nothing else)."),
+    ] = None,
+    phases: Annotated[
+        str | None,
+        typer.Option("--phases", metavar="N|A..B|auto|MODEL.json", help="By phases, found or those of a model."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the table, a row for each function of each run."),
+    ] = None,
+    picture: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Say in which functions the time of TRACES goes, and write one table from which the law of each is found.
+
+    Times are exclusive: a function is a state, region or kernel, and each nanosecond of a location is in the innermost
+    one, or in none. Entries count maximal intervals, also those after a return from a callee; they are no calls. The
+    table has a column of what was varied: what --from-name says, or else p, the number of locations.
+
+    \b
+    perf profile trace.prv --phases 4 --plot functions.png
+    perf profile runs/*.prv -o runs.jsonl
+    perf fit runs.jsonl --fitter scaling
+    """
+    with reporting():
+        from perf_pictures.picture import check_files, plot
+        from perf_profile.api import RANK, profile
+        from perfcore.reading.many_files import NamePattern
+        from perfcore.reading.recognise import write, writer
+
+        check_files(picture, output)
+        if output is not None:
+            writer(output)
+        # The join of a pattern of ranks wants the names of files; runs are told apart by them here.
+        of_ranks = how.from_name is not None and RANK in NamePattern(how.from_name).types
+        reading = how if of_ranks else dataclasses.replace(how, from_name=None)
+        runs = profile(traces, by=by, phases=phases, from_name=how.from_name, read=reading.read_file)
+        if output is not None:
+            write(runs.measurements, output)
+        if picture is not None:
+            plot(runs, None, picture)
+    if as_json:
+        print_json("profile", runs.to_dict())
+        return
+    print_findings(runs, table=output, picture=picture)
+    if output is not None and len(runs) > 1 and runs.by not in ("location", "rank"):
+        named = "".join(f",{column}" for column in list(runs.parameters.values())[1:])
+        parameter = f" --parameter {next(iter(runs.parameters.values()))}{named}" if named else ""
+        typer.echo(f"next: perf fit {shlex.quote(output)} --fitter scaling{parameter}")

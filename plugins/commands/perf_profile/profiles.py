@@ -1,0 +1,274 @@
+"""Profiles of runs as one result, and as one table of measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from perf_profile.run_profile import NO_STATE, RunProfile, imbalance_of
+from perfcore.base.errors import DataError, OptionError, listing
+from perfcore.data.measurements import Measurements
+from perfcore.data.roles import guess_roles
+from perfcore.data.units import readable
+from perfcore.results import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["By", "Profiles"]
+
+By = Literal["function", "location", "rank", "phase", "marker"]
+
+FUNCTION, PATH, STATE = "function", "path", "state"
+_ARROW = "->"  # as Extra-P's files part the names of a path
+_OWN = frozenset(
+    [
+        *(FUNCTION, PATH, STATE, "location", "rank", "phase", "marker", "time_s", "longest_s", "all_locations_ns"),
+        *("entries", "imbalance", "longest_location", "file"),
+    ]
+)
+# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
+_REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
+_ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Profiles(Result):
+    """Times of every function of runs of one program.
+
+    Parameters
+    ----------
+    runs : tuple of RunProfile
+        At least one.
+    by : {"function", "location", "rank", "phase", "marker"}
+        What times are told for beside functions.
+    notes : tuple of str
+        Of all runs together; those of each, and what the runs do not have in common, are added by `remarks`.
+
+    Raises
+    ------
+    OptionError
+        A field of the names of files is a column of the table, or some names have other fields.
+    DataError
+        A run computes in no function in which another one does.
+    """
+
+    runs: tuple[RunProfile, ...]
+    by: By = "function"
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse runs that are no runs of one program."""
+        fields = [tuple(run.parameters) for run in self.runs]
+        if len(set(fields)) > 1:
+            raise OptionError(f"the names of some files say {listing(fields[0])}, and those of others not")
+        if taken := _OWN & set(fields[0]):
+            raise OptionError(f"--from-name: profiles have a column {min(taken)!r}; call the field otherwise")
+        _refuse_different_programs(self.runs)
+
+    def __len__(self) -> int:
+        """Number of runs."""
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[RunProfile]:
+        """The profiles, in the order of the traces."""
+        return iter(self.runs)
+
+    def __getitem__(self, run: int) -> RunProfile:
+        """The profile of one run, counted from 0."""
+        return self.runs[run]
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Symbols of what was varied, processors first, and their columns."""
+        known = self.runs[0].parameters
+        numbers = [name for name, value in known.items() if not isinstance(value, str) and name not in _REPETITIONS]
+        processors = guess_roles(numbers, set(numbers)).parameters.values()
+        columns = sorted(numbers, key=lambda column: column not in processors)
+        return {("p" if "p" not in columns and not at else column): column for at, column in enumerate(columns)}
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Functions that occur in any run, those with the longest times first and no state last."""
+        total: dict[str, float] = {}
+        for run in self.runs:
+            for name, time, met in zip(run.functions, run.by_function_ns.tolist(), run.occurs.tolist(), strict=True):
+                if met:
+                    total[name] = total.get(name, 0.0) + time / run.total_ns
+        return tuple(sorted(total, key=lambda name: (name == NO_STATE, -total[name])))
+
+    @property
+    def measurements(self) -> Measurements:
+        """The table with its roles, which `perfcore.fit` takes and `perfcore.write` writes.
+
+        A row for each function of each run, and of each part of it. ``time_s`` is the mean over locations, so that the
+        functions of a run sum to its duration; ``all_locations_ns`` the sum over locations, in whole nanoseconds. A
+        function that one run has and another one has not took no time in the other.
+        """
+        words = [
+            name
+            for name, value in self.runs[0].parameters.items()
+            if isinstance(value, str) and name not in _REPETITIONS
+        ]
+        return Measurements(
+            self.table(),
+            self.parameters,
+            "time_s",
+            code=words,
+            system=(),
+            category=FUNCTION if self.by == "function" else PATH,
+            source=self.source,
+        )
+
+    @property
+    def source(self) -> str:
+        """The trace, or how many."""
+        return self.runs[0].source if len(self.runs) == 1 else f"{len(self.runs)} traces"
+
+    def table(self) -> pd.DataFrame:
+        """The rows of `measurements`."""
+        import pandas as pd
+
+        functions = self.functions
+        rows = [(at, row) for at, run in enumerate(self.runs) for row in _rows_of(run, self.by, functions)]
+        named = FUNCTION if self.by == "function" else PATH
+        seen = {row[named] for _, row in rows if row["entries"] or row["all_locations_ns"]}
+        found = []
+        for at, row in rows:
+            if row[named] not in seen:
+                continue
+            names = {key: row.pop(key) for key in (FUNCTION, PATH, self.by, STATE) if key in row}
+            known = self.runs[at].parameters
+            number = {} if "run" in known else {"run": at + 1}
+            found.append({**names, **known, **row, **number, "file": self.runs[at].source})
+        return pd.DataFrame(found)
+
+    def remarks(self) -> list[str]:
+        """What a reader of the numbers must know."""
+        found = list(self.notes)
+        if len(self.runs) == 1:
+            return [*found, *self.runs[0].notes]
+        found += [f"{run.source}: {note}" for run in self.runs for note in run.notes]
+        alone: dict[str, list[str]] = {}
+        for name in self.functions:
+            having = [run.source for run in self.runs if name in run.present]
+            if len(having) == 1 and name != NO_STATE:
+                alone.setdefault(having[0], []).append(name)
+        found += [f"only in {source}: {listing(names, 6)}; of no time in the others" for source, names in alone.items()]
+        found += _different_sizes(self)
+        if self.by in ("phase", "marker") and len({run.parts for run in self.runs}) > 1:
+            counts = listing([f"{len(run.parts)} in {run.source}" for run in self.runs], 6)
+            found.append(f"the runs have different {self.by}s: {counts}; a part that a run has not has no row")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """All as plain data; times in whole nanoseconds and, as means over locations, in seconds."""
+        return {
+            "by": self.by,
+            "runs": [
+                {
+                    "source": run.source,
+                    "parameters": dict(run.parameters),
+                    "elapsed_ns": run.elapsed_ns,
+                    "locations": list(run.locations),
+                    "parts": [
+                        {"name": name, "duration_ns": duration}
+                        for name, duration in zip(run.parts, run.parts_ns.tolist(), strict=True)
+                        if name
+                    ],
+                }
+                for run in self.runs
+            ],
+            "rows": self.table().to_dict("records"),
+            "notes": self.remarks(),
+        }
+
+
+def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str, Any]]:
+    """Rows of one run: of all functions, and of all locations, ranks or parts that it has."""
+    place = {name: at for at, name in enumerate(run.functions)}
+    order = [place.get(name) for name in functions]
+    if by == "function":
+        return _values(run, order, functions, run.by_location_ns, run.entries.sum(axis=(1, 2)), {})
+    rows = []
+    if by in ("phase", "marker"):
+        for part, name in enumerate(run.parts):
+            label: dict[str, Any] = {by: part + 1 if by == "phase" else name, PATH: name}
+            rows += _values(run, order, functions, run.times_ns[:, :, part], run.entries[:, :, part].sum(axis=1), label)
+        return rows
+    names = run.locations if by == "location" else run.ranks
+    for name in dict.fromkeys(names):
+        mine = [at for at, each in enumerate(names) if each == name]
+        shown = name or "(no rank)"
+        times = run.by_location_ns[:, mine]
+        rows += _values(
+            run, order, functions, times, run.entries[:, mine].sum(axis=(1, 2)), {by: shown, PATH: shown}, mine
+        )
+    return rows
+
+
+def _values(
+    run: RunProfile,
+    order: Sequence[int | None],
+    functions: Sequence[str],
+    times_ns: Any,
+    entries: Any,
+    label: dict[str, Any],
+    locations: Sequence[int] | None = None,
+) -> list[dict[str, Any]]:
+    """A row for each function of times (n_functions, n_locations) and entries (n_functions,)."""
+    n_locations = times_ns.shape[1]
+    longest, spread, total = times_ns.argmax(axis=1), imbalance_of(times_ns), times_ns.sum(axis=1)
+    rows = []
+    for at, name in zip(order, functions, strict=True):
+        all_ns = 0 if at is None else int(total[at])
+        row = {FUNCTION: name} if not label else {**label, PATH: f"{label[PATH]}{_ARROW}{name}", STATE: name}
+        row |= {"time_s": all_ns / n_locations / 1e9}
+        if n_locations > 1 or locations is None:
+            where = None if at is None or not all_ns else int(longest[at])
+            row |= {
+                "longest_s": 0.0 if where is None else int(times_ns[at, where]) / 1e9,
+                "imbalance": float("nan") if where is None else float(spread[at]),
+                "longest_location": ""
+                if where is None
+                else run.locations[where if locations is None else locations[where]],
+            }
+        row |= {"all_locations_ns": all_ns, "entries": 0 if at is None else int(entries[at])}
+        rows.append(row)
+    return rows
+
+
+def _refuse_different_programs(runs: Sequence[RunProfile]) -> None:
+    """Refuse a run that computes in nothing in which any other one does.
+
+    Raises
+    ------
+    DataError
+    """
+    computing = [run.present & set(run.computing) for run in runs]
+    for at, (run, own) in enumerate(zip(runs, computing, strict=True)):
+        others = set().union(*(names for k, names in enumerate(computing) if k != at))
+        if own and others and not own & others:
+            raise DataError(
+                f"{run.source}: computes in {listing(sorted(own), 3)} only, and the others in "
+                f"{listing(sorted(others), 3)}: these are no runs of one program; profile them apart"
+            )
+
+
+def _different_sizes(profiles: Profiles) -> list[str]:
+    """Runs of one point that took very different times."""
+    points: dict[tuple[Any, ...], list[RunProfile]] = {}
+    for run in profiles.runs:
+        said = (value for name, value in run.parameters.items() if name not in _REPETITIONS)
+        points.setdefault(tuple(said), []).append(run)
+    found = []
+    for runs in points.values():
+        short, long = (choose(runs, key=lambda run: run.elapsed_ns) for choose in (min, max))
+        if long.elapsed_ns > _ALIKE * short.elapsed_ns:
+            found.append(
+                f"runs of one point took from {readable(short.elapsed_ns, 'ns')} ({short.source}) to "
+                f"{readable(long.elapsed_ns, 'ns')} ({long.source}): if something was varied between them, such as the "
+                "size, say it by --from-name"
+            )
+    return found

@@ -1,0 +1,108 @@
+"""The time of every function of one run: by location, and by part of the run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["NO_STATE", "RunProfile", "imbalance_of"]
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+NO_STATE = "(no state)"  # where a location is in none
+
+
+@dataclass(frozen=True, eq=False)
+class RunProfile:
+    """Exclusive times of one run; of each location they sum to the time that the run took.
+
+    Parameters
+    ----------
+    functions : (n_functions,) tuple of str
+        States by name, each once, and the time in none of them.
+    locations : (n_locations,) tuple of str
+    parts : (n_parts,) tuple of str
+        Phases or markers; one, without a name, for the whole run.
+    times_ns : (n_functions, n_locations, n_parts) int64, nanoseconds
+    entries : (n_functions, n_locations, n_parts) int64
+        Maximal intervals that begin there: how often a location entered the function, or came back to it.
+    parts_ns : (n_parts,) int64, nanoseconds
+        Duration of each part.
+    computing : tuple of str
+        Functions that count as computing.
+    source : str
+        The trace.
+    notes : tuple of str
+        What a reader of the numbers must know.
+    ranks : (n_locations,) tuple of str
+        The rank of each location, where it was asked for.
+    parameters : mapping of str to int, float or str
+        What was varied.
+    """
+
+    functions: tuple[str, ...]
+    locations: tuple[str, ...]
+    parts: tuple[str, ...]
+    times_ns: Integers
+    entries: Integers
+    parts_ns: Integers
+    computing: tuple[str, ...]
+    source: str
+    notes: tuple[str, ...] = ()
+    ranks: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def elapsed_ns(self) -> int:
+        """Duration of the run."""
+        return int(self.parts_ns.sum())
+
+    @property
+    def total_ns(self) -> int:
+        """Locations times duration, which is what all functions sum to."""
+        return int(self.times_ns.sum())
+
+    @functools.cached_property
+    def by_location_ns(self) -> Integers:
+        """Time of each function in each location (n_functions, n_locations)."""
+        total: Integers = self.times_ns.sum(axis=2)
+        return total
+
+    @functools.cached_property
+    def by_function_ns(self) -> Integers:
+        """Time of each function in all locations (n_functions,)."""
+        total: Integers = self.by_location_ns.sum(axis=1)
+        return total
+
+    @functools.cached_property
+    def occurs(self) -> npt.NDArray[np.bool_]:
+        """Which functions the run has at all (n_functions,)."""
+        return np.asarray((self.by_function_ns > 0) | self.entries.any(axis=(1, 2)))
+
+    @property
+    def present(self) -> frozenset[str]:
+        """Names of the functions that the run has."""
+        return frozenset(name for name, met in zip(self.functions, self.occurs.tolist(), strict=True) if met)
+
+
+def imbalance_of(times_ns: Integers) -> Floats:
+    """The largest time over the mean time of locations; NaN where there is no time.
+
+    Parameters
+    ----------
+    times_ns : (n, n_locations) int64
+
+    Examples
+    --------
+    >>> imbalance_of(np.array([[3, 1], [2, 2]])).tolist()
+    [1.5, 1.0]
+    """
+    mean, found = times_ns.mean(axis=1), np.full(len(times_ns), np.nan)
+    np.divide(times_ns.max(axis=1), mean, out=found, where=mean > 0)
+    return found

@@ -1,0 +1,194 @@
+"""Tables of profiles: the longest functions of a run, of several runs side by side, and of each part of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from perf_profile.profiles import Profiles
+from perf_profile.run_profile import NO_STATE, RunProfile, imbalance_of
+from perf_states.short_names import short_name
+from perfcore.data.units import readable
+from perfcore.results import Tables
+
+__all__ = ["label_of", "longest_functions", "mixture", "profile_tables", "told_apart"]
+
+_MOST_FUNCTIONS = 20
+_MOST_RUNS = 8
+_MOST_PARTS = 40
+_MOST_IN_MIXTURE = 4
+_LEAST_SHARE = 0.005  # of what is named in a mixture
+
+Table = tuple[str, list[str], list[list[str]]]
+
+
+def profile_tables(profiles: Profiles) -> Tables:
+    """A flat profile of one run, or the functions of several; where parts are asked for, what each consists of.
+
+    Examples
+    --------
+    >>> from perf_profile.api import profile
+    >>> from perfcore.data.trace import Trace
+    >>> trace = Trace([0, 1], [0, 0], [0, 0], [9_000, 3_000], ["a", "b"], ["run"])
+    >>> title, header, rows = profile_tables(profile(trace))[0]
+    >>> rows[0]
+    ['run', '66.67%', '12 us', '6 us', '9 us', '1.50', 'a', '2']
+    """
+    shown = [_flat(profiles[0])] if len(profiles) == 1 else [_over_runs(profiles)]
+    if profiles.by != "function":
+        shown += [_parts(profiles, run) for run in profiles.runs[-_MOST_RUNS:]]
+    return shown
+
+
+def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
+    """The functions with the longest times, and the time in none of them wherever it stands by its length."""
+    total = {
+        name: sum(
+            float(run.by_function_ns[run.functions.index(name)]) / run.total_ns
+            for run in profiles
+            if name in run.functions
+        )
+        for name in profiles.functions
+    }
+    return tuple(sorted(total, key=lambda name: -total[name])[:most])
+
+
+def told_apart(names: Sequence[str]) -> dict[str, str]:
+    """Short names that differ: those of several functions are numbered.
+
+    Examples
+    --------
+    >>> told_apart(["void kernel<1>(int)", "main", "void kernel<2>(int)"])
+    {'void kernel<1>(int)': 'kernel [1]', 'main': 'main', 'void kernel<2>(int)': 'kernel [2]'}
+    """
+    short = {name: short_name(name) for name in names}
+    several, met, found = Counter(short.values()), Counter[str](), {}
+    for name, text in short.items():
+        met[text] += 1
+        found[name] = text if several[text] == 1 else f"{text} [{met[text]}]"
+    return found
+
+
+def mixture(names: Sequence[str], times_ns: Any) -> str:
+    """Names of functions by their shares of a time: ``84% dgemm, 12% dtrsm``.
+
+    Examples
+    --------
+    >>> mixture(["dgemm", "dtrsm", "other"], np.array([84, 16, 0]))
+    '84% dgemm, 16% dtrsm'
+    """
+    total = float(times_ns.sum())
+    if not total:
+        return "-"
+    order = np.argsort(-times_ns, kind="stable")[:_MOST_IN_MIXTURE]
+    parts = [f"{times_ns[at] / total:.0%} {names[at]}" for at in order if times_ns[at] >= _LEAST_SHARE * total]
+    return ", ".join(parts)
+
+
+def label_of(profiles: Profiles, run: RunProfile) -> str:
+    """What tells a run from the others: ``p=4``, and its place where several are alike."""
+
+    def said(each: RunProfile) -> str:
+        return ", ".join(
+            f"{symbol}={each.parameters[column]:g}" for symbol, column in profiles.parameters.items()
+        ) + "".join(f" {value}" for name, value in each.parameters.items() if isinstance(value, str))
+
+    alike = [each for each in profiles if said(each) == said(run)]
+    return said(run) if len(alike) == 1 else f"{said(run)} ({alike.index(run) + 1})"
+
+
+def _flat(run: RunProfile) -> Table:
+    """A row for each function with its share, times and imbalance."""
+    spread, longest = imbalance_of(run.by_location_ns), run.by_location_ns.argmax(axis=1)
+    order = [at for at in np.argsort(-run.by_function_ns, kind="stable").tolist() if run.occurs[at]]
+    rows, n = [], len(run.locations)
+    called = told_apart([run.functions[at] for at in order])
+    for at in order[:_MOST_FUNCTIONS]:
+        time = int(run.by_function_ns[at])
+        name = run.functions[at]
+        rows.append(
+            [
+                called[name],
+                f"{time / run.total_ns:.2%}",
+                readable(time, "ns"),
+                readable(time / n, "ns"),
+                readable(int(run.by_location_ns[at].max()), "ns"),
+                f"{spread[at]:.2f}" if time else "-",
+                run.locations[longest[at]] if time and n > 1 else "-",
+                "-" if name == NO_STATE else str(int(run.entries[at].sum())),
+            ]
+        )
+    rest = order[_MOST_FUNCTIONS:]
+    if rest:
+        time = int(run.by_function_ns[rest].sum())
+        rows.append(
+            [f"{len(rest)} others", f"{time / run.total_ns:.2%}", readable(time, "ns"), readable(time / n, "ns")]
+        )
+        rows[-1] += ["", "", "", str(int(run.entries[rest].sum()))]
+    rows.append(["sum", "100.00%", readable(run.total_ns, "ns"), readable(run.elapsed_ns, "ns"), "", "", "", ""])
+    header = ["function", "share", "time of all", "mean", "longest", "longest/mean", "in", "entries"]
+    return ("Exclusive times, of all locations, and of the mean and the longest one", header, rows)
+
+
+def _over_runs(profiles: Profiles) -> Table:
+    """Mean times over locations, a column for each run."""
+    runs = _shown_runs(profiles)
+    names = longest_functions(profiles, _MOST_FUNCTIONS)
+    header = ["function", *(label_of(profiles, run) for run in runs), "share of the last", "longest/mean of it"]
+    last = runs[-1]
+    spread = imbalance_of(last.by_location_ns)
+    called = told_apart(profiles.functions)
+    rows = []
+    for name in names:
+        cells = [readable(_mean_ns(run, [name]), "ns") for run in runs]
+        at = last.functions.index(name) if name in last.present else None
+        rows.append([called[name], *cells, f"{_mean_ns(last, [name]) / last.elapsed_ns:.2%}"])
+        rows[-1].append("-" if at is None or np.isnan(spread[at]) else f"{spread[at]:.2f}")
+    rest = [name for name in profiles.functions if name not in names]
+    if rest:
+        cells = [readable(_mean_ns(run, rest), "ns") for run in runs]
+        rows.append([f"{len(rest)} others", *cells, f"{_mean_ns(last, rest) / last.elapsed_ns:.2%}", ""])
+    rows.append(["sum", *(readable(run.elapsed_ns, "ns") for run in runs), "100.00%", ""])
+    more = f" ({len(runs)} of {len(profiles)} runs)" if len(runs) < len(profiles) else ""
+    return (f"Exclusive time of a location, mean of all{more}", header, rows)
+
+
+def _shown_runs(profiles: Profiles) -> list[RunProfile]:
+    """The runs in the order of what was varied; of many the first and the last ones."""
+    columns = list(profiles.parameters.values())
+    runs = sorted(profiles, key=lambda run: [run.parameters[column] for column in columns])
+    return runs if len(runs) <= _MOST_RUNS else [runs[0], *runs[1 - _MOST_RUNS :]]
+
+
+def _mean_ns(run: RunProfile, names: Sequence[str]) -> float:
+    place = {name: at for at, name in enumerate(run.functions)}
+    return sum(int(run.by_function_ns[place[name]]) for name in names if name in place) / len(run.locations)
+
+
+def _parts(profiles: Profiles, run: RunProfile) -> Table:
+    """What each phase, marker, location or rank consists of."""
+    which = f" of {run.source}" if len(profiles) > 1 else ""
+    called = [*told_apart(run.functions).values()]
+    if profiles.by in ("phase", "marker"):
+        by_part = run.times_ns.sum(axis=1)
+        rows = [
+            [name, readable(duration, "ns"), f"{duration / run.elapsed_ns:.2%}", mixture(called, by_part[:, at])]
+            for at, (name, duration) in enumerate(zip(run.parts, run.parts_ns.tolist(), strict=True))
+        ]
+        header = [profiles.by, "duration", "share", "functions"]
+    else:
+        names = run.locations if profiles.by == "location" else run.ranks
+        computes = np.isin(run.functions, run.computing)
+        rows = []
+        for name in dict.fromkeys(names):
+            mine = [at for at, each in enumerate(names) if each == name]
+            times = run.by_location_ns[:, mine].sum(axis=1)
+            computing = f"{times[computes].sum() / times.sum():.2%}"
+            rows.append([name or "(no rank)", computing, mixture(called, times)])
+        header = [profiles.by, "computing", "functions"]
+    if len(rows) > _MOST_PARTS:
+        rows = [*rows[:_MOST_PARTS], [f"{len(rows) - _MOST_PARTS} more", *[""] * (len(header) - 1)]]
+    return (f"What each {profiles.by}{which} is made of", header, rows)

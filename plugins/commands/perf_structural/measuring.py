@@ -1,0 +1,135 @@
+"""Samples of one quantity from whatever holds them: a series over time, a table of runs, numbers, counts in buckets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from perf_series.window import Window, select_column, take_window
+from perf_structural.bucket_files import read_counted
+from perf_structural.judging.prediction_files import read_rows
+from perf_structural.samples import RunSamples, read_numbers, samples_of_rows, samples_of_table
+from perfcore.base.errors import InputError, OptionError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
+from perfcore.data.series import Series
+from perfcore.data.units import readable
+
+__all__ = ["FEWEST", "KINDS", "few_samples", "read_samples", "samples_of"]
+
+Samples = Window | RunSamples
+
+KINDS = (Series, UtilizationCurve, Measurements)  # that a reader may give
+FEWEST = 20  # samples: with as many a 90 % interval leaves out one on each side
+
+
+def read_samples(
+    path: str | os.PathLike[str],
+    window: str,
+    column: str | None = None,
+    until: float | None = None,
+    where: str | Iterable[str] | None = None,
+    read: Callable[[Any], Any] | None = None,
+) -> tuple[Samples, tuple[str, ...]]:
+    """Samples of a file, and what is to be said about them.
+
+    Parameters
+    ----------
+    path : str or path
+        Of numbers one a line, counts in buckets, anything that a reader gives a series, a curve or a table of runs of,
+        or a table of text with a line of names.
+    window : str
+        Of a series over time: how much counts, from the end.
+    column : str, optional
+    until : float, optional
+        Of a series over time.
+    where : str or sequence of str, optional
+        Conditions on the rows of a table: ``"host=a,p>4"``.
+    read : callable, optional
+        Takes the path and gives the data; by default whichever reader knows the file.
+
+    Raises
+    ------
+    InputError
+        The file holds none of these.
+    PerfError
+        As of `samples_of`.
+    """
+    found: Any = read_numbers(path) or read_counted(path, column, where)
+    if found is None:
+        try:
+            found = (read or _read)(path)
+        except InputError:
+            # A table of text in which a column or a condition is named needs no more than its line of names.
+            if column is None and where is None:
+                raise
+            found = [row for _, row in read_rows(path)]
+            if not found:
+                raise
+    if isinstance(found, list):
+        import pandas as pd
+
+        found = samples_of_table(pd.DataFrame(found), column, where, os.fspath(path))
+    elif isinstance(found, Series) and where is not None:
+        found = samples_of_table(_as_table(found), column, where, found.source)
+    return samples_of(found, window, column, until, where)
+
+
+def _as_table(series: Series) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame({"time": series.times, **series.columns})
+
+
+def _read(path: Any) -> Any:
+    from perfcore.reading.recognise import read
+
+    return read(path, wanted=KINDS)
+
+
+def samples_of(
+    data: Any,
+    window: str,
+    column: str | None = None,
+    until: float | None = None,
+    where: str | Iterable[str] | None = None,
+) -> tuple[Samples, tuple[str, ...]]:
+    """Samples of what was read, likewise.
+
+    Raises
+    ------
+    OptionError
+        A column must be named, is not known, or conditions or a time are given that belong to other data.
+    DataError
+        There are no samples in the window, or the column holds no numbers.
+    """
+    if isinstance(data, Measurements):
+        data = samples_of_rows(data, column, where)
+    if isinstance(data, RunSamples):
+        if until is not None:
+            raise OptionError(f"--until {until:g}: {data.source} is no series over time")
+        return data, (*few_samples(data.size), *data.notes)
+    if where is not None:
+        raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")
+    taken = take_window(data, window, column, until)
+    return taken, few_samples(len(taken.values), _longer(data, taken))
+
+
+def few_samples(count: int, enough: str = "") -> tuple[str, ...]:
+    """The warning where a value is made of few samples."""
+    if count >= FEWEST:
+        return ()
+    what = f"{count} sample{'s are' if count > 1 else ' is'} few: beyond them nothing is known; {FEWEST} say more"
+    return (f"{what}{enough}",)
+
+
+def _longer(data: Any, taken: Window) -> str:
+    """The window that would have enough."""
+    _, times, values, unit = select_column(data, taken.column)
+    finite = times[np.isfinite(values) & (times <= taken.times[-1])]
+    if len(finite) < FEWEST:
+        return f", and the series has {len(finite)} in all"
+    return f", as --window all or one longer than {readable(float(taken.times[-1] - finite[-FEWEST]), unit)} has"

@@ -1,0 +1,177 @@
+"""Samples of one quantity that have no times: numbers one a line, columns of tables, and counts in buckets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
+from perfcore.data.selection import parse_conditions, rows_that_meet
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfcore.data.measurements import Measurements
+
+__all__ = ["RunSamples", "read_numbers", "samples_of_rows", "samples_of_table"]
+
+Floats = npt.NDArray[np.float64]
+
+_HEAD = 4096  # characters by which a file of numbers is told from others
+
+
+@dataclass(frozen=True)
+class RunSamples:
+    """Samples in no order.
+
+    Parameters
+    ----------
+    column : str
+        What was measured.
+    values : (n,) float
+        Finite.
+    source : str
+    missing : int
+        Rows without a value.
+    count : int
+        How many were measured: more than ``values`` where these stand for counts in buckets.
+    notes : tuple of str
+        What a reader of a result must know.
+    """
+
+    column: str
+    values: Floats
+    source: str
+    missing: int = 0
+    count: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def variation(self) -> float:
+        """Largest minus smallest value."""
+        return float(np.ptp(self.values))
+
+    @property
+    def size(self) -> int:
+        """How many were measured."""
+        return self.count or len(self.values)
+
+    def describe(self) -> str:
+        """One line: how many samples, of what, from where."""
+        gaps = f", {self.missing} missing" if self.missing else ""
+        return f"{self.size} sample{'s' if self.size > 1 else ''}{gaps} of {self.column!r}, from {self.source}"
+
+
+def read_numbers(path: str | os.PathLike[str]) -> RunSamples | None:
+    """A file of one number a line; None of any other.
+
+    Empty lines and lines that begin with ``#`` count for nothing; a first line of text is the name.
+
+    Raises
+    ------
+    InputError
+        It begins so and a later line is no finite number; with the line.
+    """
+    file = Path(path)
+    try:
+        with file.open(encoding="utf-8-sig") as opened:
+            head = opened.read(_HEAD)
+    except (OSError, UnicodeDecodeError):
+        return None
+    first = [line.strip() for line in head.splitlines() if line.strip() and not line.startswith("#")][:3]
+    named = bool(first) and _number(first[0]) is None
+    if len(first) < 1 + named or any(_number(line) is None for line in first[named:]):
+        return None
+    if named and any(mark in first[0] for mark in ",;\t"):
+        return None
+    values: list[float] = []
+    name = "value"
+    for number, line in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), start=1):
+        word = line.strip()
+        if not word or word.startswith("#"):
+            continue
+        value = _number(word)
+        if value is None and not values and named:
+            name = word
+            continue
+        if value is None or not np.isfinite(value):
+            raise InputError(path, f"{word[:40]!r} is met; one finite number a line is expected", line=number)
+        values.append(value)
+    return RunSamples(name, np.array(values), str(path))
+
+
+def _number(word: str) -> float | None:
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def samples_of_rows(
+    measured: Measurements, column: str | None = None, where: str | Iterable[str] | None = None
+) -> RunSamples:
+    """One column of a table of runs: by default what was measured.
+
+    Raises
+    ------
+    OptionError
+        No column was measured, so that one must be named; or no row meets the conditions.
+    UnknownNameError
+        There is no such column.
+    DataError
+        The column holds no numbers.
+    """
+    roles = measured.roles
+    if column is None and roles.value is None:
+        raise OptionError(f"{measured.source}: name a column (--column NAME): {listing(list(measured.table.columns))}")
+    apart = [*roles.parameters.values(), *roles.code, *roles.system, *roles.category]
+    return samples_of_table(measured.table, column or roles.value, where, measured.source, apart)
+
+
+def samples_of_table(
+    table: pd.DataFrame,
+    column: str | None,
+    where: str | Iterable[str] | None,
+    source: str,
+    apart: Sequence[str] = (),
+) -> RunSamples:
+    """One column of a table, of the rows that meet conditions; ``apart`` are columns that tell runs from one another.
+
+    Raises
+    ------
+    OptionError, UnknownNameError, DataError
+        As of `samples_of_rows`.
+    """
+    import pandas as pd
+
+    if column is None:
+        numeric = [name for name in table.columns if pd.to_numeric(table[name], errors="coerce").notna().any()]
+        if len(numeric) != 1:
+            raise OptionError(f"{source}: name a column (--column NAME): {listing(list(table.columns))}")
+        column = numeric[0]
+    if column not in table.columns:
+        raise UnknownNameError(f"column of {source}", column, list(table.columns))
+    if where is not None:
+        try:
+            conditions = parse_conditions(where)
+        except ValueError as error:
+            raise OptionError(f"--where: {error}") from None
+        table = table[rows_that_meet(table, conditions)]
+        if not len(table):
+            raise DataError(f"{source}: no row meets {where!r}")
+    values = pd.to_numeric(table[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    finite = np.isfinite(values)
+    if not finite.any():
+        raise DataError(f"{source}: column {column!r} holds no numbers")
+    notes: list[str] = []
+    kinds = table.loc[finite, list(apart)].drop_duplicates()
+    if apart and len(kinds) > 1:
+        differing = [name for name in apart if kinds[name].nunique(dropna=False) > 1]
+        notes.append(f"samples of {len(kinds)} kinds of runs, which differ in {listing(differing)}; --where picks some")
+    return RunSamples(column, values[finite], source, int((~finite).sum()), notes=tuple(notes))

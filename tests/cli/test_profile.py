@@ -1,0 +1,74 @@
+"""``perf profile``: from traces to tables, files and pictures, on to laws, and what mistakes are told as."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import perfcore
+
+TRACE = "start_us,end_us,location,state\n"
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Traces of one, two and four locations in the current folder: solve takes 960/p, wait 10 p."""
+    monkeypatch.chdir(tmp_path)
+    for p in (1, 2, 4):
+        rows = [f"0,{960 // p},c{k},solve\n{960 // p},{960 // p + 10 * p},c{k},wait\n" for k in range(p)]
+        Path(f"run_p{p}.csv").write_text(TRACE + "".join(rows))
+    return tmp_path
+
+
+def test_a_flat_profile(runs, perf):
+    lines = perf("profile", "run_p2.csv").lines
+    assert lines[0].startswith("run_p2.csv: 2 locations x 500 us = 1 ms; every nanosecond of a location is in exactly")
+    assert lines[4].split() == ["solve", "96.00%", "960", "us", "480", "us", "480", "us", "1.00", "c0", "2"]
+    assert lines[-1].split() == ["sum", "100.00%", "1", "ms", "500", "us"]
+
+
+def test_from_traces_to_laws(runs, perf):
+    out = perf("profile", "run_p1.csv", "run_p2.csv", "run_p4.csv", "-o", "runs.jsonl").out
+    assert "next: perf fit runs.jsonl --fitter scaling" in out
+    fitted = perf("fit", "runs.jsonl", "--fitter", "scaling", "--at", "p=8", "-o", "laws.json").out
+    assert "scaling laws of 2 paths of runs.jsonl" in fitted
+    predicted = perf("predict", "laws.json", "--at", "p=8", "--at", "path=solve", "--interval", "0.95", "--json").out
+    [row] = json.loads(predicted)["rows"]
+    assert row["lower"] <= 120e-6 <= row["upper"]
+    for fitter in ("lca", "modgen"):
+        assert perf("fit", "runs.jsonl", "--fitter", fitter).lines[0].startswith("2 categories")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_tables_have_all_columns(runs, perf, ending):
+    perf("profile", "run_p*.csv", "--from-name", "run_p{ranks:int}.csv", "-o", f"runs.{ending}")
+    table = perfcore.read(f"runs.{ending}").table
+    assert list(table.columns) == [
+        *("function", "ranks", "time_s", "longest_s", "imbalance", "longest_location"),
+        *("all_locations_ns", "entries", "run", "file"),
+    ]
+    for fitter in ("scaling", "lca", "modgen"):
+        assert "solve" in perf("fit", f"runs.{ending}", "--fitter", fitter).out
+
+
+def test_parts_json_and_pictures(runs, perf):
+    out = perf("profile", "run_p2.csv", "--phases", 2, "--plot", "p.svg").out
+    assert "What each phase is made of" in out
+    assert "picture: p.svg" in out
+    perf("profile", "run_p1.csv", "run_p4.csv", "--plot", "runs.png")
+    assert Path("runs.png").stat().st_size > 1000
+    content = json.loads(perf("profile", "run_p1.csv", "run_p4.csv", "--by", "location", "--json").out)
+    assert content["kind"] == "profile"
+    assert content["runs"][1]["elapsed_ns"] == 280_000
+    assert sum(row["all_locations_ns"] for row in content["rows"]) == 970_000 + 4 * 280_000
+
+
+def test_mistakes(runs, refused):
+    Path("other.csv").write_text(TRACE + "0,40,c0,fft\n")
+    assert "these are no runs of one program" in refused("profile", "run_p1.csv", "other.csv")
+    assert "there are no markers" in refused("profile", "run_p1.csv", "--by", "marker")
+    assert "does not say of which rank" in refused("profile", "run_p1.csv", "--by", "rank")
+    assert "leave out one of them" in refused("profile", "run_p1.csv", "--by", "location", "--phases", 2)
+    assert "the ending must be one of" in refused("profile", "run_p1.csv", "-o", "x.docx")
+    assert "the name does not fit" in refused("profile", "run_p1.csv", "--from-name", "run_n{n}.csv")
+    assert "names no file" in refused("profile", "none*.csv")

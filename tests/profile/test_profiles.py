@@ -1,0 +1,190 @@
+"""Profiles of several runs: the table that models are fitted to, what runs have in common, and what they have not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import perfcore
+from perf_profile import NO_STATE, profile
+from perfcore import Measurements, Trace
+from perfcore.base.errors import DataError, InputError, OptionError
+
+LAWS = {
+    "solve": lambda p: 8.0 / p,
+    "exchange": lambda p: 0.02 + 0.05 * np.log2(p),
+    "assemble": lambda p: 0.1 + 2.0 / p,
+    "setup": lambda p: 0.5,
+}
+
+
+def run_at(p, seed=0, steps=20, noise=0.01, **facts):
+    """A run on p locations whose functions follow `LAWS`, in seconds, each with the noise of a run."""
+    rng = np.random.default_rng((seed, p))
+    each = np.array([law(p) for law in LAWS.values()]) * 1e9 / steps
+    lengths = (each * (1.0 + noise * rng.standard_normal((p, steps, len(LAWS))))).astype(np.int64)
+    ends = lengths.reshape(p, -1).cumsum(axis=1)
+    starts = ends - lengths.reshape(p, -1)
+    location = np.repeat(np.arange(p), steps * len(LAWS))
+    state = np.tile(np.arange(len(LAWS)), p * steps)
+    names = [f"rank {k}" for k in range(p)]
+    return Trace(location, state, starts.ravel(), ends.ravel(), names, list(LAWS), source=f"run at {p}", **facts)
+
+
+def test_a_row_for_each_function_of_each_run():
+    found = profile([run_at(p) for p in (1, 2, 4)])
+    table = found.to_frame()
+    assert list(table.columns[:3]) == ["function", "p", "time_s"]
+    assert len(table) == 3 * 5
+    whole = table.groupby("p")["time_s"].sum()
+    for run in found:
+        p = run.parameters["p"]
+        assert whole[p] == pytest.approx(run.elapsed_ns / 1e9, rel=1e-12)
+        own = table[table["p"] == p]
+        assert int(own["all_locations_ns"].sum()) == p * run.elapsed_ns
+        solve = own.set_index("function").loc["solve"]
+        assert solve["longest_s"] == pytest.approx(solve["imbalance"] * solve["time_s"])
+        assert solve["entries"] == 20 * p
+    assert kept_roles(found.measurements) == ({"p": "p"}, "time_s", (), ("function",))
+
+
+def kept_roles(data: Measurements):
+    roles = data.roles
+    return dict(roles.parameters), roles.value, roles.code, roles.category
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_fitters_read_the_table_as_it_is(tmp_path, ending):
+    """Of traces at p = 1, 2 and 4 the law of each function; the next p is predicted inside its bounds."""
+    path = tmp_path / f"runs.{ending}"
+    perfcore.write(profile([run_at(p) for p in (1, 2, 4)]).measurements, path)
+    table = perfcore.read(path)
+    model = perfcore.fit(table, fitter="scaling")
+    for name, law in LAWS.items():
+        [[value, low, high]] = model.predict({"p": [8.0], "path": [name]}, interval=0.95)
+        assert low <= law(8) <= high, name
+        assert value == pytest.approx(law(8), rel=0.2), name
+    for fitter in ("lca", "modgen"):
+        of_categories = perfcore.fit(table, fitter=fitter)
+        for name, law in LAWS.items():
+            found = of_categories.predict({"p": [8.0], "category": [name]})
+            assert float(np.asarray(found)[0]) == pytest.approx(law(8), rel=0.05), (fitter, name)
+
+
+def test_a_function_of_one_run_only_is_a_note_and_took_no_time_in_the_others():
+    one = Trace([0], [0], [0], [100], ["a"], ["solve"], source="one")
+    two = Trace([0, 1, 1], [0, 0, 1], [0, 0, 50], [60, 50, 60], ["a", "b"], ["solve", "MPI_Wait"], source="two")
+    found = profile([one, two])
+    assert found.remarks() == ["only in two: MPI_Wait; of no time in the others"]
+    times = found.to_frame().set_index(["function", "p"])["all_locations_ns"]
+    assert times["MPI_Wait", 1] == 0
+    assert times["MPI_Wait", 2] == 10
+    assert NO_STATE not in set(found.to_frame()["function"])
+
+
+def test_runs_with_nothing_in_common_are_refused():
+    runs = [
+        Trace([0, 0], [0, 1], [0, 60], [60, 100], ["a"], [name, "idle"], source=name) for name in ("fft", "fft", "gemm")
+    ]
+    with pytest.raises(DataError, match="gemm: computes in gemm only, and the others in fft: these are no runs of one"):
+        profile(runs)
+
+
+def test_repeated_runs_are_told_apart_and_different_sizes_are_suspected():
+    twice = profile([run_at(2, seed=1), run_at(2, seed=2), run_at(4)])
+    assert twice.to_frame()["run"].unique().tolist() == [1, 2, 3]
+    assert twice.remarks() == []
+    assert "2 points" in "".join(perfcore.fit(twice.measurements, fitter="lca").summary())
+    longer = Trace([0], [0], [0], [900], ["a"], ["solve"], source="longer")
+    shorter = Trace([0], [0], [0], [100], ["a"], ["solve"], source="shorter")
+    [note] = profile([longer, shorter]).remarks()
+    assert note.startswith("runs of one point took from 100 ns (shorter) to 900 ns (longer): if something was varied")
+
+
+def test_parameters_come_from_the_names_of_files(tmp_path):
+    for p in (1, 2):
+        for size, solver in ((100, "cg"), (200, "mg")):
+            (tmp_path / f"run_n{size}_{solver}_p{p}.csv").touch()
+
+    def read(path, wanted):
+        return run_at(int(path.removesuffix(".csv").rpartition("_p")[2]), steps=1)
+
+    files = tmp_path / "*.csv"
+    found = profile(files, from_name="run_n{n:int}_{solver}_p{procs:int}.csv", read=read)
+    assert kept_roles(found.measurements) == ({"p": "procs", "n": "n"}, "time_s", ("solver",), ("function",))
+    located = profile(files, from_name="run_n{n}_*.csv", read=read)
+    assert located.parameters == {"p": "p", "n": "n"}
+    assert [run.parameters for run in located] == [{"p": p, "n": n} for n in (100, 200) for p in (1, 2)]
+    with pytest.raises(InputError, match="the name does not fit"):
+        profile(files, from_name="other{p}.csv", read=read)
+    with pytest.raises(OptionError, match="have a column 'function'"):
+        profile(files, from_name="run_n{function}_*.csv", read=read)
+    with pytest.raises(OptionError, match="no name of one"):
+        profile(run_at(1), from_name="run{p}.csv")
+
+
+def test_by_location_rank_and_marker():
+    trace = run_at(4, levels={"process": ["r0", "r0", "r1", "r1"]}, markers=[("step", 0, 10**9)])
+    by_location = profile(trace, by="location").to_frame()
+    assert by_location["path"][0] == "rank 0->solve"
+    assert "longest_s" not in by_location
+    by_rank = profile(trace, by="rank").to_frame()
+    assert set(by_rank["rank"]) == {"r0", "r1"}
+    assert int(by_rank["all_locations_ns"].sum()) == int(by_location["all_locations_ns"].sum())
+    r0 = by_location[by_location["location"].isin(["rank 0", "rank 1"])]
+    solve = r0[r0["state"] == "solve"]["time_s"]
+    of_rank = by_rank.set_index("path").loc["r0->solve"]
+    assert of_rank["time_s"] == pytest.approx(solve.mean())
+    assert of_rank["longest_s"] == pytest.approx(solve.max())
+    by_marker = profile(trace, by="marker").to_frame().groupby("marker")["time_s"].sum()
+    assert by_marker["step"] == pytest.approx(1.0)
+    with pytest.raises(DataError, match="of which rank"):
+        profile(run_at(2), by="rank")
+
+
+def test_by_phase(tmp_path):
+    trace = Trace(
+        [0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 4000, 6000], [4000, 4000, 9000, 9000], ["a", "b"], ["gemm", "trsm"],
+        time_unit="ns",
+    )  # fmt: skip
+    found = profile(trace, phases=2)
+    assert found.by == "phase"
+    whole = found.to_frame().groupby("phase")["all_locations_ns"].sum()
+    assert int(whole.sum()) == 2 * 9000
+    title, _, rows = found.tables()[1]
+    assert title == "What each phase is made of"
+    assert rows[0][3].startswith("100% gemm")
+    with pytest.raises(OptionError, match="leave out one"):
+        profile(trace, phases=2, by="location")
+    perfcore.fit(trace, fitter="worley", phases=2).save(tmp_path / "m.json")
+    with pytest.raises(OptionError, match="those of one trace"):
+        profile([trace, trace], phases=str(tmp_path / "m.json"))
+
+
+def test_ranks_of_one_run_that_are_given_as_runs_are_told(tmp_path):
+    runs = [run_at(1, seed=k, facts={"rank": k, "world_size": 2}) for k in range(2)]
+    assert profile(runs).remarks()[0].startswith("the files say that they are ranks of one run")
+    assert profile([run_at(1), run_at(1, seed=1)]).remarks() == []
+
+
+def test_no_trace_is_refused(tmp_path):
+    with pytest.raises(OptionError, match="there is no trace"):
+        profile([])
+    pd.DataFrame({"p": [1, 2, 4], "time_s": [4.0, 2.0, 1.0]}).to_csv(tmp_path / "times.csv", index=False)
+    with pytest.raises(DataError, match="holds Measurements"):
+        profile(tmp_path / "times.csv")
+
+
+def test_tables_of_many_functions_and_runs_are_short():
+    names = [f"void f<{k}>(int)" for k in range(40)]
+    runs = [
+        Trace([0] * 40, range(40), range(40), range(1, 41), ["a"], names, source=f"run {k}", time_unit="ns")
+        for k in range(12)
+    ]
+    [(title, header, rows)] = profile(runs).tables()
+    assert "(8 of 12 runs)" in title
+    assert len(header) == 1 + 8 + 2
+    assert rows[0][0] == "f [1]"
+    assert rows[20][:2] == ["20 others", "20 ns"]
+    [(_, _, rows)] = profile(runs[0]).tables()
+    assert rows[20][:3] == ["20 others", "50.00%", "20 ns"]
+    assert len(profile(runs[0]).plain_tables()[0][2]) == 40

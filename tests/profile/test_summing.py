@@ -1,0 +1,167 @@
+"""Times by function: every nanosecond of every location once, whatever the order of the intervals."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import perfcore
+from perf_profile import NO_STATE, RunProfile, Stretches, marker_stretches, phase_stretches, profile_of, whole_run
+from perfcore import Trace
+from perfcore.base.errors import DataError
+
+STATES = ("run", "wait", "io")
+
+
+@st.composite
+def traces(draw):
+    """Intervals of up to four locations with gaps, without duration, cut in two, in any order."""
+    rows = []
+    for location in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, 5))
+        for _ in range(draw(st.integers(0, 8))):
+            until = at + draw(st.integers(0, 6))
+            rows.append((location, draw(st.integers(0, 2)), at, until))
+            at = until + draw(st.sampled_from((0, 0, 3)))
+    rows = draw(st.permutations([*rows, (0, 0, 100, 107)]))
+    columns = zip(*rows, strict=True)
+    return Trace(*columns, [f"cpu{k}" for k in range(4)], STATES, time_unit="ns", span_ns=(-2, 110))
+
+
+def one_by_one(trace, stretches):
+    """The definition: each nanosecond by itself."""
+    times = np.zeros((len(STATES) + 1, len(trace.locations), len(stretches.names)), np.int64)
+    in_state = np.full((len(trace.locations), stretches.edges_ns[-1] - stretches.edges_ns[0]), len(STATES))
+    first = int(stretches.edges_ns[0])
+    for location, state, start, end in zip(
+        trace.location.tolist(), trace.state.tolist(), trace.start_ns.tolist(), trace.end_ns.tolist(), strict=True
+    ):
+        in_state[location, start - first : end - first] = state
+    part = np.repeat(stretches.part, np.diff(stretches.edges_ns))
+    for location, row in enumerate(in_state):
+        np.add.at(times, (row, location, part), 1)
+    return times
+
+
+@settings(max_examples=60, deadline=None)
+@given(traces(), st.lists(st.integers(-1, 109), unique=True, max_size=4))
+def test_each_nanosecond_is_in_one_function(trace, inner):
+    edges = np.array([-2, *sorted(inner), 110], dtype=np.int64)
+    part = np.arange(len(edges) - 1) % 2
+    stretches = Stretches(("odd", "even")[: int(part.max()) + 1], edges, part.astype(np.int64))
+    found = profile_of(trace, stretches)
+    assert found.functions == (*STATES, NO_STATE)
+    np.testing.assert_array_equal(found.times_ns, one_by_one(trace, stretches))
+    np.testing.assert_array_equal(found.times_ns.sum(axis=0), np.tile(stretches.durations_ns, (4, 1)))
+
+
+def test_entries_are_maximal_intervals():
+    # run twice without a gap is one; what interrupts it makes another; nothing that lasts interrupts at 9
+    trace = Trace([0] * 6, [0, 0, 1, 0, 2, 0], [0, 3, 5, 6, 9, 9], [3, 5, 6, 9, 9, 12], ["a"], STATES, time_unit="ns")
+    assert profile_of(trace).entries[:, 0, 0].tolist() == [2, 1, 1, 0]
+    shuffled = np.array([3, 0, 5, 2, 1, 4])
+    columns = (np.asarray(c)[shuffled] for c in (trace.location, trace.state, trace.start_ns, trace.end_ns))
+    again = profile_of(Trace(*columns, ["a"], STATES, time_unit="ns"))
+    assert again.entries[:, 0, 0].tolist() == [2, 1, 1, 0]
+
+
+def test_states_of_one_name_are_one_function():
+    trace = Trace([0, 0], [0, 1], [0, 4], [4, 9], ["a"], ["run", "run"], time_unit="ns")
+    found = profile_of(trace)
+    assert found.functions == ("run", NO_STATE)
+    assert found.by_function_ns.tolist() == [9, 0]
+    assert int(found.entries.sum()) == 1
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_trace_on_disk_gives_the_same(tmp_path, monkeypatch, in_order):
+    from perf_io.tables import state_table
+    from perf_io.tables.tabular_trace import TabularTrace
+
+    rng = np.random.default_rng(5)
+    rows = []
+    for location in ("cpu10", "cpu2", "it's"):
+        at = 0
+        for length, state in zip(rng.integers(0, 9, 200).tolist(), rng.choice(STATES, 200).tolist(), strict=True):
+            rows.append(f"{at},{at + length},{location},{state}")
+            at += length + int(rng.integers(0, 2))
+    if not in_order:
+        rows = [rows[k] for k in rng.permutation(len(rows))]
+    (tmp_path / "t.csv").write_text("start_ns,end_ns,location,state\n" + "\n".join(rows) + "\n")
+    held = perfcore.read(tmp_path / "t.csv")
+    monkeypatch.setattr(state_table, "IN_MEMORY_ROWS", 10)
+    on_disk = perfcore.read(tmp_path / "t.csv")
+    assert isinstance(on_disk, TabularTrace)
+    for stretches in (
+        whole_run(held),
+        Stretches(("x", "y"), np.array([0, 300, whole_run(held).edges_ns[1]]), np.arange(2)),
+    ):
+        one, two = profile_of(held, stretches), profile_of(on_disk, stretches)
+        assert "_arrays" not in vars(on_disk), "the intervals stay on disk"
+        assert (one.functions, one.locations) == (two.functions, two.locations)
+        np.testing.assert_array_equal(one.times_ns, two.times_ns)
+        np.testing.assert_array_equal(one.entries, two.entries)
+
+
+def test_markers_nest_and_count():
+    marks = [("step#1", 0, 40), ("io", 10, 20), ("step#2", 50, 90), ("flush", 12, 14), ("dot", 30, 30)]
+    found = marker_stretches(Trace([0], [0], [0], [100], ["a"], ["run"], time_unit="ns", markers=marks))
+    assert dict(zip(found.names, found.durations_ns.tolist(), strict=True)) == {
+        "step": 68 + 2,
+        "io": 8,
+        "flush": 2,
+        "(no marker)": 20,
+    }
+    with pytest.raises(DataError, match="no markers in it that last"):
+        marker_stretches(Trace([0], [0], [0], [100], ["a"], ["run"], markers=[("dot", 5, 5)]))
+
+
+def test_markers_of_one_time_belong_to_the_shorter():
+    marks = [("outer", 0, 40), ("inner", 0, 30), ("beyond", -50, 200)]
+    found = marker_stretches(Trace([0], [0], [0], [100], ["a"], ["run"], time_unit="ns", markers=marks))
+    assert dict(zip(found.names, found.durations_ns.tolist(), strict=True)) == {"outer": 10, "inner": 30, "beyond": 60}
+
+
+def test_phases_of_a_model_are_those_of_its_trace(tmp_path):
+    trace = Trace([0, 1], [0, 0], [0, 4000], [9000, 9000], ["a", "b"], ["run"], time_unit="ns")
+    model = perfcore.fit(trace, fitter="worley", phases=2)
+    model.save(tmp_path / "model.json")
+    found = phase_stretches(trace, str(tmp_path / "model.json"))
+    assert found.edges_ns.tolist() == [0, 4000, 9000]
+    other = Trace([0], [0], [0], [500], ["a"], ["run"])
+    with pytest.raises(DataError, match="give the model of this trace"):
+        phase_stretches(other, str(tmp_path / "model.json"))
+
+
+def test_times_are_exact_beyond_what_floats_hold():
+    year = 365 * 24 * 3600 * 10**9
+    trace = Trace([0, 0], [0, 1], [0, year], [year, year + 1], ["a"], STATES[:2], time_unit="ns")
+    assert profile_of(trace).by_function_ns.tolist() == [year, 1, 0]
+
+
+def test_a_run_without_duration_or_with_too_many_parts_is_refused(monkeypatch):
+    with pytest.raises(DataError, match="no duration"):
+        profile_of(Trace([0], [0], [5], [5], ["a"], ["run"]))
+    monkeypatch.setattr("perf_profile.summing._MOST_CELLS", 1)
+    with pytest.raises(DataError, match="2 functions x 1 locations x 1 parts"):
+        profile_of(Trace([0], [0], [0], [5], ["a"], ["run"]))
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("name", "elapsed_ns", "n_locations"),
+    [
+        # published runtimes of EPOCH, in microseconds
+        ("paraver/epoch/epoch_2proc.prv.gz", 11_528_374_000, 2),
+        ("paraver/epoch/epoch_8proc.prv.gz", 3_513_565_000, 8),
+        ("otf2/sst-10rank/traces.otf2", None, 10),
+        ("chrome/rank0.json.gz", None, 6),
+    ],
+)
+def test_real_traces_are_whole(real_data, name, elapsed_ns, n_locations):
+    found: RunProfile = profile_of(perfcore.read(real_data / "traces" / name, wanted=(Trace,)))
+    assert len(found.locations) == n_locations
+    assert (found.by_location_ns.sum(axis=0) == found.elapsed_ns).all()
+    assert (found.times_ns >= 0).all()
+    if elapsed_ns is not None:
+        assert round(found.elapsed_ns, -3) == elapsed_ns

@@ -1,0 +1,231 @@
+"""Measurements of any kind as values: tables, numbers, counts in buckets; their limits, supports and warnings."""
+
+import json
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from perf_structural import StructuralModel, evaluate, schedule, value
+from perf_structural.bucket_files import read_counted
+from perf_structural.quantile_limits import limits_of_quantile, samples_needed
+from perf_structural.support import within
+from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
+from perfcore.data.series import Series
+from perfcore.stochastic import from_text, of_bounds
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "lat.csv"
+    rows = [f"{host},{k},{100 + 10 * (host == 'b') + k}" for k in range(30) for host in "ab"]
+    path.write_text("\n".join(["host,run,ms", *rows]))
+    return path
+
+
+def test_a_column_of_the_rows_that_meet_a_condition(table):
+    measured = value(table, "normal", column="ms", where="host=b")
+    assert (measured.statistics["samples"], measured.value.mean) == (30, pytest.approx(124.5))
+    assert measured.warnings == ()
+
+
+def test_numbers_one_a_line(tmp_path):
+    path = tmp_path / "times.txt"
+    path.write_text("seconds\n" + "\n".join(map(str, range(25))))
+    measured = value(path)
+    assert (measured.window.column, measured.value.support) == ("seconds", (0.0, 24.0))
+    path.write_text("1\n2\nthree\n")
+    with pytest.raises(InputError, match=r"times.txt"):
+        value(path)
+
+
+def test_runs_of_hyperfine(tmp_path):
+    path = tmp_path / "h.json"
+    path.write_text(json.dumps({"results": [{"command": "a", "mean": 1.5, "times": [1.0, 2.0] * 10}]}))
+    assert value(path).value.mean == pytest.approx(1.5)
+
+
+def test_a_store_of_several_points_is_said_to_be_a_mixture():
+    measured = value("examples/study/recorded/sor.db")
+    assert any("samples of 15 kinds of runs, which differ in p, D" in note for note in measured.notes)
+    chosen = value("examples/study/recorded/sor.db", where="p=2,D=1024")
+    assert chosen.warnings == ("3 samples are few: beyond them nothing is known; 20 say more",)
+
+
+BUCKETS = """# TYPE t histogram
+t_bucket{host="a",le="1"} 50
+t_bucket{host="a",le="2"} 90
+t_bucket{host="a",le="4"} 100
+t_bucket{host="a",le="+Inf"} 100
+t_bucket{host="b",le="1"} 0
+t_bucket{host="b",le="2"} 90
+t_bucket{host="b",le="4"} 90
+t_bucket{host="b",le="+Inf"} 100
+"""
+
+
+def test_buckets_of_prometheus(tmp_path):
+    """As its `histogram_quantile`: linear in the bucket, 0.7 is half of the way from 50 to 90 of 100."""
+    path = tmp_path / "metrics.txt"
+    path.write_text(BUCKETS)
+    found = read_counted(path, where="host=a")
+    assert (found.size, found.column) == (100, "t")
+    assert np.quantile(found.values, 0.7, method="hazen") == pytest.approx(1.5, abs=0.02)
+    both = read_counted(path)
+    assert both.size == 200
+    assert [note.partition(" ")[0] for note in both.notes] == ["the", "10", "samples"]
+    assert value(path, where="host=b").value.support[1] == pytest.approx(4.0)
+    path.write_text(BUCKETS.replace("} 90", "} 30"))
+    with pytest.raises(InputError, match="50 up to 1, 30 up to the next bound"):
+        value(path, where="host=a")
+
+
+def test_percentiles_of_an_hdr_histogram(tmp_path):
+    path = tmp_path / "h.hgrm"
+    path.write_text(
+        "       Value     Percentile TotalCount 1/(1-Percentile)\n\n"
+        "       1.000 0.000000000000          1           1.00\n"
+        "       3.000 0.500000000000        500           2.00\n"
+        "       9.000 1.000000000000       1000\n#[Mean    =        4.5]\n"
+    )
+    found = value(path, quantile=(0.5, 0.75))
+    assert found.statistics["samples"] == 1000
+    assert np.quantile(found.window.values, [0.5, 0.75]) == pytest.approx([3.0, 6.0], abs=0.02)
+
+
+def test_centroids_of_a_t_digest(tmp_path):
+    path = tmp_path / "digest.json"
+    path.write_text(
+        json.dumps({"centroids": [{"mean": m, "weight": 10} for m in range(1, 101)], "min": 0.5, "max": 100.5})
+    )
+    found = value(path, "interval")
+    assert found.statistics["samples"] == 1000
+    assert np.quantile(found.window.values, 0.5) == pytest.approx(50.5, abs=0.1)
+
+
+def test_a_short_window_is_warned_of():
+    series = Series(np.arange(100) * 60.0, {"load": np.linspace(0.0, 1.0, 100)}, "s")
+    measured = value(series)
+    assert measured.warnings == (
+        "5 samples are few: beyond them nothing is known; 20 say more, as --window all or one longer than 1140 s has",
+    )
+    assert value(series, window="20min").warnings == ()
+
+
+def test_limits_of_quantiles_hold_what_they_promise():
+    """Of 400 draws of 200 lognormal samples each, 95 % at least are around the true p90, and few are too wide."""
+    rng, inside = np.random.default_rng(5), 0
+    truth = math.exp(NormalDist().inv_cdf(0.9))
+    for _ in range(400):
+        low, high = limits_of_quantile(np.sort(rng.lognormal(size=200)), 0.9, 200)
+        inside += low <= truth <= high
+    assert 0.935 < inside / 400 < 0.99
+
+
+def test_too_few_samples_for_a_quantile_is_an_answer(table):
+    measured = value(table, column="ms", quantile="0.5,0.999")
+    assert measured.too_few == ["too few samples for p99.9: 60; 3,688 are needed"]
+    assert math.isnan(measured.quantile_limits["p99.9"][1])
+    assert samples_needed(0.999) == 3688
+    assert any("with probability 0.95, if the samples are independent: p50" in line for line in measured.summary())
+
+
+@pytest.mark.parametrize("levels", ["0", "1.5", "a", ""])
+def test_levels_that_are_none(table, levels):
+    with pytest.raises(OptionError, match="numbers between 0 and 1 are expected"):
+        value(table, column="ms", quantile=levels)
+    with pytest.raises(OptionError, match="numbers between 0 and 1 are expected"):
+        evaluate("x", {"x": 1.0}, quantile=levels)
+
+
+def test_quantiles_of_results():
+    found = evaluate("x*x - x", {"x": {"normal": [10, 1]}}, quantile="0.5,0.999,0.99999")
+    assert list(found.statistics)[2:-2] == ["p50", "p99.9", "p99.999"]
+    z = NormalDist(10, 1).inv_cdf(0.999)
+    assert found.statistics["p99.9"] == pytest.approx(z * z - z, rel=0.01)
+    assert any("p99.999 rests on 1.06 of" in note for note in found.notes)
+
+
+def test_the_tail_of_a_sampled_result_survives_being_written_down():
+    found = evaluate("exp(x) + x", {"x": {"normal": [0, 1]}}, quantile="0.999")
+    z = NormalDist().inv_cdf(0.999)
+    assert float(found.value.quantile(0.999)) == pytest.approx(math.exp(z) + z, rel=0.02)
+
+
+def test_files_as_inputs(table):
+    inputs = {"t": {"file": str(table), "column": "ms", "where": "host=a", "as": "normal"}}
+    assert StructuralModel("2*t", inputs=inputs).predict().statistics["mean"] == pytest.approx(229.0)
+    with pytest.raises(PerfError, match="'column' belongs to file"):
+        StructuralModel("2*t", inputs={"t": {"value": 3, "column": "ms"}})
+    with pytest.raises(PerfError, match="did you mean 'ms'"):
+        StructuralModel("2*t", inputs={"t": {"file": str(table), "column": "mss"}})
+
+
+def test_a_bounded_normal_is_the_truncated_normal():
+    """Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions" 1, equation 13.134, for its mean."""
+    share, normal = within(from_text("normal:0.9,0.2"), 0.0, 1.0), NormalDist()
+    a, b = (0.0 - 0.9) / 0.2, (1.0 - 0.9) / 0.2
+    mean = 0.9 + 0.2 * (normal.pdf(a) - normal.pdf(b)) / (normal.cdf(b) - normal.cdf(a))
+    assert share.mean == pytest.approx(mean, rel=1e-9)
+    assert share.support == (0.0, 1.0)
+    assert share.cdf([0.0, 1.0]).tolist() == [0.0, 1.0]
+    assert "with probability 0.31, which is left out" in share.notes[0]
+
+
+@pytest.mark.parametrize("method", ["exact", "sample"])
+def test_bounds_are_kept_in_operations(method):
+    found = evaluate("100*x + 3*x", {"x": "normal:0.9,0.2 within 0,1"}, method="sample")
+    assert 0.0 <= found.statistics["lowest"] <= found.statistics["highest"] <= 103.0
+    quotient = evaluate("1/x", {"x": "normal:0.9,0.2 within 0.1,1"}, method=method, quantile="0.999")
+    levels = NormalDist(0.9, 0.2)
+    place = levels.inv_cdf(levels.cdf(0.1) + 0.001 * (levels.cdf(1.0) - levels.cdf(0.1)))
+    assert quotient.statistics["p99.9"] == pytest.approx(1.0 / place, rel=0.03)
+    assert quotient.statistics["lowest"] == pytest.approx(1.0, abs=1e-4)
+
+
+def test_supports_that_do_not_fit(table):
+    with pytest.raises(DataError, match="sample 1 of 60 is 100, outside of 101 to inf"):
+        value(table, column="ms", within="101,inf")
+    with pytest.raises(DataError, match="with probability 0 only"):
+        within(from_text("normal:0.9,0.2"), 4.0, 5.0)
+    with pytest.raises(DataError, match="is outside of 0 to 1"):
+        within(of_bounds(2.0, 3.0), 0.0, 1.0)
+    with pytest.raises(DataError, match="two rising numbers are expected"):
+        value(table, column="ms", within="1")
+    with pytest.raises(UnknownNameError, match="unknown column 'hst': did you mean 'host'"):
+        value(table, column="ms", where="hst=a")
+
+
+def test_equal_samples_are_one_number(tmp_path):
+    path = tmp_path / "same.txt"
+    path.write_text("3\n" * 25)
+    measured = value(path, "normal")
+    assert measured.value == from_text("point:3")
+    assert measured.warnings == ("all 25 samples are 3: one number, whatever was asked for",)
+
+
+def test_the_owners_of_a_tail():
+    """Of a + b: P(late | a) = 1 - Phi((q - a)/2), whose variance is an integral; a constant owns nothing."""
+    inputs = {"a": {"normal": [5, 1]}, "b": {"normal": [5, 2]}, "c": 3.0}
+    owners = evaluate("a + b + c", inputs, tail=0.99).evaluation.owners
+    place = NormalDist(10, math.hypot(1, 2)).inv_cdf(0.99)
+    levels = (np.arange(20_000) + 0.5) / 20_000
+    for name, own, other in (("a", 1.0, 2.0), ("b", 2.0, 1.0)):
+        x = np.array([NormalDist(5, own).inv_cdf(level) for level in levels[::10]])
+        late = np.array([1.0 - NormalDist(5, other).cdf(place - each) for each in x])
+        assert owners[name] == pytest.approx((np.mean(late**2) - 0.01**2) / (0.01 * 0.99), abs=0.02)
+    assert list(owners) == ["b", "a"]
+    with pytest.raises(PerfError, match="nobody knows how late"):
+        evaluate("a + b", {"a": {"interval": [1, 2]}, "b": {"normal": [1, 1]}}, tail=0.9)
+
+
+def test_probabilities_of_a_limit():
+    found = evaluate("a + b", {"a": {"normal": [5, 3]}, "b": {"normal": [5, 4]}}, below=12.0)
+    assert found.statistics["P(<= 12)"] == pytest.approx(NormalDist(10, 5).cdf(12), abs=1e-9)
+    model = StructuralModel("t", inputs={"t": 1})
+    candidates = {"fast": {"t": {"normal": [10, 3]}}, "steady": {"t": {"normal": [11, 1]}}}
+    choice = schedule(model, candidates, by="beyond:13")
+    assert (choice.chosen, choice.figures["steady"]) == ("steady", pytest.approx(1 - NormalDist(11, 1).cdf(13)))
+    with pytest.raises(OptionError, match="work is divided by mean, upper or quantile"):
+        schedule(StructuralModel("0", inputs={"t": [1, 2]}), divide=5, unit_time="t", by="beyond:3")
