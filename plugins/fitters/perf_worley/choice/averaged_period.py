@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 _SHORTEST = 4  # cells of a period; shorter ones are averaged out by the cells
 _FEWEST_PERIODS = 8
+_SEEN_PERIODS = 3  # that a longer one must have to be seen
 # Of independent cells the correlation stays below 0.2; of barriers whose iterations differ by 10 % it is 0.34 and more.
 _LIKE = 0.3
 _FEWEST_JUMPS = 20  # that tell: larger ones count as this largest, be they breaks or a few dips at equal distances
@@ -51,15 +52,17 @@ def period_of(values: Floats) -> float:
         return 0.0
     jumps = np.clip(jumps, -most, most)
     spectrum = np.fft.rfft(jumps - jumps.mean(), 2 * len(jumps))
-    alike = np.fft.irfft(np.abs(spectrum) ** 2)[: longest + 2]
+    # What repeats itself seldom may have parts that are alike: these are no period.
+    last = len(values) // _SEEN_PERIODS
+    alike = np.fft.irfft(np.abs(spectrum) ** 2)[: last + 2]
     alike = alike / alike[0]
-    inner = alike[_SHORTEST : longest + 1]
-    peaks = (inner >= alike[_SHORTEST - 1 : longest]) & (inner >= alike[_SHORTEST + 1 : longest + 2])
+    inner = alike[_SHORTEST : last + 1]
+    peaks = (inner >= alike[_SHORTEST - 1 : last]) & (inner >= alike[_SHORTEST + 1 : last + 2])
     best = 0
     for lag in _SHORTEST + np.flatnonzero(peaks & (inner >= _LIKE)):
         if not best or alike[lag] > _LONGER * alike[best]:
             best = int(lag)
-    if not best:
+    if not best or best > longest:
         return 0.0
     before, at, after = alike[best - 1 : best + 2]
     bend = before - 2.0 * at + after

@@ -69,6 +69,8 @@ class Iterations(Result):
         Start and end of the run.
     starts, ends : (n,) float
         In ``time_unit``, in order.
+    durations : (n,) float
+        In ``time_unit``; the difference of times since 1970 would not tell them.
     marker : str or None
         What counts them in the trace; None where they were found by their likeness.
     explained : float or None
@@ -90,6 +92,7 @@ class Iterations(Result):
     run: tuple[float, float]
     starts: Floats
     ends: Floats
+    durations: Floats
     marker: str | None
     explained: float | None
     profile: Floats
@@ -102,12 +105,6 @@ class Iterations(Result):
     def count(self) -> int:
         """How many there are."""
         return len(self.starts)
-
-    @property
-    def durations(self) -> Floats:
-        """Of each, in `time_unit`."""
-        found: Floats = self.ends - self.starts
-        return found
 
     @property
     def period(self) -> float | None:
@@ -245,23 +242,24 @@ def iterations_of(
     """The iterations of a curve and, where it is of one, of its trace; see `iterations`."""
     labels: tuple[str, ...] = ()
     explained, factor = None, nanoseconds_per(curve.time_unit)
-    starts = ends = np.zeros(0)
+    start_ns = round(curve.start * factor)
+    starts = ends = np.zeros(0)  # from the start of the curve
     if trace is not None and marker is not None:
         labels, *marked = named_iterations(trace, marker)
-        starts, ends = (times / factor for times in marked)
+        starts, ends = ((times - start_ns) / factor for times in marked)
     elif trace is not None and markers and (counted := marked_iterations(trace)) is not None:
         marker, *marked = counted
-        starts, ends = (times / factor for times in marked)
+        starts, ends = ((times - start_ns) / factor for times in marked)
     else:
         signal = signal_of(curve, trace)
         found = align(signal, candidates(signal))
         if found is not None:
             explained, scale = found.explained, (signal.end - signal.start) / signal.n_cells
-            starts, ends = (signal.start + scale * places for places in (found.starts, found.ends))
+            starts, ends = (scale * places for places in (found.starts, found.ends))
     activity = differences = None
     times: npt.NDArray[np.int64] | None = None
     if trace is not None and len(starts):
-        edges = np.round(np.column_stack([starts, ends]) * factor).astype(np.int64)
+        edges = start_ns + np.round(np.column_stack([starts, ends]) * factor).astype(np.int64)
         edges[1:, 0] = np.maximum(edges[1:, 0], edges[:-1, 1])
         (spent,) = clipped_sums(trace.start_ns, trace.end_ns, edges.ravel(), [(trace.state, len(trace.states))])
         times = spent[::2]
@@ -271,8 +269,9 @@ def iterations_of(
         source=curve.source,
         time_unit=curve.time_unit,
         run=(float(curve.start), float(curve.end)),
-        starts=starts,
-        ends=ends,
+        starts=float(curve.start) + starts,
+        ends=float(curve.start) + ends,
+        durations=ends - starts,
         marker=marker,
         explained=explained,
         profile=_mean_profile(curve, starts, ends),
@@ -284,11 +283,12 @@ def iterations_of(
 
 
 def _mean_profile(curve: UtilizationCurve, starts: Floats, ends: Floats) -> Floats:
+    """Processors computing in the mean iteration; its parts begin and end so long after the start of the curve."""
     if not len(starts):
         return np.zeros(0)
     area = np.concatenate([[0.0], np.cumsum(np.diff(curve.edges) * curve.heights)])
     places = starts[:, None] + (ends - starts)[:, None] * (np.arange(_PROFILE + 1) / _PROFILE)
-    at = np.interp(places - float(curve.start), curve.relative_edges, area)
+    at = np.interp(places, curve.relative_edges, area)
     found: Floats = (np.diff(at, axis=1) / ((ends - starts) / _PROFILE)[:, None]).mean(axis=0)
     return found
 

@@ -86,8 +86,8 @@ def signal_of(curve: UtilizationCurve, trace: Trace | None = None) -> Signal:
     kept = np.argsort(-totals, kind="stable")[:_MOST_STATES]
     place = np.full(len(trace.states), _MOST_STATES)
     place[kept] = np.arange(len(kept))
-    edges = np.round(np.linspace(start * factor, end * factor, n + 1)).astype(np.int64)
-    edges[0], edges[-1] = trace.span_ns
+    first, last = trace.span_ns
+    edges = first + np.round(np.linspace(0.0, last - first, n + 1)).astype(np.int64)
     (times,) = clipped_sums(trace.start_ns, trace.end_ns, edges, [(place[trace.state], _MOST_STATES + 1)])
     means = times[:, : len(kept)] / np.maximum(np.diff(edges), 1)[:, None]
     return Signal(np.hstack([heights, np.repeat(means, n_cells // n, axis=0)]), start, end)
