@@ -30,7 +30,8 @@ waits = idle.pivot_table("idle_time", "rank", "idle_category", "sum")
 ranks = [
     {
         "computing_us": float(part["compute_time(us)"]), "idle_us": float(part["idle_time(us)"]),
-        "hidden_communication_%": float(share), **{f"{name}_of_streams_us": float(waits.loc[rank, name]) for name in waits},
+        "hidden_communication_%": float(share),
+        **{f"{name}_of_streams_us": float(waits.loc[rank, name]) for name in waits},
     }
     for rank, ((_, part), share) in enumerate(zip(parts.iterrows(), hidden["comp_comm_overlap_pctg"]))
 ]

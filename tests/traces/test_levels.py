@@ -6,9 +6,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import perfcore
+from perf_overheads import overheads
 from perf_traces import merging
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST, LocatedTrace, level_names, located
 from perf_traces.options import recorded_by
+from perf_traces.windows import part_of
 from perfcore import Trace
 from perfcore.base.errors import DataError, OptionError
 
@@ -29,9 +31,9 @@ def traces(draw):
     return Trace(*zip(*rows, strict=True), STREAMS, STATES, span_ns=(0, 60))
 
 
-def at_every_moment(trace):
+def at_every_moment(trace, end=60):
     """The state of each location at each nanosecond; one more than there are states for none."""
-    table = np.full((len(trace.locations), 60), len(trace.states))
+    table = np.full((len(trace.locations), end), len(trace.states))
     for location, state, start, end in zip(trace.location, trace.state, trace.start_ns, trace.end_ns, strict=True):
         table[location, start:end] = state
     return table
@@ -84,6 +86,32 @@ def test_levels_are_those_of_readers_or_of_names():
         located(told, "device")
     for level in ("auto", "stream", "thread", "both"):
         assert located(told, level) is told
+
+
+def test_ranks_are_merged_one_by_one(tmp_path):
+    """Two ranks in files of their own: the same as what their intervals together give; also cut to a part."""
+    for rank in range(2):
+        rows = [
+            ("GPU 0 / stream 1,gemm", rank, 10),
+            ("GPU 0 / stream 2,nccl", 5, 14 + rank),
+            ("GPU 0 / stream 2,gemm", 20, 22),
+        ]
+        lines = ["location,state,start_us,end_us", *(f"{what},{start},{end}" for what, start, end in rows)]
+        (tmp_path / f"rank{rank}.csv").write_text("\n".join(lines) + "\n")
+    run = perfcore.read(tmp_path, clocks="unaligned")
+    assert run.locations == ("rank 0 / GPU 0", "rank 1 / GPU 0")
+    assert hasattr(run.recorded, "rank_traces")
+    columns = [getattr(run.recorded, name) for name in ("location", "state", "start_ns", "end_ns")]
+    whole = Trace(*columns, run.recorded.locations, run.recorded.states, levels=run.recorded.levels)
+    assert at_every_moment(run, 24_000).tolist() == at_every_moment(located(whole, "auto"), 24_000).tolist()
+    assert run.utilization().integral == run.utilization(["gemm"]).integral == (10 + 2) + (9 + 2)
+    assert overheads(run)[0].devices == overheads(located(whole, "auto"))[0].devices
+    both = located(run.recorded, "device")
+    part = part_of(both, until="12us")
+    assert isinstance(part, LocatedTrace)
+    assert part.utilization().integral == 10 + 9
+    run.recorded.levels["node"] = ("n",) * 4
+    assert located(run.recorded, "node").utilization().integral == 10 + 3  # rank 1 begins with its own first event
 
 
 def test_nothing_that_lasts_is_left_as_it_is():

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_overheads.state_classes import StateClasses
-from perf_traces.levels import LocatedTrace, level_names
+from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perfcore.data.trace import Trace
 
 __all__ = ["DeviceTimes", "Unions", "device_times", "devices_of", "union", "unions_of"]
@@ -119,11 +119,19 @@ def unions_of(trace: Trace, names: StateClasses) -> tuple[Unions, ...]:
     for name in ("communicating", "copying"):
         masks[f"computing or {name}"] = masks["computing"] | masks[name]
     masks["any"] = masks["computing"] | masks["communicating"] | masks["copying"]
+    pieces: dict[str, list[dict[str, tuple[Integers, Integers]]]] = {device: [] for device in devices}
+    for first, part in parts_of(recorded):
+        owners = devices[first : first + len(part.locations)]
+        for device in dict.fromkeys(owners):
+            mine = np.array([each == device for each in owners])[part.location]
+            start, end, state = part.start_ns[mine], part.end_ns[mine], part.state[mine]
+            pieces[device].append({name: union(start[mask[state]], end[mask[state]]) for name, mask in masks.items()})
     found = []
-    for device in dict.fromkeys(devices):
-        mine = np.array([each == device for each in devices])[recorded.location]
-        start, end, state = recorded.start_ns[mine], recorded.end_ns[mine], recorded.state[mine]
-        stretches = {name: union(start[mask[state]], end[mask[state]]) for name, mask in masks.items()}
+    for device, parts in pieces.items():
+        stretches = parts[0]
+        if len(parts) > 1:  # of several ranks
+            both = ((name, zip(*(part[name] for part in parts), strict=True)) for name in masks)
+            stretches = {name: union(*map(np.concatenate, columns)) for name, columns in both}
         found.append(Unions(device, devices.count(device), stretches))
     return tuple(found)
 

@@ -9,7 +9,7 @@ which the recorded level answers. What runs beside the state that is shown stays
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
 
-__all__ = ["NOT_STARTED", "WAITING_FOR_HOST", "LocatedTrace", "level_names", "located"]
+__all__ = ["NOT_STARTED", "WAITING_FOR_HOST", "LocatedTrace", "level_names", "located", "parts_of"]
 
 WAITING_FOR_HOST, NOT_STARTED = "(waiting for the host)", "(launched, not started)"
 
@@ -63,7 +63,7 @@ class LocatedTrace(Trace):
 
     def __init__(self, recorded: Trace, place: npt.NDArray[np.int64], locations: Sequence[str], level: str) -> None:
         self.recorded, self.place, self.level = recorded, place, level
-        location, state, start, end = _merged(recorded, place, level)
+        location, state, start, end = _merged(recorded, place, level, _ranks(recorded))
         first = np.unique(place, return_index=True)[1]
         super().__init__(
             location,
@@ -90,7 +90,10 @@ class LocatedTrace(Trace):
         of_part = {place: at for at, place in enumerate(locations)}
         kept = [at for at, place in enumerate(self.place.tolist()) if place in of_part]
         levels = {name: [values[at] for at in kept] for name, values in self.recorded.levels.items()}
-        part = cut_trace(self.recorded, first, beyond, kept, states, {**facts, "levels": levels})
+        facts = {**facts, "levels": levels}
+        own: Callable[..., Trace | None] | None = getattr(self.recorded, "cut", None)
+        limits = first, beyond, kept, states
+        part = cut_trace(self.recorded, *limits, facts) if own is None else own(*limits, **facts)
         if part is None or not (part.end_ns > part.start_ns).any():
             return None
         names = [self.locations[place] for place in locations]
@@ -103,13 +106,8 @@ class LocatedTrace(Trace):
                 return self.recorded.curve_of(self, busy_mask(self.states, self.busy_states, None, None))
             return super().utilization()
         mask = busy_mask(self.states, self.busy_states, busy, idle)
-        chosen = mask[self.recorded.state]
-        columns = (self.recorded.location, np.zeros(self.recorded.n_intervals), self.recorded.start_ns)
-        location, state, start = (column[chosen].astype(np.int64) for column in columns)
-        rank = np.zeros(1, np.int64)
-        _, _, first, last = merged_states(
-            location, state, start, self.recorded.end_ns[chosen], place=self.place, rank=rank
-        )
+        _, state, first, last = _merged(self.recorded, self.place, self.level, np.where(mask, 0, 1))
+        first, last = first[mask[state]], last[mask[state]]
         facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
         return curve_from_intervals(np.concatenate([first, last]), self.span_ns, self.time_unit, **facts)
 
@@ -180,9 +178,18 @@ def level_names(trace: Trace, level: str) -> tuple[str, ...]:
     return tuple("" if match is None else match["name"] for match in found)
 
 
-def _merged(recorded: Trace, place: npt.NDArray[np.int64], level: str) -> Sequence[npt.NDArray[Any]]:
+def parts_of(recorded: Trace) -> Iterator[tuple[int, Trace]]:
+    """The ranks of a run one after the other, or the trace itself; each with the position of its first location."""
+    first = 0
+    for part in _in_parts(recorded):
+        yield first, part
+        first += len(part.locations)
+
+
+def _merged(
+    recorded: Trace, place: npt.NDArray[np.int64], level: str, order: npt.NDArray[np.int64]
+) -> Sequence[npt.NDArray[Any]]:
     """Place, state, start and end; of a run from the files of its ranks rank by rank, as no place is of several."""
-    order = _ranks(recorded)
     if not isinstance(recorded, JoinedTrace) or level not in ("device", "process"):
         return merged_states(
             recorded.location, recorded.state, recorded.start_ns, recorded.end_ns, place=place, rank=order

@@ -86,7 +86,8 @@ class IterationsPresenter(Presenter):
         lines = [f"{result.source}: {line}", how]
         origin, (first, last) = shown_origin(*result.run), (float(result.starts[0]), float(result.ends[-1]))
         begin, end = (readable(at - origin, result.time_unit) for at in (first, last))
-        lines.append(f"from {begin} to {end}, {(last - first) / (result.run[1] - result.run[0]):.0%} of the run")
+        inside = min(last, result.run[1]) - max(first, result.run[0])  # markers may begin before the first state
+        lines.append(f"from {begin} to {end}, {inside / (result.run[1] - result.run[0]):.0%} of the run")
         share = float(result.durations.sum()) / (last - first)
         if share < 0.99:
             lines.append(f"{1.0 - share:.0%} of the time between the first and the last lies between iterations")
