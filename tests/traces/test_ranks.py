@@ -150,7 +150,7 @@ def test_a_rank_that_is_cut_short_is_named_and_used_only_if_asked(tmp_path):
     path = write_rank(tmp_path, 1, world_size=2)
     text = path.read_text()
     path.write_text(text[: text.index("ProfilerStep#2")])
-    with pytest.raises(InputError, match=r"rank1\.json.*cut short, and -r to_the_cut=yes"):
+    with pytest.raises(InputError, match=r"rank1\.json.*cut short; -r to_the_cut=yes"):
         read(tmp_path)
     trace = read(tmp_path, to_the_cut=True)
     assert trace.n_intervals == 15 + 9

@@ -21,6 +21,7 @@ __all__ = ["ArrayPieces"]
 
 _PIECE_BYTES = 1 << 18  # stays in the processor's cache with its elements: a tenth faster than 1 MiB
 _LARGEST_BYTES = 1 << 26  # of one element, and of what stands before the array
+_CURE = "-r to_the_cut=yes takes what stands before"
 _LARGEST_AROUND = 1 << 24  # behind the array
 _MOST_KEYS = 100  # texts that look like the key of the array, and are not
 _TAIL_BYTES = 1 << 13  # where the end of the last element is looked for first
@@ -82,7 +83,7 @@ class ArrayPieces:
             if found is None:
                 line = self.line + self._buffer.count(b"\n")
                 problem = f"the file ends within {self._key!r}; it is cut short"
-                raise self._error(f"{problem}, and -r to_the_cut=yes takes what stands before", line)
+                raise self._error(f"{problem}; {_CURE}", line)
             elements, text, is_last = found
             yield elements, text
             if is_last:
@@ -108,9 +109,11 @@ class ArrayPieces:
             raise self._error(f"an element is longer than {_LARGEST_BYTES >> 20} MiB, or the file is damaged")
         try:
             chunk = self._stream.read(max(_PIECE_BYTES, len(self._buffer)))
-        except InputError:
-            if not self._to_the_cut or not self._buffer:
+        except InputError as error:
+            if not self._buffer:
                 raise
+            if not self._to_the_cut:
+                raise InputError(self._source, f"{error.problem}; {_CURE}", line=error.line) from None
             chunk = b""  # of a compressed file the last bytes
         self._at_end = not chunk
         self._buffer += chunk
