@@ -1,5 +1,7 @@
 """Messages and collectives as Paraver and OTF2 files hold them, and real runs with published figures."""
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from perf_messages.communication import communication_of
 from perf_messages.pop_factors import pop_factors
 from perf_messages.replay import Replay
 from perfcore import Trace
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, InputError
 
 PCF = """\
 STATES
@@ -99,6 +101,23 @@ def test_what_is_damaged_is_counted_and_named(tmp_path):
         "records could not be read": 1,
         "events enter or leave a call without the other": 1,
     }
+
+
+def test_a_file_that_is_gone_when_its_messages_are_asked_for(tmp_path):
+    trace = paraver(tmp_path)
+    (tmp_path / "run.prv").unlink()
+    with pytest.raises(InputError, match="cannot be read once more"):
+        communication_of(trace)
+
+
+def test_a_pipe_is_read_at_once(tmp_path):
+    pipe = tmp_path / "run.prv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=[PRV])
+    writer.start()
+    trace = perfcore.read(pipe)
+    writer.join()
+    assert len(communication_of(trace).messages) == 1
 
 
 def test_sends_that_do_not_block_have_no_known_end(tmp_path):

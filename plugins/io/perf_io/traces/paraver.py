@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from perf_io.shared.text_lines import line_of_record
@@ -20,7 +21,7 @@ from perf_io.shared.times import parse_ns
 from perf_io.tables.state_table import IN_MEMORY_ROWS
 from perf_io.traces.interval_store import IntervalStore
 from perf_io.traces.paraver_records import StateRecords
-from perf_messages.communication import Communication, carry
+from perf_messages.communication import Communication, carry, communication_of
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
@@ -194,6 +195,14 @@ def _read(source: Source, header: _Header, named: Mapping[str, str] | None, call
     def read_messages() -> Communication:
         from perf_io.traces.paraver_messages import read_communication
 
-        return read_communication(source, records.locations, header.threads, nanoseconds_per(header.time_unit), calls)
+        try:
+            return read_communication(
+                source, records.locations, header.threads, nanoseconds_per(header.time_unit), calls
+            )
+        except OSError as error:
+            raise InputError(source.name, f"cannot be read once more: {error.strerror or error}") from error
 
-    return carry(trace, read_messages)
+    carry(trace, read_messages)
+    if not Path(source.name).is_file():  # what comes through a pipe is gone later
+        communication_of(trace)
+    return trace
