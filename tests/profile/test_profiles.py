@@ -114,6 +114,11 @@ def test_parameters_come_from_the_names_of_files(tmp_path):
     located = profile(files, from_name="run_n{n}_*.csv", read=read)
     assert located.parameters == {"p": "p", "n": "n"}
     assert [run.parameters for run in located] == [{"p": p, "n": n} for n in (100, 200) for p in (1, 2)]
+    sizes = profile(tmp_path / "*_p2.csv", from_name="run_n{n}_*_p{p:int}.csv", read=read)
+    assert sizes.parameters == {"n": "n"}, "p was not varied"
+    again = profile(files, from_name="run_n{r}_*.csv", read=read)
+    assert again.parameters == {"p": "p"}
+    assert "repetition" in again.to_frame()
     with pytest.raises(InputError, match="the name does not fit"):
         profile(files, from_name="other{p}.csv", read=read)
     with pytest.raises(OptionError, match="have a column 'function'"):

@@ -25,6 +25,8 @@ from perfcore.reading.source import Source
 
 __all__ = ["profile"]
 
+_REPETITION = "r"  # a field that fitters know by its whole name as what tells runs of one point apart
+
 Named = str | os.PathLike[str]
 Read = Callable[[str, Sequence[type]], Any]
 
@@ -198,7 +200,8 @@ def _parameters(trace: Trace, fields: Mapping[str, Any]) -> dict[str, Any]:
     """What was varied: what the name says, and the number of locations where it counts no processors."""
     numbers = [name for name, value in fields.items() if not isinstance(value, str)]
     counted = guess_roles(numbers, set(numbers)).parameters
-    return dict(fields) if counted or "p" in fields else {"p": len(trace.locations), **fields}
+    known = {("repetition" if name == _REPETITION else name): value for name, value in fields.items()}
+    return known if counted or "p" in known else {"p": len(trace.locations), **known}
 
 
 def _rank_notes(runs: Sequence[RunProfile], facts: Sequence[Mapping[str, Any]]) -> list[str]:

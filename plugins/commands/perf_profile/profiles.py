@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from perf_profile.run_profile import NO_STATE, RunProfile, imbalance_of
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import guess_roles
+from perfcore.data.roles import is_processors
 from perfcore.data.units import readable
 from perfcore.results import Result
 
@@ -29,7 +29,7 @@ _OWN = frozenset(
     ]
 )
 # Fields of a name that tell runs of the same point apart; they are columns and no parameters.
-_REPETITIONS = frozenset({"r", "rep", "repeat", "repetition", "run", "trial"})
+_REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
 _ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
 
 
@@ -81,12 +81,13 @@ class Profiles(Result):
 
     @property
     def parameters(self) -> dict[str, str]:
-        """Symbols of what was varied, processors first, and their columns."""
+        """Symbols of what was varied, processors first, and their columns; of runs at one point all that is known."""
         known = self.runs[0].parameters
         numbers = [name for name, value in known.items() if not isinstance(value, str) and name not in _REPETITIONS]
-        processors = guess_roles(numbers, set(numbers)).parameters.values()
-        columns = sorted(numbers, key=lambda column: column not in processors)
-        return {("p" if "p" not in columns and not at else column): column for at, column in enumerate(columns)}
+        varied = [name for name in numbers if len({run.parameters[name] for run in self.runs}) > 1] or numbers
+        columns = sorted(varied, key=lambda column: not is_processors(column))
+        named = "p" in columns or not is_processors(columns[0])
+        return {(column if named or at else "p"): column for at, column in enumerate(columns)}
 
     @property
     def functions(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture
 from perfcore.cli.reading import key_values
+from perfcore.data.roles import is_processors
 
 __all__ = ["command"]
 
@@ -71,6 +72,8 @@ def command(
         return
     print_findings(runs, table=output, picture=picture)
     if output is not None and len(runs) > 1 and runs.by not in ("location", "rank"):
-        named = "".join(f",{column}" for column in list(runs.parameters.values())[1:])
-        parameter = f" --parameter {next(iter(runs.parameters.values()))}{named}" if named else ""
+        symbols = runs.parameters
+        guessed = len(symbols) == 1 and is_processors(next(iter(symbols.values())))
+        pairs = ",".join(f"{symbol}={column}" for symbol, column in symbols.items())
+        parameter = "" if guessed else f" --parameter {shlex.quote(pairs)}"
         typer.echo(f"next: perf fit {shlex.quote(output)} --fitter scaling{parameter}")
