@@ -229,3 +229,10 @@ def test_probabilities_of_a_limit():
     assert (choice.chosen, choice.figures["steady"]) == ("steady", pytest.approx(1 - NormalDist(11, 1).cdf(13)))
     with pytest.raises(OptionError, match="work is divided by mean, upper or quantile"):
         schedule(StructuralModel("0", inputs={"t": [1, 2]}), divide=5, unit_time="t", by="beyond:3")
+
+
+def test_bins_that_hide_the_shape_are_said_to(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("\n".join(map(str, [*np.linspace(1.0, 2.0, 99), 500.0])))
+    assert any("the bins hide the shape" in note for note in value(path).notes)
+    assert value(path, bins=50, rule="tails").notes == ()

@@ -96,7 +96,10 @@ class ChoicePresenter(Presenter):
             ["*" if name == result.chosen else "", name, *(_shown(figures[name]) for figures in columns.values())]
             for name in result.predictions
         ]
-        return [("", ["", "candidate", *columns], rows)]
+        tables: Tables = [("", ["", "candidate", *columns], rows)]
+        for title, header, owners in result.predictions[result.chosen].tables()[1:]:
+            tables.append((f"{result.chosen}: {title}", header, owners))
+        return tables
 
     def frame(self, result: Choice) -> pd.DataFrame:
         """A row for each candidate: whether it is chosen, and its statistics."""
