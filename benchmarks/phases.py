@@ -123,7 +123,7 @@ def numbers(families: dict[str, Callable[..., Run]], seeds: int, others: int, fi
                 scores.setdefault((name, family), []).append(f1(list(run.breaks[1:-1]), found))
             print(family, seed, file=sys.stderr, flush=True)
     rows = []
-    for name in METHODS:
+    for name in METHODS if others else OURS:
         cells = [_percent(exact[name, family]) for family in families]
         mean = f"{np.mean([np.mean(exact[name, family]) for family in families]):.0%}"
         score = f"{np.mean([np.mean(scores[name, family]) for family in families]):.3f}"
@@ -220,17 +220,17 @@ def _right(pair: tuple[object, object], owners: Sequence[Sequence[int]]) -> bool
     return not sets[alone] & set(owners[other])
 
 
-def splices(files: Sequence[str], n: int, first: int) -> None:
+def splices(files: Sequence[str], n: int, first: int, names: Sequence[str]) -> None:
     """F1 on runs put together of windows of recorded ones, whose phases are where the windows meet."""
     curves = [perfcore.read(file) for file in files]
     curves = [data if isinstance(data, UtilizationCurve) else data.utilization() for data in curves]
     usable = [(c, _loads(c)) for c in curves if c.n_steps > 100]
-    scores: dict[str, list[float]] = {name: [] for name in METHODS}
+    scores: dict[str, list[float]] = {name: [] for name in names}
     for seed in range(first, first + n):
         rng = np.random.default_rng([seed, 5, 2026])
         run = _spliced(rng, [usable[int(rng.integers(len(usable)))] for _ in range(int(rng.integers(2, 6)))])
-        for name, method in METHODS.items():
-            scores[name].append(f1(list(run.breaks[1:-1]), method(run)))
+        for name in names:
+            scores[name].append(f1(list(run.breaks[1:-1]), METHODS[name](run)))
         print("splice", seed, file=sys.stderr, flush=True)
     _table(["method", "F1"], [[name, f"{np.mean(values):.3f}"] for name, values in scores.items()])
 
@@ -291,7 +291,10 @@ def main() -> None:
     """Run as a program."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20, help="runs of each family")
-    parser.add_argument("--others", type=int, default=20, help="runs of each family that other methods are shown")
+    parser.add_argument(
+        "--others", type=int, default=20, help="runs of each family that other methods are shown; 0: ours only"
+    )
+    parser.add_argument("--splices", type=int, default=60, help="how many runs of spliced windows")
     parser.add_argument("--first", type=int, default=100_000, help="first seed")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="of the page")
     parser.add_argument("--traces", nargs="*", default=[], help="recorded traces for splices")
@@ -319,7 +322,7 @@ def main() -> None:
             numbers(CHANGING, given.seeds, given.others, given.first)
         elif part == "splices" and given.traces:
             print("## Windows of recorded traces, spliced\n")
-            splices(given.traces, given.others * 5, given.first)
+            splices(given.traces, given.splices, given.first, OURS if not given.others else tuple(METHODS))
         elif part == "intervals":
             print("## Intervals, with the number that the rule finds\n")
             intervals(2 * given.seeds, given.first + 10_000)

@@ -2,10 +2,10 @@
 
     python benchmarks/ranks.py --ranks 16 --megabytes 10 --folder /tmp/ranks
 
-Files as PyTorch's profiler writes them are made first: kernels of a few microseconds, collectives, runtime calls.
-Then one file, and all of them, are read in processes of their own to the curve, and to the overheads.
-Told are processor time and elapsed time for each file, and the peak of the memory: of each process the resident set, of
-all together, and without pages of files, which the system can drop.
+Files as PyTorch's profiler writes them come first: kernels of a few microseconds, collectives, calls of the runtime.
+Then one file, and all of them, are read in processes of their own to the curve, and to the overheads. Told are
+processor time and elapsed time for each file, and the peak of the memory: of each process the resident set, of all
+together, and without pages of files, which the system can drop.
 """
 
 from __future__ import annotations

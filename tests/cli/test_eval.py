@@ -88,7 +88,6 @@ def test_a_picture(perf):
         (["a", "--with", "a=interval:2,1"], "eval: inputs.a: "),
         (["a", "--with", "a=nan"], "inputs.a: nan is neither a finite number"),
         (["a", "--with", "a=none.json"], "none.json: there is no such file"),
-        (["a", "--with", "a=curve.csv"], "curve.csv: not JSON"),
         (["1/a", "--with", "a=interval:-1,1"], "eval: equation: "),
         (["1/(a-a)", "--with", "a=3"], "a divisor is zero"),
         (["log(a)", "--with", "a=interval:-2,-1"], "eval: equation: "),
@@ -109,3 +108,8 @@ def test_deep_nesting_is_a_mistake(refused):
 
 def test_an_unused_quantity_is_noted(perf):
     assert "input 'b' is not used" in perf("eval", "a", "--with", "a=1", "--with", "b=2").lines
+
+
+def test_samples_are_an_input_and_few_are_said_to_be_few(perf):
+    printed = perf("eval", "a", "--with", "a=curve.csv")
+    assert any("4 samples are few" in line for line in printed.lines)

@@ -15,6 +15,7 @@ WORDS = {
     "gate": ["none.json", "none.json"],
     "iterations": ["none.csv"],
     "judge": ["none.json", "none.csv"],
+    "messages": ["none.prv"],
     "next": ["none.json", "--target", "p=1"],
     "overheads": ["none.prv"],
     "plot": ["none.csv"],

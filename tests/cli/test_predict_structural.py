@@ -22,7 +22,10 @@ def test_a_table(perf):
     printed = perf("predict", "model.toml")
     assert printed.lines[0].startswith("demo (s): ")
     header = next(line for line in printed.lines if line.startswith("statistic"))
-    assert header.split() == ["statistic", "s"]
+    assert header.split() == ["statistic", "s", "standard", "error"]
+    assert any("the arithmetic of moments would miss probabilities by up to" in line for line in printed.lines)
+    exact = perf("predict", "model.toml", "--method", "exact")
+    assert next(line for line in exact.lines if line.startswith("statistic")).split() == ["statistic", "s"]
 
 
 def test_json(perf):

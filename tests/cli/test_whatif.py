@@ -57,6 +57,23 @@ def test_info_counts_messages_and_suggests_the_question(run, perf):
     assert "perf whatif run.prv" in out
 
 
+def test_messages_by_pair_and_size(perf, refused, run):
+    """The shipped example, as its README says: 20 messages from each of four ranks to the next one."""
+    halo = Path(__file__).parents[2] / "examples" / "halo" / "halo.prv"
+    rows = perf("messages", halo, "--table", "csv").lines
+    assert rows[0] == "from,to,messages,bytes"
+    assert sorted(rows[1:]) == [f"1.{k}.1,1.{k % 4 + 1}.1,20,800000" for k in range(1, 5)]
+    found = json.loads(perf("messages", halo, "--json", "--plot", "matrix.png").out)
+    assert [each["messages"] for each in found["sizes"]] == [40, 40]
+    assert Path("matrix.png").stat().st_size > 0
+    assert "no message from one rank to another" in refused("messages", run)
+
+
+def test_the_law_of_the_example_is_found(perf):
+    halo = Path(__file__).parents[2] / "examples" / "halo" / "halo.prv"
+    assert "messages take 20 us + bytes / (1 GB/s)" in perf("whatif", halo, "--network", "0").out
+
+
 def test_mistakes(run, refused):
     assert "CLASS=K is expected" in refused("whatif", run, "--faster", "computing")
     assert "a share is expected" in refused("whatif", run, "--noise", "much")

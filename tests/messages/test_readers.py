@@ -214,3 +214,30 @@ def test_the_replay_of_real_runs_is_the_run(real_data, file, n_messages, n_colle
     assert (left == found.calls.leave_ns - found.start_ns).all()
     assert replay.n_contradictions == 0
     assert 0 < replay.runtime_ns(0) <= replay.runtime_ns(0.5) <= replay.runtime_ns()
+
+
+def test_picl(tmp_path):
+    """The ping-pong of coNCePTuaL's user's guide with other times: 32 kB there in 3 ms, 256 bytes back in 2."""
+    (tmp_path / "run.trf").write_text("""\
+-3 -901 0.000 0 0 0
+-3 -901 0.000 1 1 0
+-3 -21 0.001 0 0 4 2 32768 1 1 1
+-4 -21 0.002 0 0 0
+-3 -52 0.001 1 1 3 2 1 0 0
+-3 -52 0.002 0 0 3 2 1 1 1
+-4 -52 0.004 1 1 4 2 32768 1 0 0
+-3 -21 0.006 1 1 4 2 256 1 0 0
+-4 -21 0.006 1 1 0
+-4 -52 0.008 0 0 4 2 256 1 1 1
+-4 -901 0.009 1 1 0
+-4 -901 0.010 0 0 0
+""")
+    found = communication_of(perfcore.read(tmp_path / "run.trf"))
+    assert found.messages.bytes.tolist() == [32768, 256]
+    assert (found.sender.tolist(), found.receiver.tolist()) == ([0, 1], [1, 0])
+    assert found.remarks() == {}
+    assert found.end_ns.tolist() == [10_000_000, 9_000_000]
+    replay = Replay(found)
+    assert replay.runtime_ns() == 10_000_000
+    # On an ideal network: the first node's 1 ms, the second one's 2 ms of work, and its last 3 ms.
+    assert replay.runtime_ns(0) == 1_000_000 + 2_000_000 + 3_000_000

@@ -160,6 +160,24 @@ def test_by_phase(tmp_path):
         profile([trace, trace], phases=str(tmp_path / "m.json"))
 
 
+def test_a_folder_of_ranks_is_one_run(tmp_path):
+    """Rank by rank on disk, in any order of its intervals."""
+    for rank in range(2):
+        rows = [f"{at},{at + 5 + rank},main,{name}\n" for at, name in ((0, "solve"), (7, "wait"), (20, "solve"))]
+        (tmp_path / f"rank{rank}.csv").write_text("start_us,end_us,location,state\n" + "".join(rows[::-1]))
+
+    def read(path, wanted):
+        return perfcore.read(path, wanted=wanted, clocks="unaligned")
+
+    [found] = profile(tmp_path, by="rank", read=read)
+    assert found.ranks == ("rank 0", "rank 1")
+    assert "_arrays" not in vars(read(str(tmp_path), ()))
+    times = dict(zip(found.functions, found.by_location_ns.tolist(), strict=True))
+    assert times == {"solve": [10_000, 12_000], "wait": [5_000, 6_000], NO_STATE: [11_000, 8_000]}
+    apart = profile(tmp_path, files="runs", read=read)
+    assert [run.elapsed_ns for run in apart] == [25_000, 26_000]
+
+
 def test_ranks_of_one_run_that_are_given_as_runs_are_told(tmp_path):
     runs = [run_at(1, seed=k, facts={"rank": k, "world_size": 2}) for k in range(2)]
     assert profile(runs).remarks()[0].startswith("the files say that they are ranks of one run")

@@ -175,3 +175,14 @@ def test_many_bins_are_shown_in_groups() -> None:
     assert header == ["", "1-20", "21-40", "41-60", "61-80", "81-100", "outside"]
     assert actual == ["actual", "33.3%", "33.3%", "0.0%", "0.0%", "33.3%", "0.0%"]
     assert predicted[1] == f"{sum(range(81, 101)) / 5050:.1%}"
+
+
+def test_quantiles_are_judged():
+    """Of 1,000 standard normals, 99 % are at most the true p99; the loss of a quantile 4 too low is 0.75 times 4."""
+    judgement = judge([normal(0.0, 1.0)], np.random.default_rng(3).normal(size=1000), quantile="0.5,0.99")
+    half, late = judgement.quantile_shares()
+    assert (half["quantile"], late["quantile"]) == ("p50", "p99")
+    assert late["low"] < 0.99 < late["high"]
+    (row,) = judge([normal(10.0, 1e-12)], [14.0], quantile=0.75).quantile_shares()
+    assert row["loss"] == pytest.approx(3.0)
+    assert "Quantiles" in [title for title, _, _ in judgement.tables()]

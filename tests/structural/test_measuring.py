@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from perf_structural import StructuralModel, evaluate, value
+from perf_structural import StructuralModel, evaluate, schedule, value
 from perf_structural.bucket_files import read_counted
 from perf_structural.quantile_limits import limits_of_quantile, samples_needed
 from perf_structural.support import within
@@ -203,3 +203,29 @@ def test_equal_samples_are_one_number(tmp_path):
     measured = value(path, "normal")
     assert measured.value == from_text("point:3")
     assert measured.warnings == ("all 25 samples are 3: one number, whatever was asked for",)
+
+
+def test_the_owners_of_a_tail():
+    """Of a + b: P(late | a) = 1 - Phi((q - a)/2), whose variance is an integral; a constant owns nothing."""
+    inputs = {"a": {"normal": [5, 1]}, "b": {"normal": [5, 2]}, "c": 3.0}
+    owners = evaluate("a + b + c", inputs, tail=0.99).evaluation.owners
+    place = NormalDist(10, math.hypot(1, 2)).inv_cdf(0.99)
+    levels = (np.arange(20_000) + 0.5) / 20_000
+    for name, own, other in (("a", 1.0, 2.0), ("b", 2.0, 1.0)):
+        x = np.array([NormalDist(5, own).inv_cdf(level) for level in levels[::10]])
+        late = np.array([1.0 - NormalDist(5, other).cdf(place - each) for each in x])
+        assert owners[name] == pytest.approx((np.mean(late**2) - 0.01**2) / (0.01 * 0.99), abs=0.02)
+    assert list(owners) == ["b", "a"]
+    with pytest.raises(PerfError, match="nobody knows how late"):
+        evaluate("a + b", {"a": {"interval": [1, 2]}, "b": {"normal": [1, 1]}}, tail=0.9)
+
+
+def test_probabilities_of_a_limit():
+    found = evaluate("a + b", {"a": {"normal": [5, 3]}, "b": {"normal": [5, 4]}}, below=12.0)
+    assert found.statistics["P(<= 12)"] == pytest.approx(NormalDist(10, 5).cdf(12), abs=1e-9)
+    model = StructuralModel("t", inputs={"t": 1})
+    candidates = {"fast": {"t": {"normal": [10, 3]}}, "steady": {"t": {"normal": [11, 1]}}}
+    choice = schedule(model, candidates, by="beyond:13")
+    assert (choice.chosen, choice.figures["steady"]) == ("steady", pytest.approx(1 - NormalDist(11, 1).cdf(13)))
+    with pytest.raises(OptionError, match="work is divided by mean, upper or quantile"):
+        schedule(StructuralModel("0", inputs={"t": [1, 2]}), divide=5, unit_time="t", by="beyond:3")

@@ -3,6 +3,8 @@
 import gzip
 import json
 
+import perfcore
+
 START_US = 1_700_000_000_000_000
 STEPS = 5
 REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -35,3 +37,8 @@ def write_rank(folder, rank, name=None, *, world_size=4, told=True, packed=False
     text = json.dumps(document).encode()
     path.write_bytes(gzip.compress(text) if packed else text)
     return path
+
+
+def read(path, **options):
+    """What the files are together, with streams as locations."""
+    return perfcore.read(path, **{"locations": "stream", **options})

@@ -5,9 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from traces.kineto_files import START_US, STEPS, write_rank
+from traces.kineto_files import START_US, STEPS, read, write_rank
 
-import perfcore
 from perfcore.base.errors import DataError
 
 
@@ -19,11 +18,11 @@ def starts(trace):
 def test_recorded_clocks_that_overlap_are_taken(tmp_path):
     write_rank(tmp_path, 0, world_size=2)
     write_rank(tmp_path, 1, world_size=2, start_us=START_US + 3)
-    trace = perfcore.read(tmp_path)
+    trace = read(tmp_path)
     assert trace.facts["clocks"] == "recorded"
     assert trace.facts["clock_residual_ns"] == 3000
     assert starts(trace) == [0, 3000]
-    together = perfcore.read(tmp_path, clocks="collectives")
+    together = read(tmp_path, clocks="collectives")
     assert starts(together) == [0, 0]
 
 
@@ -32,7 +31,7 @@ def test_a_known_shift_is_found_again_by_collectives(tmp_path, shift_us):
     """Clocks that count from each machine's own start, and ranks that leave collectives up to 2 us apart."""
     write_rank(tmp_path, 0, world_size=2, start_us=10**9)
     write_rank(tmp_path, 1, world_size=2, start_us=10**9 + shift_us, wobble_us=2)
-    trace = perfcore.read(tmp_path)
+    trace = read(tmp_path)
     assert trace.facts["clocks"] == "collectives"
     assert trace.facts["clock_residual_ns"] <= 4000
     assert starts(trace)[1] == pytest.approx(0, abs=2000)
@@ -44,18 +43,18 @@ def test_a_base_time_beside_the_events_counts(tmp_path):
     path = write_rank(tmp_path, 1, world_size=2, start_us=1_000_000)
     document = json.loads(path.read_text())
     path.write_text(json.dumps({**document, "baseTimeNanoseconds": (START_US - 1_000_000) * 1000}))
-    assert starts(perfcore.read(tmp_path)) == [0, 0]
+    assert starts(read(tmp_path)) == [0, 0]
 
 
 def test_clocks_that_cannot_be_aligned_are_refused(tmp_path):
     write_rank(tmp_path, 0, world_size=2)
     write_rank(tmp_path, 1, world_size=2, start_us=START_US + 10**9, steps=STEPS - 1)
     with pytest.raises(DataError, match=r"rank 1 begins 1000 s after rank 0 ended, and they have no collectives"):
-        perfcore.read(tmp_path)
-    unaligned = perfcore.read(tmp_path, clocks="unaligned")
+        read(tmp_path)
+    unaligned = read(tmp_path, clocks="unaligned")
     assert starts(unaligned) == [0, 0]
     assert "not aligned" in unaligned.notes[1]
-    recorded = perfcore.read(tmp_path, clocks="recorded")
+    recorded = read(tmp_path, clocks="recorded")
     assert starts(recorded) == [0, 10**12]
 
 
@@ -69,7 +68,7 @@ def test_collectives_that_are_not_the_same_are_no_clock(tmp_path):
         event["ts"] += int(moved[step])
     path.write_text(json.dumps(document))
     with pytest.raises(DataError, match="half of the ends of their 50 common collectives lie more than"):
-        perfcore.read(tmp_path)
+        read(tmp_path)
 
 
 @pytest.mark.real_data
@@ -84,7 +83,7 @@ def test_a_shifted_copy_of_a_real_rank_is_found_again(real_data, tmp_path):
         if "ts" in event:
             event["ts"] += 7_654_321
     (tmp_path / "rank1.json").write_text(json.dumps(document))
-    trace = perfcore.read(tmp_path)
+    trace = read(tmp_path)
     assert trace.facts["clocks"] == "collectives"
     assert trace.facts["clock_residual_ns"] == 0
     assert starts(trace) == [0, 0]

@@ -294,3 +294,26 @@ def test_markers_are_listed_as_they_are_typed():
         "io (1 x 1 us)",
         "once (7) (1 x 2 ns)",
     ]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", ["paraver/qsort_beo3.prv", "chrome/rank0.json.gz", "picl/conceptual_pingpong.trf"])
+def test_parts_of_real_traces_add_up(real_data, name):
+    trace = perfcore.read(real_data / "traces" / name)
+    edges = ["0%", "13%", "50%", "51.7%", "100%"]
+    parts = [part_of(trace, since=a, until=b) for a, b in itertools.pairwise(edges)]
+    assert sum(map(busy_ns, parts)) == busy_ns(trace)
+    found = [perfcore.overheads(part)[0].by_category_ns for part in parts]
+    np.testing.assert_array_equal(sum(found), perfcore.overheads(trace)[0].by_category_ns)
+
+
+@pytest.mark.real_data
+def test_steps_of_a_real_trace(real_data):
+    """The five steps of the profiler follow one another, as their own times in the file say."""
+    trace = perfcore.read(real_data / "traces" / "chrome" / "rank0.json.gz")
+    steps = {name: (start, end) for name, start, end in trace.markers if name.startswith("ProfilerStep#")}
+    assert sorted(steps) == [f"ProfilerStep#{number}" for number in range(550, 555)]
+    assert part_of(trace, between="ProfilerStep#552").span_ns == steps["ProfilerStep#552"]
+    found = perfcore.iterations(trace, marker="ProfilerStep")
+    lengths = [end - start for _, (start, end) in sorted(steps.items())]
+    assert found.durations == pytest.approx(np.array(lengths) / 1000)

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from traces.kineto_files import START_US, write_rank
+from traces.kineto_files import START_US, read, write_rank
 
-import perfcore
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.windows import part_of
 from perfcore import Trace
@@ -14,7 +13,7 @@ from perfcore import Trace
 def run(tmp_path):
     for rank in range(3):
         write_rank(tmp_path, rank, start_us=START_US + 7 * rank, world_size=3)
-    return perfcore.read(tmp_path)
+    return read(tmp_path)
 
 
 def in_memory(trace):

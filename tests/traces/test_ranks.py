@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from traces.kineto_files import START_US, write_rank
+from traces.kineto_files import START_US, read, write_rank
 
 import perfcore
 from perf_traces.joined_trace import JoinedTrace
+from perf_traces.levels import located
 from perf_traces.rank_numbers import named_ranks
 from perf_traces.sum_of_ranks import summed_curve
 from perfcore import Measurements, Trace
@@ -19,7 +20,7 @@ from perfcore.data.trace import curve_from_intervals
 def test_four_ranks_are_one_trace(tmp_path):
     for rank in (3, 1, 0, 2):
         write_rank(tmp_path, rank, packed=rank == 2)
-    trace = perfcore.read(tmp_path)
+    trace = read(tmp_path)
     streams = [f"rank {rank} / GPU 0 / stream {stream}" for rank in range(4) for stream in (7, 20)]
     assert list(trace.locations) == streams
     assert trace.levels["process"] == tuple(f"rank {rank}" for rank in range(4) for _ in range(2))
@@ -41,7 +42,7 @@ def test_four_ranks_are_one_trace(tmp_path):
 def test_the_joined_arrays_are_those_of_the_ranks(tmp_path):
     for rank in range(3):
         write_rank(tmp_path, rank, start_us=START_US + 7 * rank, world_size=3)
-    trace = perfcore.read(tmp_path)
+    trace = read(tmp_path)
     one_by_one = list(trace.rank_traces())
     assert [part.locations[0] for part in one_by_one] == [f"rank {rank} / GPU 0 / stream 7" for rank in range(3)]
     for name in ("state", "start_ns", "end_ns"):
@@ -64,7 +65,7 @@ def test_the_joined_arrays_are_those_of_the_ranks(tmp_path):
 def test_names_tell_ranks_where_the_files_do_not(tmp_path, names):
     for rank, name in enumerate(names):
         write_rank(tmp_path, rank, name, told=False)
-    trace = perfcore.read(tmp_path)
+    trace = read(tmp_path)
     assert trace.ranks == (0, 1)
     assert trace.notes[0] == "2 ranks as one run, told by the names of the files"
     assert ("node" in trace.levels) == names[0].startswith("node")
@@ -82,7 +83,7 @@ def test_names_that_are_no_ranks():
 def test_a_pattern_tells_ranks_and_goes_before_the_file(tmp_path):
     for rank in range(2):
         write_rank(tmp_path, 1 - rank, f"p{rank}.json", world_size=2)
-    trace = perfcore.read(tmp_path, from_name="p{rank:int}.json")
+    trace = read(tmp_path, from_name="p{rank:int}.json")
     assert trace.notes[0] == "2 ranks as one run, told by --from-name"
     assert trace.utilization().integral == pytest.approx(5 * (40 + 41))
     assert next(trace.rank_traces()).facts["rank"] == 1
@@ -91,14 +92,14 @@ def test_a_pattern_tells_ranks_and_goes_before_the_file(tmp_path):
 def test_missing_ranks_are_named(tmp_path):
     for rank in (0, 3):
         write_rank(tmp_path, rank, world_size=8)
-    assert "of 8 ranks 6 are missing: 1 to 2, 4 to 7" in perfcore.read(tmp_path).notes
+    assert "of 8 ranks 6 are missing: 1 to 2, 4 to 7" in read(tmp_path).notes
 
 
 def test_two_files_of_one_rank_are_refused(tmp_path):
     write_rank(tmp_path, 0, "a.json")
     write_rank(tmp_path, 0, "b.json")
     with pytest.raises(DataError, match=r"rank 0 is there twice, .*a\.json and .*b\.json; .*files=runs"):
-        perfcore.read(tmp_path)
+        read(tmp_path)
 
 
 def test_names_go_before_files_that_all_say_the_same(tmp_path):
@@ -106,17 +107,17 @@ def test_names_go_before_files_that_all_say_the_same(tmp_path):
     for rank in range(2):
         path = write_rank(tmp_path, rank)
         path.write_text(path.read_text().replace('"rank": 1', '"rank": 0'))
-    assert perfcore.read(tmp_path).ranks == (0, 1)
+    assert read(tmp_path).ranks == (0, 1)
 
 
 def test_a_rank_of_another_job_is_refused(tmp_path):
     write_rank(tmp_path, 0, world_size=2)
     write_rank(tmp_path, 1, world_size=64)
     with pytest.raises(DataError, match=r"rank1\.json is of a job of 64 ranks and .*rank0\.json of one of 2"):
-        perfcore.read(tmp_path)
+        read(tmp_path)
     write_rank(tmp_path, 5, "rank1.json", world_size=2)
     with pytest.raises(DataError, match=r"rank1\.json is rank 5 of a job of 2 ranks"):
-        perfcore.read(tmp_path)
+        read(tmp_path)
 
 
 class Notes(progress.Sink):
@@ -135,7 +136,7 @@ def test_files_that_are_no_ranks_are_named_and_left_out(tmp_path):
     write_rank(tmp_path, 9, "warm_up.json", told=False)
     (tmp_path / "notes.log").write_text("nothing that is known\n")
     with progress.show_with(notes := Notes()):
-        trace = perfcore.read(tmp_path)
+        trace = read(tmp_path)
     assert trace.ranks == (0, 1)
     known, other = notes.said
     assert "passed over, of no known format" in known
@@ -150,8 +151,8 @@ def test_a_rank_that_is_cut_short_is_named_and_used_only_if_asked(tmp_path):
     text = path.read_text()
     path.write_text(text[: text.index("ProfilerStep#2")])
     with pytest.raises(InputError, match=r"rank1\.json.*cut short, and -r to_the_cut=yes"):
-        perfcore.read(tmp_path)
-    trace = perfcore.read(tmp_path, to_the_cut=True)
+        read(tmp_path)
+    trace = read(tmp_path, to_the_cut=True)
     assert trace.n_intervals == 15 + 9
     assert "rank 1: the file is cut short: what stands before its end is read" in trace.notes
 
@@ -161,11 +162,11 @@ def test_runs_stay_runs(tmp_path):
     for p in (2, 4):
         write_rank(tmp_path, 0, f"run_p{p}.json", told=False)
     with progress.show_with(notes := Notes()):
-        assert isinstance(perfcore.read(tmp_path), Measurements)
+        assert isinstance(read(tmp_path), Measurements)
     assert "taken as runs side by side, as neither the files nor their names tell ranks" in notes.said[0]
-    told = perfcore.read(tmp_path, from_name="run_p{p:int}.json")
+    told = read(tmp_path, from_name="run_p{p:int}.json")
     assert set(told.table["p"]) == {2, 4}
-    assert isinstance(perfcore.read(tmp_path, files="ranks"), JoinedTrace)
+    assert isinstance(read(tmp_path, files="ranks"), JoinedTrace)
 
 
 def test_runs_of_ranks(tmp_path):
@@ -173,14 +174,14 @@ def test_runs_of_ranks(tmp_path):
     for p in (2, 4):
         for rank in range(p):
             write_rank(tmp_path, rank, f"rank{rank}_p{p}.json", world_size=p)
-    table = perfcore.read(tmp_path, from_name="rank{rank:int}_p{p:int}.json").table
+    table = read(tmp_path, from_name="rank{rank:int}_p{p:int}.json").table
     assert set(table["p"]) == {2, 4}
 
 
 def test_other_processes_read_the_same(tmp_path):
     for rank in range(3):
         write_rank(tmp_path, rank, world_size=3)
-    here, there = perfcore.read(tmp_path), perfcore.read(tmp_path, processes=2)
+    here, there = read(tmp_path), read(tmp_path, processes=2)
     assert there.locations == here.locations
     assert there.notes == here.notes
     for name in ("location", "state", "start_ns", "end_ns"):
@@ -192,7 +193,7 @@ def test_what_goes_wrong_in_another_process_is_said(tmp_path):
         write_rank(tmp_path, rank, world_size=3)
     (tmp_path / "rank2.json").write_text('{"traceEvents": [{"ph": "X", "ts": "soon"}]}')
     with pytest.raises(InputError, match=r"rank2\.json.*'soon' is no time"):
-        perfcore.read(tmp_path, processes=2)
+        read(tmp_path, processes=2)
 
 
 @pytest.mark.parametrize("at_once", [3, 50, 10**6])
@@ -206,6 +207,32 @@ def test_the_sum_over_ranks_is_that_of_all_intervals(tmp_path, at_once):
     found = summed_curve(iter(ranks), tmp_path, span, "us", changes_at_once=at_once)
     assert (found.edges == expected.edges).all()
     assert (found.heights == expected.heights).all()
+
+
+def test_gpus_of_long_runs_are_merged_and_summed_up_alike(tmp_path, monkeypatch):
+    for rank in range(3):
+        write_rank(tmp_path, rank, start_us=START_US + 7 * rank, world_size=3)
+    expected = perfcore.read(tmp_path)
+    monkeypatch.setattr("perf_traces.levels.FEW_INTERVALS", 0)
+    monkeypatch.setattr("perf_traces.joined_trace.FEW_INTERVALS", 4)
+    curve = perfcore.read(tmp_path).utilization()
+    assert (curve.edges == expected.utilization().edges).all()
+    assert (curve.heights == expected.utilization().heights).all()
+    streams = read(tmp_path)
+    again = located(Trace(streams.location, streams.state, streams.start_ns, streams.end_ns, streams.locations,
+                          streams.states, levels=streams.levels), "auto")  # fmt: skip
+    for name in ("location", "state", "start_ns", "end_ns"):
+        assert (getattr(again, name) == getattr(expected, name)).all()
+
+
+def test_a_gpu_of_each_rank_is_one_location(tmp_path):
+    for rank in range(3):
+        write_rank(tmp_path, rank, world_size=3)
+    trace = perfcore.read(tmp_path)
+    assert trace.locations == tuple(f"rank {rank} / GPU 0" for rank in range(3))
+    assert isinstance(trace.recorded, JoinedTrace)
+    assert trace.utilization().integral == pytest.approx(5 * (40 + 41 + 42))
+    assert perfcore.read(tmp_path, locations="process").locations == ("rank 0", "rank 1", "rank 2")
 
 
 @pytest.mark.real_data

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from perf_explore.data_views import DataViews
 from perf_messages.communication import carry
 from perf_messages.testing import by_hand, exchange
+from perf_views.contents import Table
 from perf_whatif.api import whatif
 from perf_whatif.message_table import message_table
 from perf_whatif.network import network_from_text
@@ -139,3 +141,12 @@ def test_messages_by_sender_receiver_and_size():
     assert table.count.tolist() == [[0, 2], [0, 0]]
     assert (table.sizes.tolist(), table.of_size.tolist(), table.bytes_of_size.tolist()) == ([0, 16], [1, 1], [0, 9])
     assert table.tables()[0][2] == [["rank 0", "rank 1", "2", "9"]]
+
+
+def test_the_page_of_a_trace_leads_to_its_messages_where_there_are_any():
+    shown = DataViews(trace_of(exchange()), "run")
+    assert ("messages",) in shown.paths()
+    view = shown.view(("messages",), {})
+    assert next(block.rows[0] for block in view.blocks if isinstance(block, Table)) == ("rank 0", "rank 1", "1", "8")
+    assert ("messages",) not in DataViews(trace_of(late_barrier()), "run").paths()
+    assert ("messages",) not in DataViews(Trace([0], [0], [0], [5], ["cpu"], ["run"]), "run").paths()

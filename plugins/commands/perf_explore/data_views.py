@@ -63,7 +63,9 @@ class DataViews:
         presenter = presenter_of(data)
         self._shown = None if type(presenter) is Presenter else presenter.views(data)
         self._further = {
-            path: (presenter.views(data), what) for path, (presenter, what) in further_presenters(data).items()
+            path: (views, what)
+            for path, (presenter, what) in further_presenters(data).items()
+            if (views := presenter.views(data)) is not None
         }
 
     @property

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import perfcore
 from perf_overheads.events import run_of
@@ -62,7 +62,7 @@ def phase_edges(
     >>> phase_edges(trace, perfcore.fit(trace, fitter="worley", phases=2, degree=0))
     [0, 4000, 9000]
     """
-    if isinstance(phases, (Model, os.PathLike)) or _names_file(phases):
+    if isinstance(phases, Model) or _names_file(phases):
         if degree != _AUTO:
             raise OptionError("--degree is of phases that are fitted, and --phases names a model, which has its own")
         model = phases if isinstance(phases, Model) else perfcore.load(phases)
@@ -74,7 +74,9 @@ def phase_edges(
     return model_edges(perfcore.fit(trace, fitter="worley", phases=phases, degree=degree, busy=named))
 
 
-def _names_file(phases: str | int) -> bool:
+def _names_file(phases: str | os.PathLike[str] | int) -> TypeGuard[str | os.PathLike[str]]:
+    if isinstance(phases, os.PathLike):
+        return True
     return isinstance(phases, str) and (phases.lower().endswith(".json") or Path(phases).is_file())
 
 

@@ -12,6 +12,8 @@ from perf_profile.profiles import By, Profiles
 from perf_profile.run_profile import RunProfile
 from perf_profile.stretches import marker_stretches, phase_stretches, whole_run
 from perf_profile.summing import profile_of
+from perf_traces.rank_numbers import RANK
+from perf_traces.ranks import is_one_run, without_rank
 from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, listing
 from perfcore.data.roles import guess_roles
@@ -21,12 +23,10 @@ from perfcore.reading.recognise import read as read_data
 from perfcore.reading.recognise import recognise
 from perfcore.reading.source import Source
 
-__all__ = ["RANK", "profile"]
+__all__ = ["profile"]
 
 Named = str | os.PathLike[str]
 Read = Callable[[str, Sequence[type]], Any]
-
-RANK = "rank"  # fact of a file that holds one rank of a run, and field of names that tell it
 
 
 def _read(path: str, wanted: Sequence[type]) -> Any:
@@ -39,6 +39,7 @@ def profile(
     by: By | None = None,
     phases: str | int | None = None,
     from_name: str | None = None,
+    files: str = "auto",
     read: Read = _read,
 ) -> Profiles:
     """Exclusive time of every function of one or several runs.
@@ -49,8 +50,8 @@ def profile(
     Parameters
     ----------
     traces : Trace, str or path, or a sequence of them
-        Runs of one program. A folder or a pattern is as many runs as it has files, which are read one at a time, unless
-        the files say that they are the ranks of one run.
+        Runs of one program, which are read one at a time. A folder or a pattern is as many runs as it has files, or one
+        run where they are its ranks.
     by : {"function", "location", "rank", "phase", "marker"}, optional
         What times are summed up for beside functions; by default functions only, or phases where there are any.
     phases : int or str, optional
@@ -58,6 +59,8 @@ def profile(
     from_name : str, optional
         What the names of the files say, as ``"run_p{p:int}.prv"``; without a number of processors there, ``p`` is the
         number of locations.
+    files : {"auto", "ranks", "runs"}
+        Whether the files of a folder or a pattern are the ranks of one run; by default as they or their names say.
     read : callable, optional
         Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
 
@@ -95,11 +98,11 @@ def profile(
     is_file = isinstance(wanted, str) and wanted.lower().endswith(".json")
     runs: list[RunProfile] = []
     ranks: list[Mapping[str, Any]] = []
-    for trace, fields in _runs(given, pattern, read):
+    for trace, fields in _runs(given, pattern, files, read):
         if is_file and runs:
             raise OptionError(f"--phases {wanted}: the phases of a model are those of one trace; give one, or a number")
         runs.append(replace(_profile(trace, chosen, wanted), parameters=_parameters(trace, fields)))
-        ranks.append(getattr(trace, "facts", {}))
+        ranks.append(trace.facts)
     return Profiles(tuple(runs), chosen, tuple(_rank_notes(runs, ranks)))
 
 
@@ -110,14 +113,14 @@ def _profile(trace: Trace, by: By, phases: str | int | None) -> RunProfile:
         return profile_of(trace, marker_stretches(trace))
     if by != "rank":
         return profile_of(trace, whole_run(trace))
-    ranks = tuple(getattr(trace, "levels", {}).get("process", ()))
+    ranks = tuple(trace.levels.get("process", ()))
     if not any(ranks):
         raise DataError(f"{trace.source}: does not say of which rank its locations are; --by location takes each alone")
     return replace(profile_of(trace), ranks=ranks)
 
 
 def _runs(
-    given: Sequence[Named | Trace], pattern: NamePattern | None, read: Read
+    given: Sequence[Named | Trace], pattern: NamePattern | None, together: str, read: Read
 ) -> Iterator[tuple[Trace, Mapping[str, Any]]]:
     """Each run, and what its name says."""
     for item in given:
@@ -127,14 +130,22 @@ def _runs(
             yield item, {}
             continue
         name = os.fsdecode(item)
-        files = _files(name)
-        if files is None:
+        paths = _files(name)
+        if paths is None:
             yield _trace(name, read), _fields(Path(name), pattern)
-        elif (pattern is not None and RANK in pattern.types) or _are_ranks(files, read):
-            yield _trace(name, read), {}
-        else:
-            for file in files:
-                yield _trace(str(file), read), _fields(file, pattern)
+            continue
+        fields = [_fields(file, pattern) for file in paths]
+        first = _trace(str(paths[0]), read)
+        if not is_one_run(first, paths, fields, together):
+            yield first, fields[0]
+            for file, known in zip(paths[1:], fields[1:], strict=True):
+                yield _trace(str(file), read), known
+            continue
+        del first
+        runs = {tuple(without_rank(known).items()): known for known in fields}
+        if len(runs) > 1:
+            raise OptionError(f"{name}: holds the ranks of {len(runs)} runs; give each run by a pattern of its own")
+        yield _trace(name, read), without_rank(fields[0])
 
 
 def _files(name: str) -> list[Path] | None:
@@ -155,14 +166,6 @@ def _files(name: str) -> list[Path] | None:
     if others:
         progress.note(f"{name}: passed over, of no known format: {listing(others, 3)}")
     return known
-
-
-def _are_ranks(files: Sequence[Path], read: Read) -> bool:
-    """Whether the first two files say of themselves that they are different ranks of one run."""
-    if len(files) < 2:
-        return False
-    first, second = (getattr(_trace(str(file), read), "facts", {}).get(RANK) for file in files[:2])
-    return first is not None and second is not None and first != second
 
 
 def _trace(name: str, read: Read) -> Trace:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import heapq
-import re
-from collections import Counter
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
+from perf_traces.markers import families
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per
@@ -20,8 +20,6 @@ from perfcore.data.units import nanoseconds_per
 __all__ = ["NO_MARKER", "Stretches", "marker_stretches", "phase_stretches", "span_of", "whole_run"]
 
 NO_MARKER = "(no marker)"
-
-_NUMBERED = re.compile(r"(.*?\D)[#:\s_(\[]*\d{1,9}[)\]\s]*")
 
 Integers = npt.NDArray[np.int64]
 
@@ -112,14 +110,13 @@ def phase_stretches(trace: Trace, phases: str | int) -> Stretches:
     if isinstance(phases, str) and phases.lower().endswith(".json"):
         model, name = perfcore.load(phases), phases
     else:
-        model, name = perfcore.fit(trace.utilization(), fitter="worley", phases=phases), "the fitter worley"
+        model, name = perfcore.fit(trace, fitter="worley", phases=phases), "the fitter worley"
     found = getattr(model, "phases", None)
     if not found:
         raise DataError(f"{name}: the model has no phases; `perf fit TRACE --fitter worley -o model.json` makes one")
     factor = nanoseconds_per(model.time_unit)
     first, last = round(found[0].start * factor), round(found[-1].end * factor)
-    # Edges are whole nanoseconds in units of floating point: of times since 1970 they are some hundred off.
-    nearly = max(1, round(1e-6 * (end - start)), abs(end) >> 50)
+    nearly = math.floor(2.0 * math.ulp(float(max(abs(first), abs(last)))))  # of times that the model has as floats
     if abs(first - start) > nearly or abs(last - end) > nearly:
         raise DataError(
             f"{name}: its phases are from {first} to {last} ns, and {trace.source} is from {start} to {end} ns; give "
@@ -177,6 +174,5 @@ def marker_stretches(trace: Trace) -> Stretches:
 
 def _families(names: Sequence[str]) -> dict[str, str]:
     """What each name counts as: itself, or what it has in common with others that differ in their number only."""
-    base = {name: match[1].strip(" #:_([") for name in names if (match := _NUMBERED.fullmatch(name.strip()))}
-    members = Counter(base.values())
-    return {name: base[name] if members[base.get(name, "")] > 1 and base[name] else name for name in names}
+    counted = {name: base for base, found in families(names).items() if len(found) > 1 for name in found.values()}
+    return {name: counted.get(name, name) for name in names}

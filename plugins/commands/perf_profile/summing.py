@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from perf_profile.run_profile import NO_STATE, RunProfile
 from perf_profile.stretches import Stretches, whole_run
+from perf_traces.joined_trace import JoinedTrace
 from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
@@ -29,6 +30,7 @@ Columns = tuple[Codes, Codes, Integers, Integers]  # location, state, start, end
 
 _BEFORE = np.iinfo(np.int64).min
 _MOST_CELLS = 1 << 26  # of 16 bytes
+_BITS = 63  # of an int64 that is not negative
 _LOCATIONS, _STATES = "profiled_locations", "profiled_states"  # tables and types in a trace's database
 _CODED = (("location", _LOCATIONS), ("state", _STATES))
 
@@ -75,7 +77,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
     Parameters
     ----------
     trace : Trace
-        Of one that is on disk a million intervals are in memory at a time.
+        Of one that is on disk a million intervals are in memory at a time, or those of one rank.
     stretches : Stretches, optional
         Parts of the run; by default it is one.
 
@@ -142,17 +144,34 @@ def _summed(
 
 
 def _columns(trace: Trace, in_order: bool) -> Generator[Columns, None, None]:
-    """Columns of the trace, at once or a million rows at a time; if wanted, locations in the order of time."""
+    """Columns of the trace, at once or a part at a time; if wanted, locations in the order of time."""
     from perf_io.tables.tabular_trace import TabularTrace
 
     if isinstance(trace, TabularTrace):
         yield from _columns_on_disk(trace, in_order)
         return
-    columns = (trace.location, trace.state, trace.start_ns, trace.end_ns)
-    if in_order:
-        order = np.lexsort((trace.end_ns, trace.start_ns, trace.location))
-        columns = tuple(column[order] for column in columns)  # type: ignore[assignment]
-    yield columns
+    first = 0
+    for part in trace.rank_traces() if isinstance(trace, JoinedTrace) else (trace,):
+        columns = (part.location, part.state, part.start_ns, part.end_ns)
+        if in_order:
+            order = _order(part)
+            columns = (part.location[order], part.state[order], part.start_ns[order], part.end_ns[order])
+        yield columns[0] + np.int32(first) if first else columns[0], *columns[1:]
+        first += len(part.locations)
+
+
+def _order(trace: Trace) -> Integers:
+    """By location and start; what lasts comes after what does not."""
+    lasts = trace.end_ns > trace.start_ns
+    first, last = int(trace.start_ns.min()), int(trace.start_ns.max())
+    bits = (last - first).bit_length() + 1
+    if bits + len(trace.locations).bit_length() > _BITS:
+        return np.lexsort((lasts, trace.start_ns, trace.location))
+    key = trace.location.astype(np.int64)
+    key <<= bits
+    key |= (trace.start_ns - first) << 1
+    key |= lasts
+    return np.argsort(key)  # of one number, which takes a tenth of the time of three
 
 
 def _columns_on_disk(trace: Any, in_order: bool) -> Generator[Columns, None, None]:
@@ -166,7 +185,7 @@ def _columns_on_disk(trace: Any, in_order: bool) -> Generator[Columns, None, Non
         codes = ", ".join(f"CAST(enum_code(CAST({name} AS {table})) AS INTEGER) AS {name}" for name, table in _CODED)
         query = f"SELECT {codes}, start_ns, end_ns FROM ({trace.query})"  # noqa: S608 - no names of the user's in it
         if in_order:
-            query += " ORDER BY location, start_ns, end_ns"
+            query += " ORDER BY location, start_ns, end_ns > start_ns"
         for chunk in database.chunks(query, trace.n_intervals, "profiling"):
             location, state = positions[_LOCATIONS][chunk["location"]], positions[_STATES][chunk["state"]]
             yield location, state, chunk["start_ns"], chunk["end_ns"]

@@ -18,7 +18,7 @@ from perf_structural.measuring import read_samples, samples_of
 from perf_structural.model_file import read_candidates
 from perf_structural.prediction import Prediction
 from perf_structural.scheduling import Choice, choose, predict_candidates
-from perf_structural.statistic import LEVELS, Statistic, parse_levels, parse_statistic
+from perf_structural.statistic import LEVELS, Statistic, levels_given, parse_statistic
 from perf_structural.structural_model import StructuralModel
 from perf_structural.support import check_within, parse_bounds
 from perf_structural.support import within as bounded
@@ -109,10 +109,7 @@ def value(
     build(registry().entry("representations", name).load_options(), options, name)
     check_length(window)
     check_scale(scale)
-    try:
-        levels = LEVELS if quantile is None else parse_levels(quantile)
-    except ValueError as error:
-        raise OptionError(f"--quantile {quantile!r}: {error}") from None
+    levels = LEVELS if quantile is None else levels_given(quantile)
     if isinstance(series, (str, os.PathLike)):
         samples, warnings = read_samples(series, window, column, until, where, read)
     else:

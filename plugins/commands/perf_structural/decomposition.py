@@ -113,6 +113,10 @@ class _Drawn:
         """A quantile."""
         return float(np.quantile(self.values, q, method="hazen"))
 
+    def cdf(self, x: float, /) -> float:
+        """The share that is at most ``x``."""
+        return float((self.values <= x).mean())
+
 
 def balance(
     unit_times: Sequence[StochasticValue],
@@ -148,6 +152,8 @@ def balance(
     """
     if total < 0 or not unit_times:
         raise OptionError(f"{total} units among {len(unit_times)} machines: at least 0 among at least 1 are expected")
+    if not statistic.scales:
+        raise OptionError(f"--by {statistic.name}: work is divided by mean, upper or quantile:Q")
     if fixed is not None and len(fixed) != len(unit_times):
         raise DataError(f"{len(unit_times)} machines have a time for each unit, and {len(fixed)} a fixed time")
     machines = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from perf_structural.expression import Expression, leaves
 from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import Sample, draw_sample
 from perf_structural.statistic import LEVELS, quantile_name
+from perf_structural.tail_owners import tail_owners
 from perfcore.base.errors import OptionError
 from perfcore.stochastic import StochasticValue, as_value, default_representation
 
@@ -42,6 +43,12 @@ class Evaluation:
         The sample, each row sorted.
     levels : tuple of float
         Of the quantiles that are shown.
+    tail : float, optional
+        Level of the quantile whose owners were asked for.
+    owners : mapping of str to float
+        Share of each input in being beyond it, see `perf_structural.tail_owners`.
+    limit : float, optional
+        Of which the probability was asked for.
     """
 
     value: StochasticValue
@@ -50,6 +57,9 @@ class Evaluation:
     errors: Mapping[str, float] = field(default_factory=dict)
     sample: Floats | None = field(default=None, repr=False)
     levels: tuple[float, ...] = LEVELS
+    tail: float | None = None
+    owners: Mapping[str, float] = field(default_factory=dict)
+    limit: float | None = None
 
     @property
     def mean(self) -> float:
@@ -71,6 +81,15 @@ class Evaluation:
         if self.sample is None:
             return float(self.value.quantile(probability))
         return float(np.quantile(self.sample, probability, method="hazen"))
+
+    @property
+    def below_limit(self) -> float:
+        """Probability of results up to the limit; NaN where it is not known or none was asked for."""
+        return math.nan if self.limit is None else self.cdf(self.limit)
+
+    def cdf(self, x: float) -> float:
+        """Probability of at most ``x``; of a sample its own and not its histogram's."""
+        return float(self.value.cdf(x)) if self.sample is None else float((self.sample <= x).mean())
 
     @property
     def quantiles(self) -> dict[str, float]:
@@ -105,6 +124,20 @@ def evaluate_expression(
     DataError
         A divisor can be zero, or a logarithm or root is taken of what can be negative.
     """
+    found = _evaluated(root, values, correlations, options, drawn)
+    owners: Mapping[str, float] = {}
+    if options.tail is not None:
+        owners = tail_owners(root, values, correlations, options.tail, options.samples, options.seed)
+    return replace(found, tail=options.tail, owners=owners, limit=options.below)
+
+
+def _evaluated(
+    root: Expression,
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    options: EvaluationOptions,
+    drawn: Sample | None,
+) -> Evaluation:
     names = leaves(root)
     pairs = {pair: value for pair, value in correlations.items() if value != 0.0 and pair <= set(names)}
     obstacle = why_not_exact(root)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy.typing as npt
 
 from perf_series.window import DEFAULT_WINDOW
 from perf_structural.indexed import Place, places
@@ -201,7 +202,7 @@ def _quantity(kind: str, content: Any, table: _Table, folder: Path) -> Quantity:
     return representation.from_values(content if isinstance(content, list | tuple) else [content])
 
 
-def _of_samples(samples: Sequence[float], table: _Table) -> StochasticValue:
+def _of_samples(samples: npt.ArrayLike, table: _Table) -> StochasticValue:
     representation = representation_named(table.representation or default_name("samples"))
     options = build(representation.Options, table.options, representation.name)
     if table.within is not None:

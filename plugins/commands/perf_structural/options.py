@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perf_structural.statistic import LEVELS, parse_levels
+from perf_structural.statistic import LEVELS, parse_level, parse_levels
 from perfcore.hooks.options import option
 
 __all__ = ["EvaluationOptions", "JudgingOptions", "PredictionOptions"]
@@ -26,6 +26,10 @@ class EvaluationOptions:
     quantile: tuple[float, ...] = option(
         LEVELS, "levels of the quantiles that are shown", parse=parse_levels, metavar="Q,..."
     )
+    tail: float | None = option(
+        None, "say which inputs make the result as late as this quantile", parse=parse_level, metavar="Q"
+    )
+    below: float | None = option(None, "say how probable results up to this are", metavar="LIMIT")
 
 
 @dataclass(frozen=True)

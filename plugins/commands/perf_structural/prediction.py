@@ -52,7 +52,8 @@ class Prediction(Result):
         """Mean, standard deviation, quantiles and bounds; NaN where there is none."""
         found = self.evaluation
         lowest, highest = found.support
-        return {"mean": found.mean, "std": found.std, **found.quantiles, "lowest": lowest, "highest": highest}
+        limit = {} if found.limit is None else {f"P(<= {found.limit:g})": found.below_limit}
+        return {"mean": found.mean, "std": found.std, **found.quantiles, "lowest": lowest, "highest": highest, **limit}
 
     def to_dict(self) -> dict[str, Any]:
         """The prediction as JSON-ready values; `perf_structural.inputs.read_value` reads its value again."""
@@ -62,6 +63,7 @@ class Prediction(Result):
             "method": self.evaluation.method,
             "statistics": self.statistics,
             "errors": dict(self.evaluation.errors),
+            **({"tail_owners": dict(self.evaluation.owners)} if self.evaluation.owners else {}),
             "notes": list(self.notes),
             "value": self.value.to_dict(),
         }

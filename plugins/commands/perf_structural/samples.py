@@ -90,7 +90,8 @@ def read_numbers(path: str | os.PathLike[str]) -> RunSamples | None:
         return None
     if named and any(mark in first[0] for mark in ",;\t"):
         return None
-    values, name = [], "value"
+    values: list[float] = []
+    name = "value"
     for number, line in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), start=1):
         word = line.strip()
         if not word or word.startswith("#"):

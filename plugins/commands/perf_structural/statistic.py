@@ -9,7 +9,16 @@ from typing import Any, Protocol
 
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = ["LEVELS", "Distribution", "Statistic", "parse_levels", "parse_statistic", "quantile_name"]
+__all__ = [
+    "LEVELS",
+    "Distribution",
+    "Statistic",
+    "levels_given",
+    "parse_level",
+    "parse_levels",
+    "parse_statistic",
+    "quantile_name",
+]
 
 LEVELS = (0.05, 0.5, 0.95)  # of the quantiles that are shown beside mean and deviation where none are asked for
 
@@ -31,6 +40,9 @@ class Distribution(Protocol):
 
     def quantile(self, q: float, /) -> Any:
         """The number that is not exceeded with probability ``q``."""
+
+    def cdf(self, x: float, /) -> Any:
+        """The probability of at most ``x``."""
 
 
 def quantile_name(level: float) -> str:
@@ -68,6 +80,34 @@ def parse_levels(given: Any) -> tuple[float, ...]:
     return levels
 
 
+def parse_level(given: Any) -> float:
+    """One of these.
+
+    Raises
+    ------
+    ValueError
+        As of `parse_levels`, or there are several.
+    """
+    levels = parse_levels(given)
+    if len(levels) > 1:
+        raise ValueError("one number between 0 and 1 is expected, such as 0.99")
+    return levels[0]
+
+
+def levels_given(given: Any) -> tuple[float, ...]:
+    """`parse_levels` of what a user gives.
+
+    Raises
+    ------
+    OptionError
+        As of `parse_levels`.
+    """
+    try:
+        return parse_levels(given)
+    except ValueError as error:
+        raise OptionError(f"--quantile {given!r}: {error}") from None
+
+
 @dataclass(frozen=True)
 class Statistic:
     """A number that stands for a distribution; smaller is better.
@@ -79,11 +119,14 @@ class Statistic:
         Takes a `Distribution`.
     instead : str
         What to choose where a distribution does not have it.
+    scales : bool
+        Whether it grows in proportion with the quantity, as work does that is divided.
     """
 
     name: str
     of: Callable[[Distribution], float]
     instead: str
+    scales: bool = True
 
     def __call__(self, distribution: Distribution, owner: str) -> float:
         """The statistic of one distribution.
@@ -105,7 +148,7 @@ def parse_statistic(text: str, tuning: float | None = None) -> Statistic:
     Parameters
     ----------
     text : str
-        ``mean``, ``upper`` or ``quantile:Q`` with Q between 0 and 1.
+        ``mean``, ``upper``, ``quantile:Q`` with Q between 0 and 1, or ``beyond:LIMIT``, the probability of more.
     tuning : float, optional
         With ``mean``: that many standard deviations are added to it.
 
@@ -134,4 +177,6 @@ def parse_statistic(text: str, tuning: float | None = None) -> Statistic:
         probability = math.nan
     if kind == "quantile" and 0.0 < probability < 1.0:
         return Statistic(f"quantile {probability:g}", lambda d: d.quantile(probability), "upper")
-    raise OptionError(f"--by {text!r}: mean, upper or quantile:Q with Q between 0 and 1 is expected")
+    if kind == "beyond" and math.isfinite(probability):
+        return Statistic(f"P(> {probability:g})", lambda d: 1.0 - float(d.cdf(probability)), "upper", scales=False)
+    raise OptionError(f"--by {text!r}: mean, upper, quantile:Q with Q between 0 and 1 or beyond:LIMIT is expected")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -115,7 +114,7 @@ def within(quantity: StochasticValue | float, lower: float, upper: float) -> Sto
     return bounded
 
 
-def check_within(samples: Sequence[float] | Floats, lower: float, upper: float) -> None:
+def check_within(samples: npt.ArrayLike, lower: float, upper: float) -> None:
     """Refuse samples outside of the bounds that they are said to have.
 
     Raises

@@ -1,4 +1,4 @@
-"""What if: a run repeated with another network, faster or balanced computation, or noise."""
+"""Messages of a run, and what if: it is repeated with another network, faster or balanced computation, or noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ __all__ = ["register_commands", "register_presenters"]
 
 @hookimpl
 def register_commands(register: Register) -> None:
-    """Announce the command."""
+    """Announce the commands."""
+    register(
+        "messages",
+        "perf_whatif.cli.messages:command",
+        group="Look",
+        help="Who sends how much to whom, and in messages of which sizes.",
+        function="perf_whatif.api:messages",
+    )
     register(
         "whatif",
         "perf_whatif.cli.whatif:command",

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_messages.burst_times import BurstTimes
-from perf_messages.communication import communication_of
+from perf_messages.communication import Communication, communication_of
 from perf_messages.replay import Replay
 from perf_messages.rules import bsc_rules
 from perf_states.table import COMPUTING
 from perf_whatif.answers import Answer, Answers
 from perf_whatif.changes import balanced, faster, noisy
 from perf_whatif.classes import classes_of, meant
+from perf_whatif.message_table import MessageTable, message_table
 from perf_whatif.network import Network, measured, network_from_text
 from perf_whatif.path_shares import path_shares
 from perfcore.base.errors import DataError, OptionError
@@ -25,7 +26,7 @@ from perfcore.data.trace import Trace
 from perfcore.reading.recognise import read as read_data
 from perfcore.stochastic import default_name, representation_named
 
-__all__ = ["whatif"]
+__all__ = ["messages", "whatif"]
 
 _MOST_REPLAYS, _FEWEST_REPLAYS = 500, 20
 _BURSTS_IN_ALL = 20_000_000  # of all noisy replays together: a second or two
@@ -108,15 +109,7 @@ def whatif(
     >>> found.runtime_ns, found.answers[0].runtime_ns
     (110, 70)
     """
-    data = trace if isinstance(trace, Trace) else read(os.fspath(trace), (Trace,))
-    if not isinstance(data, Trace):
-        raise DataError(f"{os.fspath(trace)}: holds a {type(data).__name__}; a trace with messages is needed")  # type: ignore[arg-type]
-    found = communication_of(data)
-    if found is None or not len(found.calls):
-        raise DataError(
-            f"{data.source}: holds no calls of a communication library, so there is nothing to replay; traces of "
-            "Paraver and OTF2 that recorded MPI do"
-        )
+    data, found = _with_calls(trace, read)
     run = _Run(data, Replay(found), representation, seed)
     questions = _asked(network, faster or {}, [balance] if isinstance(balance, str) else balance, noise)
     if not questions:
@@ -137,6 +130,48 @@ def whatif(
         network="" if speed is None else speed.text,
         remarks=tuple(replay.remarks()),
     )
+
+
+def messages(
+    trace: str | os.PathLike[str] | Trace, *, read: Callable[[str, Sequence[type]], Any] = _read
+) -> MessageTable:
+    """Say who sends how much to whom, and in messages of which sizes.
+
+    Parameters
+    ----------
+    trace : Trace, str or path
+    read : callable, optional
+        Reads files; takes a path and the wanted types, as `perfcore.read` does by default.
+
+    Raises
+    ------
+    DataError
+        The trace has no messages, or is a part of a run.
+
+    Examples
+    --------
+    >>> messages("examples/halo/halo.prv").count.sum(axis=1).tolist()
+    [20, 20, 20, 20]
+    """
+    data, found = _with_calls(trace, read)
+    if not len(found.messages):
+        raise DataError(f"{data.source}: holds {len(found.calls)} calls and no message from one rank to another")
+    return message_table(found)
+
+
+def _with_calls(
+    trace: str | os.PathLike[str] | Trace, read: Callable[[str, Sequence[type]], Any]
+) -> tuple[Trace, Communication]:
+    """A trace and its calls; an error where it has none."""
+    data = trace if isinstance(trace, Trace) else read(os.fspath(trace), (Trace,))
+    if not isinstance(data, Trace):
+        raise DataError(f"{trace}: holds a {type(data).__name__}; a trace with messages is needed")
+    found = communication_of(data)
+    if found is None or not len(found.calls):
+        raise DataError(
+            f"{data.source}: holds no calls of a communication library; traces of Paraver and OTF2 that recorded MPI do"
+        )
+    return data, found
 
 
 def _asked(network: str | None, faster: Mapping[str, float], balance: Sequence[str], noise: float) -> list[_Question]:

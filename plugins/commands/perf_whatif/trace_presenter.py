@@ -16,6 +16,7 @@ from perfcore.results import Presenter, Tables
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from perf_messages.communication import Communication
     from perf_views.contents import Query, View, Viewable, ViewPath
     from perfcore.data.trace import Trace
 
@@ -81,24 +82,30 @@ class TracePresenter(Presenter):
         """On the link that leads there."""
         return _TITLE
 
-    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable:
-        """Messages by sender and receiver."""
-        return _MessageViews(result)
+    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
+        """Messages by sender and receiver; None where there are none."""
+        found = _communication(result)
+        return None if found is None or not len(found.messages) else _MessageViews(found)
 
     def commands(self, result: Trace, file: str) -> list[str]:
         """What if, where calls can be replayed."""
-        try:
-            found = communication_of(result)
-        except PerfError:
-            return []
+        found = _communication(result)
         return [f"perf whatif {file}"] if found is not None and len(found.calls) else []
+
+
+def _communication(trace: Trace) -> Communication | None:
+    """That of a trace; None where it has none, or is a part of a run."""
+    try:
+        return communication_of(trace)
+    except PerfError:
+        return None
 
 
 class _MessageViews:
     """One view."""
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
+    def __init__(self, found: Communication) -> None:
+        self._shown = message_table(found)
 
     @property
     def title(self) -> str:
@@ -106,20 +113,15 @@ class _MessageViews:
         return _TITLE
 
     def paths(self) -> Iterable[ViewPath]:
-        """The only one, where there are messages."""
-        found = communication_of(self._trace)
-        return [()] if found is not None and len(found.messages) else []
+        """The only one."""
+        return [()]
 
     def view(self, path: ViewPath, query: Query) -> View:
         """The matrix and the sizes; see `Viewable.view`."""
-        from perf_views.contents import Notice, NoViewError, Table, Text, View
+        from perf_views.contents import NoViewError, Table, Text, View
         from perf_views.drawable import drawing_of
 
         if path:
             raise NoViewError(path)
-        found = communication_of(self._trace)
-        if found is None or not len(found.messages):
-            return View(_TITLE, (Notice("The trace holds no messages.", "warning"),))
-        shown = message_table(found)
-        tables = [Table.of(*table) for table in shown.tables()]
-        return View(_TITLE, (Text(tuple(shown.summary())), drawing_of(shown), *tables))
+        tables = [Table.of(*table) for table in self._shown.tables()]
+        return View(_TITLE, (Text(tuple(self._shown.summary())), drawing_of(self._shown), *tables))

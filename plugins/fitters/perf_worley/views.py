@@ -61,7 +61,11 @@ class PhaseViews:
 
     def __init__(self, model: PhaseModel, data: Any = None) -> None:
         self._model, self._data = model, data
-        self._further = further_presenters(data)
+        self._further = {
+            name: (presenter, what)
+            for name, (presenter, what) in further_presenters(data).items()
+            if presenter.views(data, model) is not None
+        }
         self._summary: CurveSummary | None = None
         if data is not None:
             # The error tree belongs to the curve with equal neighbours joined: kept here, every refit finds it.

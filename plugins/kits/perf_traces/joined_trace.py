@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,48 @@ class JoinedTrace(Trace):
             return summed_curve(times, self._folder, self.span_ns, self.time_unit, **facts)
         starts, ends = zip(*times, strict=True)
         return curve_from_intervals(np.concatenate([*starts, *ends]), self.span_ns, self.time_unit, **facts)
+
+    def rank_by_rank(self, made: Callable[[Trace, slice], Sequence[npt.NDArray[Any]]]) -> tuple[npt.NDArray[Any], ...]:
+        """Columns that are made of each rank by itself, one behind the other, mapped from files.
+
+        Parameters
+        ----------
+        made : callable
+            Takes the trace of a rank, and which locations of the run are its own; gives location, state, start and end.
+        """
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        first = 0
+        with contextlib.ExitStack() as opened:
+            files = [opened.enter_context((folder / name).open("wb")) for name in COLUMNS]
+            for trace in self.rank_traces():
+                locations = slice(first, first + len(trace.locations))
+                for file, values, dtype in zip(files, made(trace, locations), _TYPES.values(), strict=True):
+                    file.write(values.astype(dtype).tobytes())
+                first = locations.stop
+        return tuple(
+            np.memmap(folder / name, dtype, "r") if (folder / name).stat().st_size else np.zeros(0, dtype)
+            for name, dtype in _TYPES.items()
+        )
+
+    def curve_of(self, trace: Trace, mask: npt.NDArray[np.bool_]) -> UtilizationCurve:
+        """The curve of intervals that were made rank by rank, summed up as that of the ranks is.
+
+        Parameters
+        ----------
+        trace : Trace
+            It holds them.
+        mask : (n_states,) bool
+            Which states count.
+        """
+        pieces = (
+            (trace.start_ns[rows][chosen], trace.end_ns[rows][chosen])
+            for first in range(0, trace.n_intervals, FEW_INTERVALS)
+            for rows in [slice(first, first + FEW_INTERVALS)]
+            for chosen in [mask[trace.state[rows]]]
+        )
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        facts: dict[str, Any] = {"n_locations": len(trace.locations), "source": trace.source}
+        return summed_curve(pieces, folder, trace.span_ns, trace.time_unit, **facts)
 
     def _states_of(self, part: StoredTrace) -> npt.NDArray[np.int32]:
         """The run's code of each state of a rank."""

@@ -9,14 +9,16 @@ which the recorded level answers. What runs beside the state that is shown stays
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_states.classes import state_classes
+from perf_traces.joined_trace import JoinedTrace
 from perf_traces.merging import merged_states
+from perf_traces.sum_of_ranks import FEW_INTERVALS
 from perf_traces.windows import cut_trace
 from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
@@ -61,7 +63,7 @@ class LocatedTrace(Trace):
 
     def __init__(self, recorded: Trace, place: npt.NDArray[np.int64], locations: Sequence[str], level: str) -> None:
         self.recorded, self.place, self.level = recorded, place, level
-        location, state, start, end = _merged(recorded, place, _ranks(recorded))
+        location, state, start, end = _merged(recorded, place, level, _ranks(recorded))
         first = np.unique(place, return_index=True)[1]
         super().__init__(
             location,
@@ -100,38 +102,14 @@ class LocatedTrace(Trace):
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         """How many locations have a recorded one that computes; see `perfcore.Trace.utilization`."""
         if busy is None and idle is None:
+            if isinstance(self.recorded, JoinedTrace) and self.n_intervals > FEW_INTERVALS:
+                return self.recorded.curve_of(self, busy_mask(self.states, self.busy_states, None, None))
             return super().utilization()
         mask = busy_mask(self.states, self.busy_states, busy, idle)
-        _, state, first, last = _merged(self.recorded, self.place, np.where(mask, 0, 1))
+        _, state, first, last = _merged(self.recorded, self.place, self.level, np.where(mask, 0, 1))
         first, last = first[mask[state]], last[mask[state]]
         facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
         return curve_from_intervals(np.concatenate([first, last]), self.span_ns, self.time_unit, **facts)
-
-
-def parts_of(recorded: Trace) -> Iterator[tuple[int, Trace]]:
-    """The ranks of a run one after the other, or the trace itself; each with the position of its first location."""
-    ranks: Callable[[], Iterator[Trace]] | None = getattr(recorded, "rank_traces", None)
-    first = 0
-    for part in [recorded] if ranks is None else ranks():
-        yield first, part
-        first += len(part.locations)
-
-
-def _merged(
-    recorded: Trace, place: npt.NDArray[np.int64], rank: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], ...]:
-    """What `merged_states` makes of a trace, rank by rank where no location has parts in two of them."""
-    pieces, seen = [], set[int]()
-    for first, part in parts_of(recorded):
-        own, mine = np.unique(place[first : first + len(part.locations)], return_inverse=True)
-        if not seen.isdisjoint(own.tolist()):
-            columns = recorded.location, recorded.state, recorded.start_ns, recorded.end_ns
-            return merged_states(*columns, place=place, rank=rank)
-        seen.update(own.tolist())
-        columns = part.location, part.state, part.start_ns, part.end_ns
-        location, *others = merged_states(*columns, place=mine, rank=rank)
-        pieces.append((own[location], *others))
-    return tuple(map(np.concatenate, zip(*pieces, strict=True)))
 
 
 def located(trace: Trace, level: str) -> Trace:
@@ -175,7 +153,7 @@ def located(trace: Trace, level: str) -> Trace:
             f"{trace.source}: of none of its locations ({listing(trace.locations, 3)}) is the {_WORDS[which]} known"
             f"{told}; leave out --locations {level}"
         )
-    if not (trace.end_ns > trace.start_ns).any():
+    if not any((each.end_ns > each.start_ns).any() for each in _in_parts(trace)):
         return trace
     chosen = [name or own for name, own in zip(names, trace.locations, strict=True)]
     merged = list(dict.fromkeys(chosen))
@@ -198,6 +176,31 @@ def level_names(trace: Trace, level: str) -> tuple[str, ...]:
         for name in trace.locations
     ]
     return tuple("" if match is None else match["name"] for match in found)
+
+
+def parts_of(recorded: Trace) -> Iterator[tuple[int, Trace]]:
+    """The ranks of a run one after the other, or the trace itself; each with the position of its first location."""
+    first = 0
+    for part in _in_parts(recorded):
+        yield first, part
+        first += len(part.locations)
+
+
+def _merged(
+    recorded: Trace, place: npt.NDArray[np.int64], level: str, order: npt.NDArray[np.int64]
+) -> Sequence[npt.NDArray[Any]]:
+    """Place, state, start and end; of a run from the files of its ranks rank by rank, as no place is of several."""
+    if not isinstance(recorded, JoinedTrace) or level not in ("device", "process"):
+        return merged_states(
+            recorded.location, recorded.state, recorded.start_ns, recorded.end_ns, place=place, rank=order
+        )
+
+    def of_rank(trace: Trace, locations: slice) -> Sequence[npt.NDArray[Any]]:
+        places, own = np.unique(place[locations], return_inverse=True)
+        at, *others = merged_states(trace.location, trace.state, trace.start_ns, trace.end_ns, place=own, rank=order)
+        return (places[at], *others)
+
+    return recorded.rank_by_rank(of_rank)
 
 
 def _ranks(trace: Trace) -> npt.NDArray[np.int64]:
@@ -230,10 +233,19 @@ def _levels_above(trace: Trace, place: npt.NDArray[np.int64], first: Sequence[in
     return levels
 
 
+def _busy_ns(trace: Trace, busy: npt.NDArray[np.bool_]) -> int:
+    return sum(int((each.end_ns - each.start_ns)[busy[each.state]].sum()) for each in _in_parts(trace))
+
+
+def _in_parts(trace: Trace) -> Iterable[Trace]:
+    """The ranks of a run, of which memory need not hold two; any other trace as it is."""
+    return trace.rank_traces() if isinstance(trace, JoinedTrace) else (trace,)
+
+
 def _how_many_at_once(trace: LocatedTrace) -> str:
     recorded = trace.recorded
     busy = np.array([state in trace.busy_states for state in trace.states])
-    time, covered = (int((each.end_ns - each.start_ns)[busy[each.state]].sum()) for each in (recorded, trace))
+    time, covered = (_busy_ns(each, busy) for each in (recorded, trace))
     word, n = _WORDS[trace.level], len(trace.locations)
     several = {"GPU": "GPUs", "process": "processes", "node": "nodes"}[word] if n > 1 else word
     members = f"{len(recorded.locations)} {_MEMBERS[trace.level]} as {n} {several}"

@@ -21,8 +21,8 @@ __all__ = ["FEW_INTERVALS", "summed_curve"]
 
 Integers = npt.NDArray[np.int64]
 
-FEW_INTERVALS = 1 << 21  # that are summed up in memory: some 100 MB meanwhile
-_CHANGES_AT_ONCE = 1 << 21
+FEW_INTERVALS = 1 << 18  # that are summed up in memory: some 10 MB meanwhile
+_CHANGES_AT_ONCE = 1 << 19
 _SAMPLES = 1 << 12  # of the times of a rank, to tell stretches with about as many changes
 
 

@@ -225,7 +225,7 @@ class _Kept:
     @classmethod
     def of(cls, trace: Trace, patterns: Sequence[str]) -> _Kept:
         """Raises `OptionError` where nothing fits."""
-        names = [
+        names: list[list[tuple[str, ...]]] = [
             [(name, *(values[at] for values in trace.levels.values())) for at, name in enumerate(trace.locations)],
             [(name,) for name in trace.states],
         ]
@@ -290,10 +290,12 @@ def _window(
     ends_of: Callable[[str], tuple[int, int]],
 ) -> tuple[int, int]:
     """The part as nanoseconds, within the run."""
-    first, last = (
-        run[which] if given is None else _moment(given, run, time_unit, lambda name, which=which: ends_of(name)[which])
-        for which, given in enumerate(asked)
-    )
+
+    def placed(which: int) -> int:
+        given = asked[which]
+        return run[which] if given is None else _moment(given, run, time_unit, lambda name: ends_of(name)[which])
+
+    first, last = placed(0), placed(1)
     origin = shown_origin(*run)
     begin, end, start, stop = (readable(at - origin, "ns") for at in (first, last, *run))
     if first >= run[1] or last <= run[0]:

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture
-from perfcore.cli.reading import HowToRead
+from perfcore.cli.reading import key_values
 
 __all__ = ["command"]
 
@@ -19,7 +20,7 @@ def command(
     traces: Annotated[
         list[str], typer.Argument(metavar="TRACES", help="Runs of one program: files, folders, or quoted patterns.")
     ],
-    how: HowToRead,
+    how: HowToReadTraces,
     by: Annotated[
         Literal["function", "location", "rank", "phase", "marker"] | None,
         typer.Option("--by", help="What times are told for, beside functions (default: nothing else)."),
@@ -48,7 +49,8 @@ def command(
     """
     with reporting():
         from perf_pictures.picture import check_files, plot
-        from perf_profile.api import RANK, profile
+        from perf_profile.api import profile
+        from perf_traces.rank_numbers import RANK
         from perfcore.reading.many_files import NamePattern
         from perfcore.reading.recognise import write, writer
 
@@ -58,7 +60,8 @@ def command(
         # The join of a pattern of ranks wants the names of files; runs are told apart by them here.
         of_ranks = how.from_name is not None and RANK in NamePattern(how.from_name).types
         reading = how if of_ranks else dataclasses.replace(how, from_name=None)
-        runs = profile(traces, by=by, phases=phases, from_name=how.from_name, read=reading.read_file)
+        files = dict(key_values(how.read_pairs or (), "--read")).get("files", "auto")
+        runs = profile(traces, by=by, phases=phases, from_name=how.from_name, files=files, read=reading.read_file)
         if output is not None:
             write(runs.measurements, output)
         if picture is not None:

@@ -27,6 +27,9 @@ def command(
         str | None,
         typer.Option("--at", metavar="NAME", help="Column of ACTUAL with start times or run numbers, for the picture."),
     ] = None,
+    quantile: Annotated[
+        str | None, typer.Option("--quantile", metavar="Q,...", help="Quantiles to judge beside the intervals.")
+    ] = None,
     picture: Picture = None,
     as_json: Json = False,
 ) -> None:
@@ -44,4 +47,4 @@ def command(
         from perf_structural.judging.judge import judge
 
         check_files(picture)
-        show("judgement", judge(predictions, actual, column=column, at=at), as_json, picture)
+        show("judgement", judge(predictions, actual, column=column, at=at, quantile=quantile), as_json, picture)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perf_structural.judging.judgement import Judgement
 from perf_structural.judging.prediction_files import read_actual, read_predictions
 from perf_structural.judging.scores import shares_by_rank
+from perf_structural.statistic import levels_given
 from perfcore.base.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def judge(
     at: str | npt.ArrayLike | None = None,
     at_name: str = "run",
     name: str = "actual",
+    quantile: str | float | Sequence[float] | None = None,
 ) -> Judgement:
     """Compare predictions with what happened.
 
@@ -50,6 +52,8 @@ def judge(
         Start times or run numbers: the name of a column of the table, or themselves.
     at_name, name : str
         What these and the actual values are called; columns of a table have their names.
+    quantile : float or sequence of float, optional
+        Levels of quantiles to judge beside the intervals.
 
     Returns
     -------
@@ -80,6 +84,7 @@ def judge(
     >>> len(judged.to_frame()) == judged.statistics["runs"]
     True
     """
+    levels = () if quantile is None else levels_given(quantile)
     if isinstance(actual, (str, os.PathLike)):
         if at is not None and not isinstance(at, str):
             raise OptionError("'at' names a column of the table; a text is expected")
@@ -108,6 +113,7 @@ def judge(
         crps=np.array([value.crps(x) for value, x in zip(given, values, strict=True)]),
         ranks=ranks,
         masses=masses,
+        quantiles={level: np.array([float(value.quantile(level)) for value in given]) for level in levels},
         at=places,
         at_name=at_name,
         name=name,

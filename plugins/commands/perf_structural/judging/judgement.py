@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_structural.judging.scores import interval_score
+from perf_structural.judging.scores import interval_score, quantile_loss
+from perf_structural.statistic import quantile_name
 from perfcore.results import Result
 
 __all__ = ["PIT_BINS", "Judgement"]
@@ -48,6 +49,8 @@ class Judgement(Result):
         probable; last: outside of all.
     masses : (n, m) float
         The probabilities of the bins in that order.
+    quantiles : mapping of float to (n,) float
+        By level: the predicted quantiles that were asked for.
     at : (n,) float, optional
         Start times or run numbers, for pictures; else runs are counted from 1.
     at_name, name : str
@@ -63,6 +66,7 @@ class Judgement(Result):
     crps: Floats
     ranks: Floats
     masses: Floats
+    quantiles: Mapping[float, Floats] = field(default_factory=dict)
     at: Floats | None = None
     at_name: str = "run"
     name: str = "actual"
@@ -103,6 +107,38 @@ class Judgement(Result):
             )
         return found
 
+    def quantile_shares(self) -> list[dict[str, float | int | str]]:
+        """For each quantile that was asked for: the share of actual values up to it, with its limits.
+
+        Returns
+        -------
+        list of dict
+            ``quantile``; ``promised`` and ``observed`` share; ``low`` and ``high`` as of `coverage`; ``loss``, the mean
+            quantile loss; ``runs`` counted.
+        """
+        from scipy.stats import binomtest
+
+        found: list[dict[str, float | int | str]] = []
+        for level, places in self.quantiles.items():
+            known = np.isfinite(places)
+            if not known.any():
+                continue
+            actual, predicted = self.actual[known], places[known]
+            below = int((actual <= predicted).sum())
+            share = binomtest(below, len(actual)).proportion_ci(_CONFIDENCE)
+            found.append(
+                {
+                    "quantile": quantile_name(level),
+                    "promised": level,
+                    "observed": below / len(actual),
+                    "low": float(share.low),
+                    "high": float(share.high),
+                    "loss": float(quantile_loss(predicted, level, actual).mean()),
+                    "runs": len(actual),
+                }
+            )
+        return found
+
     def place_counts(self) -> npt.NDArray[np.int64]:
         """How many actual values fell into each tenth of their predicted distribution (`PIT_BINS`,)."""
         return np.histogram(self.place[np.isfinite(self.place)], bins=PIT_BINS, range=(0.0, 1.0))[0]
@@ -124,6 +160,7 @@ class Judgement(Result):
             **self.statistics,
             "representations": self.representations,
             "coverage": self.coverage(),
+            **({"quantiles": self.quantile_shares()} if self.quantiles else {}),
             "bins": {
                 "actual": self.ranks.mean(axis=0).tolist() if len(self.ranks) else None,
                 "predicted": self.masses.mean(axis=0).tolist() if len(self.ranks) else None,

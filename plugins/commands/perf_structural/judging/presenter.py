@@ -70,6 +70,19 @@ class JudgementPresenter(Presenter):
         ]
         header = ["interval", "actual within", "limits of that", "mean width", "interval score", "runs"]
         tables.append(("Coverage", header, rows))
+        if result.quantiles:
+            header = ["quantile", "actual at most", "limits of that", "quantile loss", "runs"]
+            rows = [
+                [
+                    str(row["quantile"]),
+                    f"{row['observed']:.1%}",
+                    f"{row['low']:.1%} .. {row['high']:.1%}",
+                    f"{row['loss']:.5g}",
+                    str(row["runs"]),
+                ]
+                for row in result.quantile_shares()
+            ]
+            tables.append(("Quantiles", header, rows))
         counts = result.place_counts()
         if counts.sum():
             header = ["", *(f"{10 * k}-{10 * (k + 1)}%" for k in range(PIT_BINS))]

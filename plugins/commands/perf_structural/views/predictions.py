@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from perf_structural.statistic import quantile_name
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -43,7 +44,14 @@ class PredictionPresenter(Presenter):
             [name, _shown(figure), *([f"{errors[name]:.2g}" if name in errors else ""] if errors else [])]
             for name, figure in figures.items()
         ]
-        return [("", header, rows)]
+        tables: Tables = [("", header, rows)]
+        if result.evaluation.tail is not None and result.evaluation.owners:
+            shares = [[name, f"{share:.1%}"] for name, share in result.evaluation.owners.items()]
+            together = max(0.0, 1.0 - sum(result.evaluation.owners.values()))
+            shares.append(["several together", f"{together:.1%}"])
+            name = quantile_name(result.evaluation.tail)
+            tables.append((f"What makes it {_side(result.evaluation.tail)} {name}", ["input", "share"], shares))
+        return tables
 
     def frame(self, result: Prediction) -> pd.DataFrame:
         """A row for each statistic: its value, and the standard error where the result was sampled."""
@@ -73,7 +81,8 @@ class ChoicePresenter(Presenter):
 
     def summary(self, result: Choice) -> list[str]:
         """What was chosen, why, and what to keep in mind."""
-        smallest = f"{result.figures[result.chosen]:.6g}{_after(result.unit)}"
+        unit = _after(result.unit) if result.statistic.scales else ""
+        smallest = f"{result.figures[result.chosen]:.6g}{unit}"
         lines = [f"{result.chosen}: the smallest {result.statistic.name}, {smallest}"]
         lines += [f"smaller than {name} with probability {level:.3f}" for name, level in result.beaten.items()]
         for name, prediction in result.predictions.items():
@@ -170,6 +179,10 @@ class DecompositionPresenter(Presenter):
 
 def _shown(figure: float) -> str:
     return "-" if math.isnan(figure) else f"{figure:.6g}"
+
+
+def _side(level: float) -> str:
+    return "larger than" if level >= 0.5 else "smaller than"
 
 
 def _after(unit: str) -> str:

@@ -22,7 +22,7 @@ _SHORTEST = 4  # cells of a period; shorter ones are averaged out by the cells
 _FEWEST_PERIODS = 8
 # Of independent cells the correlation stays below 0.2; of barriers whose iterations differ by 10 % it is 0.34 and more.
 _LIKE = 0.3
-_FEWEST_JUMPS = 20.0  # that tell: a few dips at equal distances by chance are no period
+_FEWEST_JUMPS = 20  # that tell: larger ones count as this largest, be they breaks or a few dips at equal distances
 _LONGER = 1.2  # times as alike: twice a period is no better than the period
 
 
@@ -44,10 +44,12 @@ def period_of(values: Floats) -> float:
     """
     jumps = np.diff(values)
     longest = len(values) // _FEWEST_PERIODS
-    squares = jumps**2
-    total = float(squares.sum())
-    if longest <= _SHORTEST or total <= 0.0 or total**2 < _FEWEST_JUMPS * float((squares**2).sum()):
+    if longest <= _SHORTEST or len(jumps) < _FEWEST_JUMPS:
         return 0.0
+    most = float(np.sort(np.abs(jumps))[-_FEWEST_JUMPS])
+    if most <= 0.0:
+        return 0.0
+    jumps = np.clip(jumps, -most, most)
     spectrum = np.fft.rfft(jumps - jumps.mean(), 2 * len(jumps))
     alike = np.fft.irfft(np.abs(spectrum) ** 2)[: longest + 2]
     alike = alike / alike[0]

@@ -243,7 +243,8 @@ def iterations_of(
     idle: Sequence[str] | None = None,
 ) -> Iterations:
     """The iterations of a curve and, where it is of one, of its trace; see `iterations`."""
-    explained, labels, factor = None, (), nanoseconds_per(curve.time_unit)
+    labels: tuple[str, ...] = ()
+    explained, factor = None, nanoseconds_per(curve.time_unit)
     starts = ends = np.zeros(0)
     if trace is not None and marker is not None:
         labels, *marked = named_iterations(trace, marker)

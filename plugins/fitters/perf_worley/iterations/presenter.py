@@ -86,7 +86,8 @@ class IterationsPresenter(Presenter):
         lines = [f"{result.source}: {line}", how]
         origin, (first, last) = shown_origin(*result.run), (float(result.starts[0]), float(result.ends[-1]))
         begin, end = (readable(at - origin, result.time_unit) for at in (first, last))
-        lines.append(f"from {begin} to {end}, {(last - first) / (result.run[1] - result.run[0]):.0%} of the run")
+        inside = min(last, result.run[1]) - max(first, result.run[0])  # markers may begin before the first state
+        lines.append(f"from {begin} to {end}, {inside / (result.run[1] - result.run[0]):.0%} of the run")
         share = float(result.durations.sum()) / (last - first)
         if share < 0.99:
             lines.append(f"{1.0 - share:.0%} of the time between the first and the last lies between iterations")
@@ -184,9 +185,9 @@ def _differences(result: Iterations) -> list[str]:
         return lines
     slowest = found.slowest
     label = ordinal(slowest + 1) + (f" ({result.labels[slowest]})" if len(set(result.labels)) > 1 else "")
-    longer = f"{result.durations[slowest] / result.period - 1.0:+.1%}"
+    length, longer = float(result.durations[slowest]), result.durations[slowest] / result.period - 1.0
     lines.append(
-        f"slowest: the {label}, {_rounded(float(result.durations[slowest]), result.time_unit)}, {longer} of the mean, "
+        f"slowest: the {label}, {_rounded(length, result.time_unit)}, {longer:.1%} above the mean, "
         f"of which {_in_words(found.shares_of_slowest)}"
     )
     lines.append(f"what makes the difference: of the variance of durations {_in_words(found.shares_of_variance)}")

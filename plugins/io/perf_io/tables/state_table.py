@@ -11,6 +11,7 @@ import numpy as np
 
 from perf_io.tables.decimals import decimal_hint
 from perf_io.tables.duck import Database
+from perf_io.tables.overlap_errors import overlap_error, overlapping_rows
 from perf_io.tables.tabular_trace import INTERVALS, TabularTrace, coded_query
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace, first_overlap
@@ -20,8 +21,6 @@ __all__ = [
     "IN_MEMORY_ROWS",
     "StateTable",
     "natural_order",
-    "overlap_error",
-    "overlapping_rows",
     "read_states",
     "refuse_overlap",
 ]
@@ -163,42 +162,9 @@ def _check_overlap(table: StateTable, n_locations: int, n_intervals: int) -> Non
         last_end[location[closes]] = ends[closes]
 
 
-def overlapping_rows(database: Database, intervals: str) -> tuple[int, int] | None:
-    """Two rows of one location that overlap, or None; sorted by the database, on disk if need be.
-
-    Parameters
-    ----------
-    database : Database
-    intervals : str
-        Table or view with columns ``location, start_ns, end_ns``.
-    """
-    pairs = database.rows(
-        "SELECT earlier, row FROM (SELECT row, start_ns, "
-        "lag(end_ns) OVER by_location AS until_ns, lag(row) OVER by_location AS earlier "
-        f"FROM (SELECT row_number() OVER () - 1 AS row, * FROM {intervals}) WHERE end_ns > start_ns "
-        "WINDOW by_location AS (PARTITION BY location ORDER BY start_ns, row)) WHERE start_ns < until_ns LIMIT 1"
-    )
-    return (pairs[0][0], pairs[0][1]) if pairs else None
-
-
 def refuse_overlap(table: StateTable, one: int, two: int) -> NoReturn:
     """Raise the error for two rows of one location that overlap."""
     raise overlap_error(table.database.source, table.at_row, one, two, table.cure)
-
-
-def overlap_error(
-    source: str, at_row: Callable[[int], tuple[int, Mapping[str, str]]], one: int, two: int, cure: str = ""
-) -> InputError:
-    """The error for two rows of one location that overlap; ``at_row`` as for `StateTable`."""
-    (first_line, first), (line, second) = at_row(one), at_row(two)
-    since, until = second.get("since", second["start"]).strip(), first.get("until", first["end"]).strip()
-    return InputError(
-        source,
-        f"{second['location']!r} is in state {second['state']!r} from {since} although "
-        f"{first['state']!r} (line {first_line}) lasts until {until}; "
-        f"states of one location must not overlap{cure}",
-        line=line,
-    )
 
 
 def _refuse_first_bad(table: StateTable) -> NoReturn:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from perf_io.tables.duck import Database
-from perf_io.tables.state_table import overlap_error, overlapping_rows
+from perf_io.tables.overlap_errors import overlap_error, overlapping_rows
 from perf_io.tables.tabular_trace import INTERVALS, TabularTrace
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace, first_overlap

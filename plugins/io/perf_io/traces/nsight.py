@@ -44,6 +44,7 @@ _KERNELS, _CALLS, _RANGES = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_R
 # Unless nodes were asked for, the kernels of a graph are recorded as one interval, and not among the kernels.
 _GRAPHS, _GRAPH = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUDA graph"
 _TABLES = re.compile(rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|META_DATA_EXPORT|ENUM_NSYS_EVENT|TARGET_INFO_")
+_BEGINS = "TARGET_INFO_SESSION_START_TIME"
 _PUSH_POP, _START_END = 59, 60  # types of NVTX events that have an end
 # A globalTid is hardware, virtual machine, process and thread in 8, 8, 24 and 24 bits.
 _PROCESS_SHIFT, _ID_MASK = 24, 0xFFFFFF
@@ -173,6 +174,7 @@ class _Export:
             labels,
             time_unit="us",
             source=self._source,
+            facts=self._facts(),
             notes=[
                 *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
                 *([WITHOUT_LAUNCHES] if without else []),
@@ -180,6 +182,13 @@ class _Export:
             ],
             levels=self._levels(found, several),
         )
+
+    def _facts(self) -> dict[str, int]:
+        """The moment of time 0, if the session says when it began."""
+        if _BEGINS not in self._tables or "utcEpochNs" not in self._columns(_BEGINS):
+            return {}
+        row = self._connection.execute(f"SELECT utcEpochNs FROM {_BEGINS}").fetchone()
+        return {"epoch_ns": row[0]} if row is not None and type(row[0]) is int else {}
 
     def _levels(self, keys: list[_Location], several: bool) -> dict[str, list[str]]:
         """GPU and process of each location, as far as the export tells them."""

@@ -3,7 +3,7 @@
 A trace is an anchor file ``NAME.otf2``, its definitions ``NAME.def`` and a folder ``NAME`` with the events of each
 location; a tar archive of these is read too. A location is a thread or a GPU stream; the innermost region counts. A
 thread computes also outside of all regions, between its first and its last event: often only MPI was recorded. Messages
-and collectives of MPI are taken too (`perf_io.traces.otf2_messages`); other events (metrics, samples) are passed over.
+and collectives of MPI are taken too (`perf_io.traces.call_recorder`); other events (metrics, samples) are passed over.
 Times count from the beginning of the trace, in whole nanoseconds that are rounded from the ticks of its clock.
 
 Source: D. Eschweiler et al., "Open Trace Format 2", ParCo 2011, and the reference manual of OTF2 3.
@@ -12,12 +12,13 @@ Source: D. Eschweiler et al., "Open Trace Format 2", ParCo 2011, and the referen
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any, ClassVar
 
 from perf_io.traces import otf2_library
+from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.nested_states import NestedStates
-from perf_io.traces.otf2_messages import CallRecorder
 from perf_io.traces.otf2_writing import NO_STATE, write_archive_file
 from perf_io.traces.several_files import anchor_file, holds
 from perf_io.traces.used_states import used_states
@@ -32,6 +33,7 @@ __all__ = ["Otf2Reader"]
 
 _MAGIC = b"\x03BOTF2"
 _MAGIC_OF_PARTS = b"\x03B\x01"  # a chunk's header, its byte order, and the number of its first event
+_IS_CALL = re.compile(r"p?mpi_", re.IGNORECASE)
 _OUTSIDE = "(outside of all regions)"
 
 
@@ -88,7 +90,8 @@ def _read(anchor: Path, source: str) -> Trace:
     states = NestedStates(source)
     with otf2_library.opened(anchor, source) as archive:
         places = archive.places()
-        recorder = CallRecorder(archive.regions(), archive.members(), archive.nanoseconds)
+        calls = {number: name for number, name in archive.regions().items() if _IS_CALL.match(name)}
+        recorder = CallRecorder(calls, archive.members(), archive.nanoseconds)
         state_of = {reference: regions.setdefault(name, len(regions)) for reference, name in archive.regions().items()}
         with progress.bar(f"reading {source}", sum(place.n_events for place in places) or None) as advance:
             for code, place in enumerate(places):

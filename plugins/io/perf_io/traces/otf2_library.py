@@ -14,7 +14,7 @@ from typing import Any
 import _otf2  # type: ignore[import-untyped]
 import otf2  # type: ignore[import-untyped]
 
-from perf_io.traces.otf2_messages import CallRecorder
+from perf_io.traces.call_recorder import CallRecorder
 from perfcore.base.errors import InputError
 
 __all__ = ["Archive", "Place", "opened"]

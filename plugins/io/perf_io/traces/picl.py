@@ -13,6 +13,9 @@ Sources: P. Worley, "A new PICL trace file format", ORNL/TM-12125, by way of the
 M. Heath, B. Peyton, P. Worley, "A user's guide to PICL", ORNL/TM-11616, and the header of its reader in Upshot
 (Argonne). Uncertain: numbers of old records above 22 and what is in their fields; they are counted and passed over.
 Numbers of library events in the new format other than the three above have no names here.
+
+Of the new format messages are read too: data of a send that is entered are bytes, type, node and task of the receiver;
+of a receive that is left, of the sender. The k-th send of a type from one to another is the k-th receive.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from collections import Counter
 from typing import Any, ClassVar
 
 from perf_io.shared.times import parse_ns
+from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.nested_states import NestedStates
+from perf_messages.communication import carry
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -44,6 +49,7 @@ _ENTER, _LEAVE = -3, -4
 _TRACING, _SEND, _RECEIVE = -901, -21, -52
 _INTEGERS = "2"  # the descriptor of data that are ndata whole numbers
 _EVENT_NAMES = {_TRACING: "computing", _SEND: "send", _RECEIVE: "recv"}
+_CALLS = {_SEND: "send", _RECEIVE: "recv"}
 _COMPUTING = _EVENT_NAMES[_TRACING]
 
 # Old records in the order of their numbers from 1.
@@ -162,6 +168,34 @@ class _NewFormat(_Format):
 
     time_unit = "s"
 
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self._last: dict[int, int] = {}
+        self._called: dict[int, list[tuple[int, int, int, list[int]]]] = {}  # record, event, time, data of each node
+
+    def trace(self) -> Trace:
+        """All states, and the messages where there are any."""
+        trace = super().trace()
+        places = list(self._intervals.locations)
+        recorder = CallRecorder(_CALLS, {0: range(len(self._nodes))}, lambda time: time)
+        for place in places:
+            recorder.begin(place)
+            for record, event, at, data in self._called.get(place, []):
+                partner = self._nodes.get((data[2], data[3]), len(self._nodes)) if len(data) == 4 else None
+                if record == _ENTER:
+                    recorder.enter(at, event)
+                    if event == _SEND and partner is not None:
+                        recorder.send(at, partner, 0, data[1], data[0], None)
+                    continue
+                if event == _RECEIVE and partner is not None:
+                    recorder.receive(at, partner, 0, data[1], None)
+                recorder.leave(at, event)
+            recorder.end(self._last[place])
+        if not recorder.n_calls:
+            return trace
+        found = recorder.communication(places, trace.locations, trace.span_ns[0], self._source)
+        return carry(trace, lambda: found)
+
     def take(self, words: list[str], line: int) -> None:
         if len(words) < _NEW_FIELDS:
             raise self._error(
@@ -181,9 +215,13 @@ class _NewFormat(_Format):
             self._passed_over[f"type {record}"] += 1
             return
         code, is_new = self._node(node, task)
+        self._last[code] = at
         name = _EVENT_NAMES.get(event, f"{_USER} {event}" if event >= 0 else f"library event {event}")
         if is_new and name != _COMPUTING:
             self._enter(code, _COMPUTING, at, line)  # its tracing began before the file
+        if event in _CALLS:
+            numbers = [self._integer(word, line) for word in data[1:]] if data[:1] == [_INTEGERS] else []
+            self._called.setdefault(code, []).append((record, event, at, numbers))
         if record == _ENTER:
             self._enter(code, name, at, line)
         else:

@@ -1,13 +1,13 @@
-"""Calls, messages and collectives of an OTF2 trace, taken while its events are read.
+"""Calls, messages and collectives, taken while the events of a trace are read one after the other.
 
-A call is an outermost region of MPI. Sends and receives belong together by sender, receiver, communicator and tag, the
-k-th send with the k-th receive that was posted; requests link the post and the completion of one that does not block.
-Ranks are members of a communicator's group; one on the group of self has no members, and is another at each location.
+A call is an outermost region of the communication library. Sends and receives belong together by sender, receiver,
+communicator and tag, the k-th send with the k-th receive that was posted; requests link the post and the completion
+of one that does not block. Ranks are members of a communicator's group; one on the group of self has no members, and
+is another at each location.
 """
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 
@@ -21,7 +21,6 @@ __all__ = ["CallRecorder"]
 
 _OF_ALL = -1  # in place of a communicator, and below
 _LARGEST = (1 << 63) - 1  # what a column holds; damaged files say more
-_IS_CALL = re.compile(r"p?mpi_", re.IGNORECASE)
 
 Integers = npt.NDArray[np.int64]
 
@@ -32,7 +31,7 @@ class CallRecorder:
     Parameters
     ----------
     regions : mapping of int to str
-        Names by number.
+        Names of the calls by number.
     members : mapping of int to sequence of int
         Places in each communicator, by number; empty where everyone is by himself.
     nanoseconds : callable
@@ -47,10 +46,9 @@ class CallRecorder:
     def __init__(
         self, regions: Mapping[int, str], members: Mapping[int, Sequence[int]], nanoseconds: Callable[[int], int]
     ) -> None:
-        named = {number: name for number, name in regions.items() if _IS_CALL.match(name)}
-        self._operations = tuple(dict.fromkeys(named.values()))
+        self._operations = tuple(dict.fromkeys(regions.values()))
         codes = {name: code for code, name in enumerate(self._operations)}
-        self._regions = {number: codes[name] for number, name in named.items()}
+        self._regions = {number: codes[name] for number, name in regions.items()}
         self._members, self._nanoseconds = members, nanoseconds
         # Rows of several numbers each, one after the other.
         self._calls, self._sends, self._receives, self._joined = array("q"), array("q"), array("q"), array("q")
@@ -80,6 +78,10 @@ class CallRecorder:
             self._depth -= 1
             if not self._depth:
                 self._calls[-2] = min(tick, _LARGEST)
+        self._ends[self._place] = tick
+
+    def end(self, tick: int) -> None:
+        """The last record of the location, where that neither enters nor leaves a region."""
         self._ends[self._place] = tick
 
     def send(self, tick: int, receiver: int, communicator: int, tag: int, size: int, request: int | None) -> None:
