@@ -185,3 +185,13 @@ def test_a_negative_time_is_refused_with_its_line(tmp_path):
     path.write_text("p,category,time_s\n1,a,2\n2,a,-3\n")
     with pytest.raises(InputError, match=r"profile.csv:3: time_s is -3; a positive number or 0 is expected"):
         by_category(perfcore.read(path))
+
+
+def test_call_paths_are_categories_unless_they_call_one_another():
+    def measured(*paths):
+        rows = pd.DataFrame([(p, path, 8.0 / p) for p in (1, 2) for path in paths], columns=["p", "callpath", "time_s"])
+        return Measurements(rows, ["p"], "time_s", code="callpath")
+
+    assert by_category(measured("phase 1->solve", "phase 2->solve")).categories == ("phase 1->solve", "phase 2->solve")
+    with pytest.raises(OptionError, match="which column names the categories"):
+        by_category(measured("main", "main->solve"))
