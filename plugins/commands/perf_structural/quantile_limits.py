@@ -49,7 +49,7 @@ def limits_of_quantile(ordered: npt.NDArray[np.float64], level: float, count: in
     >>> limits_of_quantile(np.arange(1.0, 101.0), 0.5, 100)  # David and Nagaraja's 40th and 61st of 100
     (40.0, 61.0)
     >>> limits_of_quantile(np.arange(1.0, 101.0), 0.99, 100)
-    (96.0, nan)
+    (97.0, nan)
     """
     from scipy.stats import binom
 

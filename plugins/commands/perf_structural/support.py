@@ -126,10 +126,9 @@ def check_within(samples: npt.ArrayLike, lower: float, upper: float) -> None:
     outside = np.flatnonzero((values < lower) | (values > upper))
     if len(outside):
         first = int(outside[0])
-        raise DataError(
-            f"sample {first + 1} of {len(values)} is {values[first]:.6g}, outside of {lower:g} to {upper:g}; "
-            f"so are {len(outside) - 1} more"
-        )
+        others = f"; so are {len(outside) - 1} more" if len(outside) > 1 else ""
+        place = f"sample {first + 1} of {len(values)} is {values[first]:.6g}"
+        raise DataError(f"{place}, outside of {lower:g} to {upper:g}{others}")
 
 
 def typed_within(text: str) -> tuple[str, tuple[float, float] | None]:

@@ -26,7 +26,7 @@ __all__ = ["share_of_tail", "tail_owners"]
 
 Floats = npt.NDArray[np.float64]
 
-_CELLS = 64
+_CELLS = 256
 _MOST_NUMBERS = 2**25  # of all inputs together
 _FEWEST = 1024  # points
 
@@ -77,8 +77,8 @@ def share_of_tail(late: npt.NDArray[np.bool_], column: Floats) -> float:
     Examples
     --------
     >>> x = np.random.default_rng(1).normal(size=100_000)
-    >>> round(share_of_tail(x > 2.0, x), 1), round(share_of_tail(x > 2.0, np.roll(x, 1)), 2)
-    (1.0, 0.0)
+    >>> share_of_tail(x > 2.0, x) > 0.95, share_of_tail(x > 2.0, np.roll(x, 1)) < 0.01
+    (True, True)
     """
     total = float(late.var())
     if total == 0.0:
