@@ -19,7 +19,7 @@ __all__ = ["averaged_over_period", "period_of"]
 Floats = npt.NDArray[np.float64]
 
 _SHORTEST = 4  # cells of a period; shorter ones are averaged out by the cells
-_FEWEST_PERIODS = 8
+_FEWEST_PERIODS = 12
 _SEEN_PERIODS = 3  # that a longer one must have to be seen
 # Of independent cells the correlation stays below 0.2; of barriers whose iterations differ by 10 % it is 0.34 and more.
 _LIKE = 0.3

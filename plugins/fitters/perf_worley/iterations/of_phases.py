@@ -26,6 +26,7 @@ __all__ = ["as_one_phase", "period_text", "repetition"]
 _known: weakref.WeakKeyDictionary[UtilizationCurve, Repetition | None] = weakref.WeakKeyDictionary()
 
 _FEWEST = 2.0  # periods of a phase in which iterations are said to be
+_NEARLY_ALL = 0.8  # of the time of the iterations
 
 
 def repetition(
@@ -99,5 +100,7 @@ def as_one_phase(maker: PhaseMaker, phases: Sequence[Phase], iterations: Repetit
 def period_text(phase: Phase, iterations: Repetition, unit: str) -> str:
     """How many iterations lie in a phase, and how long they are; empty where fewer than two do."""
     inside = min(phase.end, iterations.end) - max(phase.start, iterations.start)
-    number = inside / iterations.period
+    # A phase that holds nearly all of them holds all: where an iteration begins is known to a part of it only.
+    whole = inside >= _NEARLY_ALL * (iterations.end - iterations.start)
+    number = float(iterations.count) if whole else inside / iterations.period
     return f"{number:.0f} x {readable(float(f'{iterations.period:.4g}'), unit)}" if number >= _FEWEST else ""
