@@ -271,3 +271,20 @@ def test_an_outlier_takes_no_phase_away_from_the_levels():
     heights[50] = 42.0
     model = perfcore.fit(UtilizationCurve(np.arange(361.0), heights), fitter="worley")
     assert model.breaks == pytest.approx((120.0, 240.0), abs=1.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_model_leaves_the_processors_by_anything(seed):
+    rng = np.random.default_rng(seed)
+    shape = np.concatenate([np.linspace(0, 15.9, 200), 16 * (1 - np.linspace(-1, 1, 200) ** 2), np.linspace(16, 0, 120)])
+    curve = samples(np.clip(np.roll(shape, 20 * seed) + rng.normal(0, 0.6, len(shape)), 0, 16), n_locations=16)
+    model = perfcore.fit(curve)
+    for phase in model.phases:
+        length = phase.end - phase.start
+        values = np.polynomial.polynomial.polyval(np.linspace(0.0, length, 2001), phase.coefficients)
+        assert values.min() >= -1e-9
+        assert values.max() <= 16 + 1e-9
+        area = np.polynomial.Polynomial(phase.coefficients).integ()(length)
+        first, last = round(phase.start), round(phase.end)
+        if (first, last) == (phase.start, phase.end):
+            assert area == pytest.approx(curve.heights[first:last].sum(), rel=1e-9)

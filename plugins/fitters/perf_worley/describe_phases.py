@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from perf_worley.phase_model import Phase, SequenceEntry
 from perf_worley.segmenters.hill_climb import climb
@@ -16,7 +18,7 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.contracts import Basis, Segmentation
 
-__all__ = ["PhaseMaker", "leaves", "powers", "sequence_entries"]
+__all__ = ["PhaseMaker", "flattened", "leaves", "powers", "sequence_entries"]
 
 _MOST_BOUNDED = 5  # rounds of lowering degrees and moving breaks
 
@@ -116,6 +118,12 @@ class PhaseMaker:
             )
         return result
 
+    def within_processors(self, phases: Sequence[Phase]) -> list[Phase]:
+        """Phases that compute on no fewer than no processors and on no more than there are."""
+        heights = self.curve.heights
+        low, high = min(0.0, float(heights.min())), max(float(self.curve.n_locations or np.inf), float(heights.max()))
+        return [flattened(phase, low, high) for phase in phases]
+
 
 def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
     """Coefficients of powers of ``t - start`` from a summary's Legendre coefficients.
@@ -147,12 +155,52 @@ def leaves(coefficients: Sequence[float], length: float, low: float, high: float
     >>> leaves((0.0, 4.0, -4.0), 1.0, 0.0, 1.0), leaves((0.0, 4.0, -4.0), 1.0, 0.0, 0.9)
     (False, True)
     """
-    slopes = [k * c * length ** (k - 1) for k, c in enumerate(coefficients)][1:]
+    least, most = _range(coefficients, length)
+    return least < low or most > high
+
+
+def flattened(phase: Phase, low: float, high: float) -> Phase:
+    """The phase, flattened about its mean as far as it would leave [low, high]; its processor time stays the same.
+
+    Bounds of the search are a little wider, so that noise about a bound does not lower a degree.
+
+    Examples
+    --------
+    >>> steep = Phase(start=0.0, end=2.0, degree=1, coefficients=(-0.5, 1.5), error=0.0)
+    >>> flat = flattened(steep, 0.0, 4.0)
+    >>> flat.coefficients, round(flat.error**2, 12)
+    ((0.0, 1.0), 0.166666666667)
+    """
+    length = phase.end - phase.start
+    if not length > 0.0:  # shorter than the resolution of its clock
+        return phase
+    least, most = _range(phase.coefficients, length)
+    mean = sum(c * length**k / (k + 1) for k, c in enumerate(phase.coefficients))
+    share = 1.0
+    if least < low:
+        share = min(share, max(0.0, (mean - low) / (mean - least)))
+    if most > high:
+        share = min(share, max(0.0, (high - mean) / (most - mean)))
+    if share == 1.0:
+        return phase
+    about = np.polynomial.Polynomial(phase.coefficients) - mean
+    squares = float((about * about).integ()(length))
+    first, *others = phase.coefficients
+    return replace(
+        phase,
+        coefficients=(mean + share * (first - mean), *(share * c for c in others)),
+        error=float(np.hypot(phase.error, (1.0 - share) * math.sqrt(max(squares, 0.0)))),
+    )
+
+
+def _range(coefficients: Sequence[float], length: float) -> tuple[float, float]:
+    """Least and largest value on a phase of that length."""
+    slopes = [k * c * length ** (k - 1) for k, c in enumerate(coefficients) if k]
     roots = np.roots(slopes[::-1]) if any(slopes[1:]) else np.empty(0)
     extremes = roots.real[np.abs(roots.imag) < 1e-9] / length if len(roots) else roots
     at = np.concatenate([[0.0, length], extremes[(extremes > 0.0) & (extremes < 1.0)] * length])
     values = np.polyval(coefficients[::-1], at)
-    return bool(values.min() < low or values.max() > high)
+    return float(values.min()), float(values.max())
 
 
 def sequence_entries(

@@ -192,6 +192,8 @@ def with_errors(maker: PhaseMaker, curve: UtilizationCurve, phases: list[Phase],
     placed = objective == _LEAST_SQUARES
     if maker.basis.functions:
         return phases
+    if placed:
+        phases = maker.within_processors(phases)
     origin = float(curve.start)
     breaks = np.array([phase.start for phase in phases] + [phases[-1].end]) - origin
     errors = phase_errors(

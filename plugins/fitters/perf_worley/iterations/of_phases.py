@@ -87,7 +87,7 @@ def as_one_phase(maker: PhaseMaker, phases: Sequence[Phase], iterations: Repetit
         own = next(phase.degree for phase in reversed(phases) if phase.start <= middle)
         degrees.append(0 if start <= middle <= end else own)
     places = np.array(edges) - edges[0]
-    found = maker.phases(Segmentation(places, np.array(degrees)))
+    found = maker.within_processors(maker.phases(Segmentation(places, np.array(degrees))))
     errors = phase_errors(maker.polynomials, curve_models(curve).cells, places, degrees, curve.n_locations)
     if errors is None:
         return found
