@@ -155,8 +155,8 @@ def test_no_phase_leaves_the_processors(options, seed):
     model = perfcore.fit(samples(heights, n_locations=8), **options)
     for phase in model.phases:
         values = model.evaluate(phase, np.linspace(phase.start, phase.end, 501))
-        assert values.min() >= -TOLERANCE * 8 - 1e-9
-        assert values.max() <= (1 + TOLERANCE) * 8 + 1e-9
+        assert values.min() >= -1e-9
+        assert values.max() <= 8 + 1e-9
 
 
 @pytest.mark.parametrize("height", [0.0, 16.0])
@@ -276,7 +276,8 @@ def test_an_outlier_takes_no_phase_away_from_the_levels():
 @pytest.mark.parametrize("seed", range(6))
 def test_no_model_leaves_the_processors_by_anything(seed):
     rng = np.random.default_rng(seed)
-    shape = np.concatenate([np.linspace(0, 15.9, 200), 16 * (1 - np.linspace(-1, 1, 200) ** 2), np.linspace(16, 0, 120)])
+    hill = 16 * (1 - np.linspace(-1, 1, 200) ** 2)
+    shape = np.concatenate([np.linspace(0, 15.9, 200), hill, np.linspace(16, 0, 120)])
     curve = samples(np.clip(np.roll(shape, 20 * seed) + rng.normal(0, 0.6, len(shape)), 0, 16), n_locations=16)
     model = perfcore.fit(curve)
     for phase in model.phases:
