@@ -31,7 +31,7 @@ def bash(offered):
 
 def test_commands(complete):
     assert bash(complete("perf ")) >= {"completion", "fit", "info", "plot", "plugins", "predict", "rank", "read"}
-    assert bash(complete("perf p")) == {"plot", "plugins", "predict"}
+    assert bash(complete("perf p")) == {"plot", "plugins", "predict", "profile"}
 
 
 def test_options_of_the_fitter_and_of_the_selected_part(complete):

@@ -102,7 +102,8 @@ def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:
     if len(location) > 1:
         notes.append(f"a location is {'/'.join(one_line(column.name) for column in location)}")
     curve_unit = unit
-    if unit != "ns" and _has_fine_dates(table, start_ns):
+    dates = any(column is not None and column.kind == "timestamp" for column in (start, end))
+    if dates and unit != "ns" and _has_fine_dates(table, start_ns):
         curve_unit = "ns"
         notes.append(
             f"times are given to the nanosecond: curves count in ns, as since 1970 {unit} are good to 0.2 us only"
