@@ -26,7 +26,7 @@ def test_one_call_for_one_run_and_for_several():
     assert one.title == one[0].title == "Where the cycles go: two"
     assert one.summary() == one[0].summary()
     assert one.tables() == one[0].tables()
-    [(title, _, rows)] = both.tables()
+    (title, _, rows), _ = both.tables()
     assert title == "Share of each run's cycles"
     assert [row[0] for row in rows] == ["one", "two"]
 
@@ -92,7 +92,7 @@ def test_mistakes():
 
 def test_efficiencies_by_themselves():
     """Two stretches; load balance 70/80 and 1, communication 80/100 and 100/100."""
-    both = efficiencies(np.array([[60, 100], [80, 100]]), None, [100, 100])
+    both = efficiencies(np.array([[60, 100], [80, 100]]), [100, 100])
     assert isinstance(both, Efficiencies)
     frame = both.to_frame()
     assert frame["load_balance"].tolist() == [0.875, 1.0]

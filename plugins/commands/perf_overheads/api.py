@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
+from perf_messages.pop_factors import Definition, PopFactors, pop_factors
 from perf_overheads.attribution import profile_overheads, usual_categories
 from perf_overheads.category_set import CategorySet, read_categories
 from perf_overheads.phases import phase_edges
@@ -13,7 +15,7 @@ from perf_overheads.pop_efficiencies import COMPUTING
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By, OverheadRuns
 from perf_overheads.state_classes import classify
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
@@ -40,6 +42,7 @@ def overheads(
     classes: Mapping[str, Sequence[str]] | None = None,
     ready: Path | Series | UtilizationCurve | None = None,
     ready_column: str | None = None,
+    pop: Definition = "strict",
     settings: Mapping[str, Sequence[float]] | None = None,
     read: Read = _read,
 ) -> OverheadRuns:
@@ -68,6 +71,9 @@ def overheads(
         Amount of ready work over time, on the clock of the only trace.
     ready_column : str, optional
         Column of ``ready``, where it has several.
+    pop : {"strict", "bsc"}
+        How serialisation and transfer are told apart, where there are messages: by the rules that the trace shows, or
+        as BSC's tools do, to compare with published tables.
     settings : mapping of str to sequence of float, optional
         Columns of the data frame: one value, or one for each trace (``--set``). ``p`` is by default the locations.
     read : callable, optional
@@ -81,6 +87,8 @@ def overheads(
     ------
     OptionError
         Options do not go together, or are not accepted.
+    UnknownNameError
+        There is no such definition ``pop``.
     DataError
         A file holds no trace, or its states cannot be put into the categories.
     InputError
@@ -96,6 +104,8 @@ def overheads(
     given = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
     if not given:
         raise OptionError("there is no trace; give one or several")
+    if pop not in get_args(Definition):
+        raise UnknownNameError("definition of serialisation", pop, get_args(Definition))
     if by == "phase" and phases is None:
         raise OptionError("--by phase needs --phases N")
     if ready is not None and len(given) > 1:
@@ -110,7 +120,7 @@ def overheads(
         if by == "marker" and not trace.markers:
             raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
         edges = None if phases is None else _edges(trace, phases, str(degree), rules, classes or {})
-        return profile_overheads(
+        found = profile_overheads(
             trace,
             rules,
             classes=classes,
@@ -119,9 +129,18 @@ def overheads(
             phase_edges_ns=edges,
             by_marker=by == "marker",
         )
+        return replace(found, replayed=_replayed(trace, pop))
 
     shown = by or (None if phases is None else "phase")
     return OverheadRuns(tuple(map(profile, given)), shown, dict(settings or {}))
+
+
+def _replayed(trace: Trace, pop: Definition) -> PopFactors | None:
+    """What a replay says of the whole run; None of a part of it, and where there are no messages."""
+    try:
+        return pop_factors(trace, pop)
+    except DataError:
+        return None
 
 
 def _trace(path: Path, read: Read) -> Trace:

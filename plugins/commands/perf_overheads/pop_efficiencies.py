@@ -1,8 +1,8 @@
 """The efficiencies of the POP Centre of Excellence: what today's practice knows lost cycles by.
 
-Source: POP CoE, "POP Standard Metrics for Parallel Performance Analysis" (pop-coe.eu, learning material). POP takes
-the run time on a network without latency and with infinite bandwidth from a simulation of the trace by Dimemas. Here it
-is estimated from the trace alone, see `Efficiencies`.
+Source: POP CoE, "POP Standard Metrics for Parallel Performance Analysis" (pop-coe.eu, learning material). The run time
+on a network that takes no time, which splits communication efficiency, comes from a replay of the trace's messages
+(`perf_messages.pop_factors`); without messages nobody knows it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.results import Result
 
-__all__ = ["COMPUTING", "DEFINITIONS", "TRANSFERRING", "Efficiencies", "efficiencies"]
+__all__ = ["COMPUTING", "DEFINITIONS", "Efficiencies", "efficiencies"]
 
-COMPUTING, TRANSFERRING = "computing", "communicating"
+COMPUTING = "computing"
 
 DEFINITIONS = (
     "parallel efficiency = load balance x communication efficiency = mean computation / elapsed",
     "load balance = mean computation / longest computation, over locations",
     "communication efficiency = longest computation / elapsed = serialisation x transfer",
-    "transfer efficiency = elapsed without transfers / elapsed; without transfers: the longest of each location's "
-    "elapsed minus its own communicating",
-    "serialisation efficiency = longest computation / elapsed without transfers",
+    "transfer efficiency = elapsed on a network that takes no time, by a replay of the messages / elapsed",
+    "serialisation efficiency = longest computation / elapsed on that network",
 )
 
 
@@ -39,17 +38,18 @@ class Efficiencies(Result):
         Mean over longest computation of a location.
     communication : (n,) float
         Longest computation over elapsed time.
-    serialisation, transfer : (n,) float or None
-        Factors of ``communication``; None where no state of the trace tells transfers from waiting. The elapsed time
-        on an ideal network is estimated as the longest, over locations, of elapsed time minus the location's own
-        transfers, its waiting kept. Since without transfers others would be waited for less, this is too long rather
-        than too short: ``transfer`` is an upper bound, ``serialisation`` a lower one.
+    serialisation : (n,) float or None
+        Longest computation over the time on a network that takes no time; None where there are no messages to replay.
     """
 
     load_balance: npt.NDArray[np.float64]
     communication: npt.NDArray[np.float64]
     serialisation: npt.NDArray[np.float64] | None
-    transfer: npt.NDArray[np.float64] | None
+
+    @property
+    def transfer(self) -> npt.NDArray[np.float64] | None:
+        """The rest of communication efficiency; None where serialisation is not known."""
+        return None if self.serialisation is None else self.communication / self.serialisation
 
     @property
     def parallel(self) -> npt.NDArray[np.float64]:
@@ -69,7 +69,7 @@ class Efficiencies(Result):
 
 
 def efficiencies(
-    computing_ns: npt.NDArray[np.int64], transferring_ns: npt.NDArray[np.int64] | None, elapsed_ns: npt.ArrayLike
+    computing_ns: npt.NDArray[np.int64], elapsed_ns: npt.ArrayLike, serialisation: npt.ArrayLike | None = None
 ) -> Efficiencies:
     """Efficiencies from each location's times.
 
@@ -77,10 +77,10 @@ def efficiencies(
     ----------
     computing_ns : (n_locations, n) int64, nanoseconds
         Computation of each location in each stretch.
-    transferring_ns : (n_locations, n) int64 or None, nanoseconds
-        Transfers of data, without waiting for them.
     elapsed_ns : (n,) int, nanoseconds, > 0
         Duration of each stretch.
+    serialisation : (n,) float, optional
+        Of each stretch, by a replay.
 
     Raises
     ------
@@ -90,9 +90,9 @@ def efficiencies(
     Examples
     --------
     >>> import numpy as np
-    >>> found = efficiencies(np.array([[60], [80]]), np.array([[10], [10]]), [100])
-    >>> found.load_balance, found.communication, found.transfer
-    (array([0.875]), array([0.8]), array([0.9]))
+    >>> found = efficiencies(np.array([[60], [80]]), [100], [0.9])
+    >>> found.load_balance, found.communication, found.transfer.round(3)
+    (array([0.875]), array([0.8]), array([0.889]))
     """
     elapsed = np.asarray(elapsed_ns, dtype=np.float64)
     if not (elapsed > 0).all():
@@ -100,8 +100,5 @@ def efficiencies(
     longest = computing_ns.max(axis=0).astype(np.float64)
     with np.errstate(invalid="ignore"):  # nothing computes: undefined
         balance = computing_ns.mean(axis=0) / longest
-    if transferring_ns is None:
-        return Efficiencies(balance, longest / elapsed, None, None)
-    without = elapsed - transferring_ns.min(axis=0)
-    with np.errstate(invalid="ignore"):
-        return Efficiencies(balance, longest / elapsed, longest / without, without / elapsed)
+    known = None if serialisation is None else np.asarray(serialisation, dtype=np.float64)
+    return Efficiencies(balance, longest / elapsed, known)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_messages.pop_factors import PopFactors
 from perf_overheads.collectives import RankTimes
 from perf_overheads.devices import DeviceTimes
 from perf_overheads.in_markers import MarkerTimes
-from perf_overheads.pop_efficiencies import COMPUTING, TRANSFERRING, Efficiencies, efficiencies
+from perf_overheads.pop_efficiencies import COMPUTING, Efficiencies, efficiencies
 from perfcore.results import Result
 
 __all__ = ["OverheadProfile"]
@@ -56,6 +57,8 @@ class OverheadProfile(Result):
         Cycles within markers, where they were asked for.
     untold : tuple of str
         Categories that no state of the trace tells of.
+    replayed : PopFactors or None
+        Of the whole run; None where there are no messages to replay.
     """
 
     categories: tuple[str, ...]
@@ -75,6 +78,7 @@ class OverheadProfile(Result):
     ranks: tuple[RankTimes, ...] = ()
     markers: tuple[MarkerTimes, ...] = ()
     untold: tuple[str, ...] = ()
+    replayed: PopFactors | None = None
 
     @property
     def elapsed_ns(self) -> int:
@@ -114,24 +118,11 @@ class OverheadProfile(Result):
         if COMPUTING not in self.classes:
             return None
 
-        def of(name: str) -> Integers:
-            times: Integers = self.class_cycles_ns[self.classes.index(name)]
-            return times if by_phase else times.sum(axis=1, keepdims=True)
-
-        elapsed = np.diff(self.edges_ns) if by_phase else [self.elapsed_ns]
-        return efficiencies(of(COMPUTING), of(TRANSFERRING) if self.tells_transfers else None, elapsed)
-
-    @property
-    def tells_transfers(self) -> bool:
-        """Whether the trace has transfers that last; a tracer may name a state and record no time in it.
-
-        A collective of GPUs is a kernel that both waits and transfers.
-        """
-        return (
-            not self.devices
-            and TRANSFERRING in self.classes
-            and bool(self.class_cycles_ns[self.classes.index(TRANSFERRING)].any())
-        )
+        times: Integers = self.class_cycles_ns[self.classes.index(COMPUTING)]
+        if by_phase:
+            return efficiencies(times, np.diff(self.edges_ns))
+        serialisation = None if self.replayed is None else [self.replayed.serialisation]
+        return efficiencies(times.sum(axis=1, keepdims=True), [self.elapsed_ns], serialisation)
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as plain data: times in whole nanoseconds, efficiencies as numbers or None."""
@@ -151,6 +142,7 @@ class OverheadProfile(Result):
                 for name, found in (("devices", self.devices), ("ranks", self.ranks), ("markers", self.markers))
                 if found
             },
+            **({} if self.replayed is None else {"replay": asdict(self.replayed)}),
             "efficiencies": {name: None if part is None else _plain(part) for name, part in parts.items()},
             "notes": list(self.notes),
         }

@@ -20,7 +20,7 @@ Table = tuple[str, list[str], list[list[str]]]
 
 _MOST_MARKERS = 30
 _HIDDEN = ["(hidden communication)", "(hidden copies)"]  # in parentheses, as they are parts of computing
-_NO_TRANSFER = "serialisation and transfer: no state of the trace tells transfers of data from waiting for them"
+_NO_MESSAGES = "serialisation and transfer need the messages of a whole run"
 
 
 def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]:
@@ -65,11 +65,9 @@ def comparison(profiles: Sequence[OverheadProfile]) -> Table:
     check_same_categories(profiles)
     rows = []
     for profile in profiles:
-        whole = profile.efficiencies()
         [cells] = _shares(profile.by_category_ns[:, None])
-        parallel = "-" if whole is None else f"{whole.parallel[0]:.2%}"
-        rows.append([profile.source, str(len(profile.locations)), readable(profile.elapsed_ns, "ns"), *cells, parallel])
-    header = ["run", "locations", "elapsed", *profiles[0].categories, "POP parallel efficiency"]
+        rows.append([profile.source, str(len(profile.locations)), readable(profile.elapsed_ns, "ns"), *cells])
+    header = ["run", "locations", "elapsed", *profiles[0].categories]
     return _without_empty(("Share of each run's cycles", header, rows))
 
 
@@ -176,8 +174,16 @@ def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> Table | None:
     if by_phase and (parts := profile.efficiencies(by_phase=True)) is not None:
         rows += [[f"phase {number}", *cells] for number, cells in enumerate(efficiency_cells(parts), 1)]
     header = ["POP efficiency", *(name.replace("_", " ") for name in whole.columns)]
-    reason = "" if profile.tells_transfers else f" ({_NO_TRANSFER})"
-    if profile.devices:
+    reason = f" ({_NO_MESSAGES})"
+    if (replayed := profile.replayed) is not None:
+        rules = (
+            "by the rules that the trace shows" if replayed.definition == "strict" else "by the rules of BSC's tools"
+        )
+        reason = (
+            f" ({rules}; on a network that takes no time {readable(replayed.ideal_ns, 'ns')}; "
+            f"{replayed.contradictions} of {replayed.calls} calls contradict them)"
+        )
+    elif profile.devices:
         reason = " (serialisation and transfer: the kernels of collectives both wait and transfer)"
     return (f"Efficiencies{reason}", header, rows)
 

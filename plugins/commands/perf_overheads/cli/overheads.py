@@ -60,6 +60,12 @@ def command(
     ready_column: Annotated[
         str | None, typer.Option("--ready-column", metavar="NAME", help="Its column, where it has several.")
     ] = None,
+    pop: Annotated[
+        Literal["strict", "bsc"],
+        typer.Option(
+            "--pop", help="Serialisation and transfer by what the trace shows, or as BSC's tools define them."
+        ),
+    ] = "strict",
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write times by category to this .csv, one row for each."),
@@ -117,6 +123,7 @@ def command(
             classes=_lists(classes or (), "--class"),
             ready=ready,
             ready_column=ready_column,
+            pop=pop,
             settings={name: _numbers(name, words) for name, words in _lists(settings or (), "--set").items()},
             read=how.read_file,
         )
