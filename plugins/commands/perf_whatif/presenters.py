@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from perf_whatif.answers import Answer, Answers
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["AnswersPresenter"]
 
 _MOST_RANKS = _MOST_CLASSES = 8
+_OTHERS = "others"
 
 
 class AnswersPresenter(Presenter):
@@ -94,18 +96,29 @@ class AnswersPresenter(Presenter):
 
     def draw(self, result: Answers, figure: Figure, data: Any = None) -> None:
         """Critical paths by class, one bar for the run as it was and one for each question."""
+        from perf_pictures.style import COLOURS, add_legend
+
         axes = figure.add_subplot()
         paths = _paths(result)
-        names = list(dict.fromkeys(name for _, path in paths for name in path.by_class))
-        left = [0.0] * len(paths)
-        for name in names:
-            widths = [path.by_class.get(name, 0) / 1e9 for _, path in paths]
-            axes.barh(range(len(paths)), widths, left=left, label=name)
+        totals: Counter[str] = Counter()
+        for _, path in paths:
+            totals.update(path.by_class)
+        names = [name for name, _ in totals.most_common(len(COLOURS) - 1)]
+        parts = [{name: path.by_class.get(name, 0) / 1e9 for name in names} for _, path in paths]
+        if len(totals) > len(names):
+            names.append(_OTHERS)
+            for part, (_, path) in zip(parts, paths, strict=True):
+                part[_OTHERS] = sum(path.by_class.values()) / 1e9 - sum(part.values())
+        left, bars = [0.0] * len(paths), []
+        for name, colour in zip(names, COLOURS, strict=False):
+            widths = [part[name] for part in parts]
+            bars.append(axes.barh(range(len(paths)), widths, left=left, color=colour, height=0.6))
             left = [start + width for start, width in zip(left, widths, strict=True)]
         axes.set_yticks(range(len(paths)), [label for label, _ in paths])
         axes.invert_yaxis()
-        axes.set(xlabel="critical path (s)", title=self.title(result))
-        axes.legend(fontsize="small")
+        axes.set(xlabel="critical path (s)")
+        figure.suptitle(self.title(result), fontsize="medium")
+        add_legend(figure, names, bars, loc="outside lower center", ncols=4, fontsize="small")
 
 
 def _paths(result: Answers) -> list[tuple[str, PathShares]]:
@@ -143,7 +156,7 @@ def _columns(
     ]
     if len(totals) > len(names):
         rows.append(
-            ["others", *(f"{rest / max(path.total_ns, 1):.2%}" for rest, (_, path) in zip(left, paths, strict=True))]
+            [_OTHERS, *(f"{rest / max(path.total_ns, 1):.2%}" for rest, (_, path) in zip(left, paths, strict=True))]
         )
     rows.append(["in all", *(readable(path.total_ns, "ns") for _, path in paths)])
     return [what, *(name for name, _ in paths)], rows

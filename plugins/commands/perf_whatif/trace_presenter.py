@@ -66,10 +66,13 @@ class MessageTablePresenter(Presenter):
 
     def draw(self, result: MessageTable, figure: Figure, data: Any = None) -> None:
         """Bytes from each rank to each other one, and messages by size."""
+        from matplotlib.ticker import EngFormatter
+
         matrix, sizes = figure.subplots(1, 2, width_ratios=[1.3, 1])
         shown = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap="viridis", interpolation="nearest")
-        figure.colorbar(shown, ax=matrix, label="bytes", shrink=0.8)
-        matrix.set(xlabel="receiver", ylabel="sender", title=self.title(result))
+        figure.colorbar(shown, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
+        matrix.set(xlabel="receiver", ylabel="sender")
+        figure.suptitle(self.title(result), fontsize="medium")
         sizes.bar(range(len(result.sizes)), result.of_size)
         sizes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)
         sizes.set(xlabel="bytes at most", ylabel="messages")
