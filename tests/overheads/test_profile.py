@@ -69,7 +69,7 @@ def test_states_alone_tell_neither_serialisation_nor_transfer():
     profile = profile_overheads(trace)
     assert profile.efficiencies().transfer is None
     title, _, rows = profile.tables()[-1]
-    assert title == "Efficiencies (serialisation and transfer need the messages of a whole run)"
+    assert title == "Efficiencies (serialisation and transfer need the messages of a whole run, and its usual classes)"
     assert rows[0][-2:] == ["-", "-"]
 
 

@@ -40,6 +40,7 @@ def test_factors_multiply_to_the_global_efficiency():
     assert title == "POP efficiencies (computation scalability: against p2, if the work is the same)"
     assert header[2:] == ["global", "parallel", "load balance", "communication", "computation scalability"]
     assert [row[:2] for row in rows] == [["p2", "2"], ["p4", "4"]]
+    assert runs.to_dict()["efficiencies_of_runs"] == [small, large]
 
 
 def test_runs_of_one_size_have_no_scaling():
@@ -73,6 +74,12 @@ def test_the_strict_definition_is_said_with_its_contradictions():
 
 def test_a_part_of_a_run_has_neither():
     [found] = perfcore.overheads(perfcore.read(HALO, until="50%"))
+    assert found.replayed is None
+
+
+def test_own_classes_have_neither():
+    """What a replay takes for computing is what the trace does; with other classes, transfer would exceed 1."""
+    [found] = perfcore.overheads(HALO, classes={"computing": ["*"]})
     assert found.replayed is None
 
 

@@ -129,14 +129,19 @@ def overheads(
             phase_edges_ns=edges,
             by_marker=by == "marker",
         )
-        return replace(found, replayed=_replayed(trace, pop))
+        return replace(found, replayed=_replayed(trace, found, pop))
 
     shown = by or (None if phases is None else "phase")
     return OverheadRuns(tuple(map(profile, given)), shown, dict(settings or {}))
 
 
-def _replayed(trace: Trace, pop: Definition) -> PopFactors | None:
-    """What a replay says of the whole run; None of a part of it, and where there are no messages."""
+def _replayed(trace: Trace, found: OverheadProfile, pop: Definition) -> PopFactors | None:
+    """What a replay says of the whole run; None of a part of it, and where there are no messages.
+
+    It replays what the trace counts as computing: of other classes it says nothing.
+    """
+    if set(found.states.get(COMPUTING, ())) != set(trace.busy_states):
+        return None
     try:
         return pop_factors(trace, pop)
     except DataError:

@@ -24,7 +24,7 @@ DEFINITIONS = (
     "load balance = mean computation / longest computation, over locations",
     "communication efficiency = longest computation / elapsed = serialisation x transfer",
     "transfer efficiency = elapsed on a network that takes no time, by a replay of the messages / elapsed",
-    "serialisation efficiency = longest computation / elapsed on that network",
+    "serialisation efficiency = longest computation / elapsed on that network (--pop bsc: longest time outside calls)",
 )
 
 

@@ -50,5 +50,8 @@ class OverheadRuns(Result):
         return self.profiles[run]
 
     def to_dict(self) -> dict[str, Any]:
-        """All profiles as plain data; see `OverheadProfile.to_dict`."""
-        return {"profiles": [profile.to_dict() for profile in self.profiles]}
+        """All profiles as plain data, see `OverheadProfile.to_dict`; of several runs also their efficiencies."""
+        from perf_overheads.scaling import efficiencies_of_runs
+
+        scaling = {"efficiencies_of_runs": efficiencies_of_runs(self.profiles)} if len(self.profiles) > 1 else {}
+        return {"profiles": [profile.to_dict() for profile in self.profiles], **scaling}

@@ -59,11 +59,14 @@ def scaling_table(profiles: Sequence[OverheadProfile]) -> tuple[str, list[str], 
         [profile.source, str(len(profile.locations)), *(_share(row[name]) for name in known)]
         for profile, row in zip(profiles, rows, strict=True)
     ]
-    against = ""
+    about = []
     if "computation scalability" in known:
         smallest = min(profiles, key=lambda each: len(each.locations))
-        against = f" (computation scalability: against {smallest.source}, if the work is the same)"
-    return f"POP efficiencies{against}", ["run", "locations", *known], cells
+        about.append(f"computation scalability: against {smallest.source}, if the work is the same")
+    if any(each.replayed is not None and each.replayed.definition == "bsc" for each in profiles):
+        about.append("serialisation and transfer by BSC's rules")
+    title = f"POP efficiencies ({'; '.join(about)})" if about else "POP efficiencies"
+    return title, ["run", "locations", *known], cells
 
 
 def limit(profiles: Sequence[OverheadProfile]) -> list[str]:

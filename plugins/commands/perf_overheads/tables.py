@@ -20,7 +20,7 @@ Table = tuple[str, list[str], list[list[str]]]
 
 _MOST_MARKERS = 30
 _HIDDEN = ["(hidden communication)", "(hidden copies)"]  # in parentheses, as they are parts of computing
-_NO_MESSAGES = "serialisation and transfer need the messages of a whole run"
+_NO_MESSAGES = "serialisation and transfer need the messages of a whole run, and its usual classes"
 
 
 def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]:
