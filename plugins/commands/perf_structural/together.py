@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from perf_structural.composition import Composition
 from perf_structural.evaluation import EvaluationOptions, evaluate_expression
 from perf_structural.expression import leaves
+from perf_structural.language.resolving import resolved
 from perf_structural.mistakes import located
 from perf_structural.prediction import Prediction
 from perf_structural.sampling import Formula, Sample, draw_together
@@ -79,6 +80,7 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
         As of `perf_structural.StructuralModel.predict`, with the part's label.
     """
     chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
+    parts = [_without_quantiles(part, chosen) for part in parts]
     samples = _samples(parts, chosen)
     predicted = []
     for part, drawn in zip(parts, samples, strict=True):
@@ -94,6 +96,16 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
             found.append(Prediction(part.name, unit, evaluation, composition.notes, draws))
         predicted.append(found)
     return predicted
+
+
+def _without_quantiles(part: Part, options: EvaluationOptions) -> Part:
+    """The part with the numbers that its quantiles are."""
+    composition = part.composition
+    cells = composition.result.cells
+    with located(part.source, part.label):
+        found, notes = resolved(list(cells.values()), composition.values, composition.correlations, options)
+    result = replace(composition.result, cells=dict(zip(cells, found, strict=True)))
+    return replace(part, composition=replace(composition, result=result, notes=(*composition.notes, *notes)))
 
 
 def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sample | None]]:
