@@ -21,7 +21,7 @@ from perf_structural.expression import leaves
 from perf_structural.language.resolving import resolved
 from perf_structural.mistakes import located
 from perf_structural.prediction import Prediction
-from perf_structural.sampling import Formula, Sample, draw_together
+from perf_structural.sampling import Formula, Sample, draw_together, points_for
 from perfcore.base.errors import DataError
 from perfcore.hooks.options import build
 
@@ -117,7 +117,8 @@ def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sam
     ]
     drawn: list[Sample | None] = [None] * len(formulas)
     known = all(each.values[leaf].has_distribution for each in formulas for leaf in leaves(each.root))
-    fits = 1 < len(formulas) <= _MOST_NUMBERS // options.samples
+    inputs = {formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)}
+    fits = 1 < len(formulas) <= _MOST_NUMBERS // points_for(options.samples, len(inputs))
     if known and fits and options.method != "exact":
         with contextlib.suppress(DataError):  # whichever of them cannot be evaluated says so itself, with its name
             drawn = list(draw_together(formulas, options.samples, options.seed))

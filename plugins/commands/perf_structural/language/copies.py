@@ -1,4 +1,4 @@
-"""Functions of the copies of what is replicated: of the first few, the k-th smallest, or one of them, point by point."""
+"""Functions of the copies of what is replicated, point by point: of the first few, the k-th smallest, one of them."""
 
 from __future__ import annotations
 

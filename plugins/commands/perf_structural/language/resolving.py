@@ -42,7 +42,7 @@ def resolved(
     DataError
         As of `perf_structural.evaluation.evaluate_expression`.
     """
-    nodes = ordered_together(roots)
+    nodes = _ordered_together(roots)
     if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
         return list(roots), ()
     algebra, made, notes = Algebra(), dict[Expression, Expression](), []
@@ -55,12 +55,6 @@ def resolved(
         else:
             made[node] = _again(algebra, node, operands)
     return [made[root] for root in roots], tuple(dict.fromkeys(notes))
-
-
-def ordered_together(roots: Sequence[Expression]) -> list[Expression]:
-    """All nodes below and with some, operands before those that use them."""
-    found = {node for root in roots for node in ordered(root)}
-    return sorted(found, key=lambda node: node.number)
 
 
 def _quantile(
@@ -81,6 +75,12 @@ def _quantile(
     number = found.quantile(level.value)
     error = f" ± {found.errors[name]:.2g}" if name in found.errors else ""
     return number, f"{name}({shown(operand)}) is {number:.6g}{error}"
+
+
+def _ordered_together(roots: Sequence[Expression]) -> list[Expression]:
+    """All nodes below and with some, operands before those that use them."""
+    found = {node for root in roots for node in ordered(root)}
+    return sorted(found, key=lambda node: node.number)
 
 
 def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -> Expression:
