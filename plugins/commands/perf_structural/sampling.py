@@ -101,7 +101,7 @@ def points_for(samples: int | None, inputs: int) -> int:
     """
     if samples is not None:
         return samples
-    most = 2 ** int(math.log2(_NUMBERS / max(inputs, 1)))
+    most = 1 << int(math.log2(_NUMBERS / max(inputs, 1)))
     return max(min(_POINTS, most), _FEWEST_POINTS)
 
 
@@ -113,7 +113,8 @@ def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -
     formulas : sequence of Formula
         What has one key in several of them is one quantity.
     samples : int, >= 8, or None
-        In all; by default as `points_for` says. At least 8 nets share them, each of the same power of 2; so it may be rounded up by less than an eighth.
+        In all; by default as `points_for` says. At least 8 nets share them, each of the same power of 2; so it may be
+        rounded up by less than an eighth.
     seed : int
 
     Raises

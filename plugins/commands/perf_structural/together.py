@@ -25,7 +25,7 @@ from perf_structural.sampling import Formula, Sample, draw_together, points_for
 from perfcore.base.errors import DataError
 from perfcore.hooks.options import build
 
-__all__ = ["Part", "predict_together", "probability_below"]
+__all__ = ["Part", "predict_together", "probability_below", "without_quantiles"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
         As of `perf_structural.StructuralModel.predict`, with the part's label.
     """
     chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
-    parts = [_without_quantiles(part, chosen) for part in parts]
+    parts = [without_quantiles(part, chosen) for part in parts]
     samples = _samples(parts, chosen)
     predicted = []
     for part, drawn in zip(parts, samples, strict=True):
@@ -98,8 +98,14 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
     return predicted
 
 
-def _without_quantiles(part: Part, options: EvaluationOptions) -> Part:
-    """The part with the numbers that its quantiles are."""
+def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
+    """A part with the numbers that its quantiles are.
+
+    Raises
+    ------
+    PerfError
+        As of `perf_structural.language.resolving.resolved`, with the part's label.
+    """
     composition = part.composition
     cells = composition.result.cells
     with located(part.source, part.label):

@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING
 from perfcore.cli.output import print_findings, print_json
 
 if TYPE_CHECKING:
-    from perf_structural import Choice, Decomposition, Judgement, MeasuredValue, Prediction
+    from typing import Any, Protocol
+
+    class Answer(Protocol):
+        """A result that has JSON-ready values."""
+
+        def to_dict(self) -> dict[str, Any]:
+            """These."""
+
 
 __all__ = ["show"]
 
 
 def show(
     kind: str,
-    result: Prediction | Choice | Decomposition | MeasuredValue | Judgement,
+    result: Answer,
     as_json: bool,
     picture: str | None,
     **files: str | None,

@@ -8,9 +8,10 @@ Operations Management 2, 1993); it is exact for M/M/k, and for one server it is 
 wait of one request is 0 with the probability 1 - C, and else has a gamma distribution with that mean and the relative
 variance of M/G/1 (L. Takács, Operations Research 10, 1962) whose service times have a gamma distribution: exact for
 M/M/k. Simulated with 2 and 4 servers at loads of 0.7 and 0.8, its 99th percentile was within 4 % for a variation of
-0.5, and up to a quarter too low for one of 2, where two moments no longer say enough. Processor sharing: the mean time is in
-proportion to the work, and depends on no more of its distribution than its mean (F. P. Kelly, "Reversibility and
-Stochastic Networks", 1979, section 3.3).
+0.5, and up to a quarter too low for one of 2, where two moments no longer say enough.
+
+Processor sharing: the mean time is in proportion to the work, and depends on no more of its distribution than its mean
+(F. P. Kelly, "Reversibility and Stochastic Networks", 1979, section 3.3).
 """
 
 from __future__ import annotations
