@@ -218,8 +218,8 @@ def test_files_series_and_pictures(tmp_path):
     assert found.high == math.inf
     assert found.to_dict()["first"]["samples"] == 40
     assert found.to_frame()["samples"].tolist() == [40, 40]
-    plot(found, path=tmp_path / "decision.png")
-    plot(solve(SERVICE, "servers=6..9", 50, 0.9, **FAST), path=tmp_path / "solution.png")
+    plot(found, None, tmp_path / "decision.png")
+    plot(solve(SERVICE, "servers=6..9", 50, 0.9, **FAST), None, tmp_path / "solution.png")
     assert {path.name for path in tmp_path.glob("*.png")} == {"decision.png", "solution.png"}
     with pytest.raises(UnknownNameError, match="unknown column"):
         decide(tmp_path / "a.csv", tmp_path / "b.csv", column="s")

@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING
 from perfcore.cli.output import print_findings, print_json
 
 if TYPE_CHECKING:
-    from typing import Any, Protocol
-
-    class Answer(Protocol):
-        """A result that has JSON-ready values."""
-
-        def to_dict(self) -> dict[str, Any]:
-            """These."""
-
+    from perf_structural import Choice, Decision, Decomposition, Judgement, MeasuredValue, Prediction, Solution
 
 __all__ = ["show"]
 
 
 def show(
     kind: str,
-    result: Answer,
+    result: Prediction | Choice | Decomposition | MeasuredValue | Judgement | Solution | Decision,
     as_json: bool,
     picture: str | None,
     **files: str | None,
