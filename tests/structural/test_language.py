@@ -7,10 +7,11 @@ import pytest
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError
-from perf_structural.language import functions
 from perf_structural.language.pipeline import pipeline_time
 from perf_structural.language.queues import mean_queue_wait, probability_of_waiting, queue_wait, sharing_slowdown
 from perf_structural.language.workers import loop_time
+from perf_structural.pointwise import PointwiseEvaluation
+from perfcore.base.errors import DataError
 
 RANDOM = np.random.default_rng(20260801)
 DRAWS = 200_000
@@ -312,7 +313,10 @@ def test_long_equations(operator):
     (root,) = found.result.cells.values()
     assert len(root.operands) == 1000
     middle = {leaf: np.ones(2) for leaf in inputs}
-    value = functions.compute("add", 0.0, {"+": 1000.0, "-": -998.0, "*": 1.0, "/": 1.0}[operator])
-    from perf_structural.pointwise import PointwiseEvaluation
-
-    assert PointwiseEvaluation(root, dict.fromkeys(inputs, (0.5, 1.5))).values_at(middle).tolist() == [value, value]
+    value = {"+": 1000.0, "-": -998.0, "*": 1.0, "/": 1.0}[operator]
+    evaluation = PointwiseEvaluation(root, dict.fromkeys(inputs, (0.5, 1.5)))
+    assert evaluation.values_at(middle).tolist() == [value, value]
+    if operator == "*":
+        with pytest.raises(DataError, match="is not defined everywhere") as caught:
+            evaluation.values_at({leaf: np.full(2, 1e200) for leaf in inputs})
+        assert len(str(caught.value)) < 300

@@ -64,7 +64,8 @@ class Evaluation:
     @property
     def mean(self) -> float:
         """Mean; NaN where there is none, as of an interval, infinite where the result can be."""
-        return self.value.mean if self.sample is None else float(self.sample.mean())
+        with np.errstate(invalid="ignore"):  # infinite to both sides
+            return self.value.mean if self.sample is None else float(self.sample.mean())
 
     @property
     def std(self) -> float:

@@ -28,6 +28,8 @@ __all__ = ["PointwiseEvaluation"]
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_RANGES = 4  # of operands in a message
+
 
 @dataclass
 class _Crossing:
@@ -186,7 +188,8 @@ class PointwiseEvaluation:
         if node in self.branches or np.isfinite(result).all():
             return result
         if np.isnan(result).any() or not (self._may_be_infinite(node) or any(map(_has_infinite, operands))):
-            ranges = ", ".join(f"{operand.min():.4g} to {operand.max():.4g}" for operand in operands)
+            ranges = ", ".join(f"{operand.min():.4g} to {operand.max():.4g}" for operand in operands[:_MOST_RANGES])
+            ranges += ", ..." if len(operands) > _MOST_RANGES else ""
             raise DataError(f"{shown(node)} is not defined everywhere: its operands were {ranges}")
         return result
 

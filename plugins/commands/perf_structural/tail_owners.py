@@ -66,7 +66,9 @@ def tail_owners(
     points = max(_FEWEST, min(points_for(samples, len(inputs)), _MOST_NUMBERS // (len(inputs) + 1)))
     formulas = [Formula(node, values, correlations) for node in (root, *inputs)]
     result, *columns = (sample.values.ravel() for sample in draw_together(formulas, points, seed))
-    place = np.quantile(result, level, method="hazen")
+    # Between a number and infinity there is neither; then what is infinite is late.
+    with np.errstate(invalid="ignore"):
+        place = np.nan_to_num(np.quantile(result, level, method="hazen"), nan=np.finfo(np.float64).max)
     late = (result > place) if level >= 0.5 else (result < place)
     shares = {node.name: share_of_tail(late, column) for node, column in zip(inputs, columns, strict=True)}
     return dict(sorted(shares.items(), key=lambda each: -each[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from perf_structural.evaluation import evaluate_expression
 from perf_structural.expression import Call, Constant, Expression, Extremum, Leaf, Product, Sum, ordered, shown
 from perf_structural.options import EvaluationOptions
 from perf_structural.statistic import quantile_name
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue
 
 __all__ = ["resolved"]
@@ -54,7 +55,7 @@ def resolved(
             notes.append(note)
         else:
             made[node] = _again(algebra, node, operands)
-    return [made[root] for root in roots], tuple(dict.fromkeys(notes))
+    return [made[root] for root in roots], tuple(dict.fromkeys(filter(None, notes)))
 
 
 def _quantile(
@@ -73,6 +74,10 @@ def _quantile(
     if not found.value.has_distribution:
         raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")
     number = found.quantile(level.value)
+    if not math.isfinite(number):
+        raise DataError(
+            f"{name}({shown(operand)}) is infinite: a divisor is zero, or a station has more than it can do"
+        )
     error = f" ± {found.errors[name]:.2g}" if name in found.errors else ""
     return number, f"{name}({shown(operand)}) is {number:.6g}{error}"
 
