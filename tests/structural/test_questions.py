@@ -207,9 +207,16 @@ def test_verdicts():
     assert compare_samples([1.0] * 5, [2.0] * 5).verdict == "first"
 
 
+def test_samples_that_follow_one_another_are_noted():
+    walk = np.cumsum(RANDOM.normal(0, 1, 100))
+    (note,) = compare_samples(walk, RANDOM.normal(0, 1, 100), names=("a.csv", "b.csv")).notes
+    assert note.startswith("a.csv: samples are like the ones before them (correlation 0.9")
+
+
 def test_files_series_and_pictures(tmp_path):
     spread = np.linspace(-1, 1, 40)
     for name, shift in (("a", 0.0), ("b", 0.2)):
+        RANDOM.shuffle(spread)
         (tmp_path / f"{name}.csv").write_text("ms,host\n" + "".join(f"{x + shift},{name}\n" for x in spread))
     found = decide(tmp_path / "a.csv", tmp_path / "b.csv", column="ms", quantile=0.99)
     assert found.verdict == "undecided"

@@ -27,6 +27,8 @@ __all__ = ["Decision", "compare_samples"]
 Floats = npt.NDArray[np.float64]
 
 _FEWEST = 3  # samples: of two nobody knows the spread
+_ALIKE = 0.2  # correlation of neighbours: with it a mean varies a fifth more than of independent samples
+_SURE = 3.0  # standard errors of such a correlation of independent samples, 1/sqrt(n)
 _MOST = 1_000_000  # measurements, beyond which nobody goes
 
 
@@ -158,6 +160,7 @@ def compare_samples(
         for owner, size, missing in zip(names, sizes, short, strict=True)
         if missing
     )
+    notes += tuple(note for owner, values in zip(names, samples, strict=True) if (note := _alike(owner, values)))
     return Decision(names, sizes, name, figures, difference - half, difference + half, least, more, power, notes)
 
 
@@ -173,6 +176,19 @@ def _needed(samples: Sequence[Floats], names: tuple[str, str], quantile: float |
     if not 0.0 < quantile < 1.0:
         raise OptionError(f"--quantile {quantile:g}: a number between 0 and 1 is expected, such as 0.99")
     return samples_needed(quantile)
+
+
+def _alike(owner: str, values: Floats) -> str:
+    """What is to be said where samples that follow one another are alike; empty where they are not."""
+    apart = values - values.mean()
+    total = float(apart @ apart)
+    correlation = float(apart[1:] @ apart[:-1]) / total if total else 0.0
+    if correlation < max(_ALIKE, _SURE / math.sqrt(len(values))):
+        return ""
+    return (
+        f"{owner}: samples are like the ones before them (correlation {correlation:.2f}): unless both were measured in "
+        "turn, the limits are too narrow"
+    )
 
 
 def _figure(values: Floats, quantile: float | None) -> tuple[float, float]:
