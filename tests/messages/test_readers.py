@@ -103,6 +103,19 @@ def test_what_is_damaged_is_counted_and_named(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "damaged"),
+    [
+        (f"3:1:1:1:1:{'9' * 23}:21:2:1:2:1:10:40:512:7\n", 1),
+        (f"3:1:1:1:1:20:21:2:1:2:1:10:40:{'9' * 23}:7\n", 1),
+        (f"2:1:1:1:1:{'9' * 23}:50000001:1\n", 1),
+        (f"2:1:1:1:1:90:42000050:{'9' * 20}\n", 0),  # a counter, of which nothing is taken
+    ],
+)
+def test_numbers_that_no_clock_shows_are_damage(tmp_path, line, damaged):
+    assert communication_of(paraver(tmp_path, PRV + line)).unmatched["records could not be read"] == damaged
+
+
 def test_a_file_that_is_gone_when_its_messages_are_asked_for(tmp_path):
     trace = paraver(tmp_path)
     (tmp_path / "run.prv").unlink()
