@@ -132,7 +132,7 @@ class Calls:
         return Indexed(text, cells, indices, unit)
 
     def _chance(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
-        """The chance of one call; calls of other arguments whose texts are cut to the same have chances of their own."""
+        """The chance of one call; calls of other arguments have their own, also where their texts are cut to one."""
         unique, number = name, 1
         while self.waits.setdefault(unique, arguments) != arguments:
             number += 1
