@@ -65,7 +65,7 @@ def scan_messages(
         Where the line begins that was not taken.
     """
     fields = np.empty(MOST_FIELDS, np.int64)
-    too_large = np.iinfo(np.int64).max
+    too_large = np.int64(np.iinfo(np.int64).max)
     largest = (too_large - 1) // nanoseconds
     while at < end:
         here, kind, n_fields = at, text[at], 0
