@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import perfcore
-from perf_overheads.events import run_of
+from perf_traces.lazy_columns import run_of
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.lazy_columns import COLUMNS, LazyTrace
+from perf_traces.lazy_columns import COLUMNS, LazyTrace, no_interval
 from perf_traces.merging import merged_states
 from perf_traces.stored_trace import StoredTrace
 from perf_traces.sum_of_ranks import FEW_INTERVALS, summed_curve
@@ -88,15 +88,13 @@ class JoinedTrace(LazyTrace):
     def rank_traces(self) -> Iterator[Trace]:
         """The ranks one after the other: each with its locations, on the clock and with the states of the run.
 
-        A trace has an interval at least: a rank that has none is in the first state, at the start of the run, for no
-        time.
+        A rank that has no intervals has one of no duration.
         """
         first = 0
         for part, shift in zip(self._parts, self._shifts, strict=True):
             last = first + len(part.locations)
-            none = (np.zeros(1, np.int32), np.zeros(1, np.int32), *(np.full(1, self.span_ns[0]) for _ in range(2)))
             yield Trace(
-                *(self._columns_of(part, shift) if part.n_intervals else none),
+                *(self._columns_of(part, shift) if part.n_intervals else no_interval(self.span_ns[0])),
                 self.locations[first:last],
                 self.states,
                 time_unit=self.time_unit,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace, default_busy
 
-__all__ = ["COLUMNS", "LazyTrace", "run_of"]
+__all__ = ["COLUMNS", "LazyTrace", "no_interval", "run_of"]
 
 COLUMNS: Mapping[str, Any] = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
 
@@ -83,6 +83,11 @@ class LazyTrace(Trace):
     def end_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
         """Ends (n,), nanoseconds."""
         return self._arrays["end_ns"]
+
+
+def no_interval(at_ns: int) -> tuple[npt.NDArray[Any], ...]:
+    """Columns of one interval of no duration, for locations that are never in a state: a trace has one at least."""
+    return np.zeros(1, np.int32), np.zeros(1, np.int32), np.full(1, at_ns), np.full(1, at_ns)
 
 
 def run_of(trace: Trace) -> tuple[int, int]:

@@ -210,7 +210,7 @@ def parts_of(trace: Trace) -> Iterator[tuple[int, Trace]]:
 def _merged(
     recorded: Trace, place: npt.NDArray[np.int64], locations: Sequence[str], level: str, order: npt.NDArray[np.int64]
 ) -> Trace:
-    """The same with merged locations; of a run from the files of its ranks rank by rank, where no place is of several."""
+    """The same with merged locations; of a run from files of its ranks rank by rank, where no place is of several."""
     levels = _levels_above(recorded, place)
     if isinstance(recorded, JoinedTrace) and level in ("device", "process"):
         return recorded.merged(place, locations, order, levels)
