@@ -26,8 +26,8 @@ from perf_overheads.collectives import (
     with_waiting,
 )
 from perf_overheads.devices import Unions, device_times, devices_of, unions_of
+from perf_overheads.division import Cycles, Division, by_device
 from perf_overheads.in_markers import MarkerTimes, Stretches
-from perf_overheads.parts import Cycles, Division, by_device
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.ready_work import ready_steps
 from perf_overheads.state_classes import StateClasses, classify

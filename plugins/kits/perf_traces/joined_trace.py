@@ -22,7 +22,7 @@ from perfcore.base import progress
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
 
-__all__ = ["JoinedTrace"]
+__all__ = ["JoinedTrace", "levels_of_ranks"]
 
 
 class JoinedTrace(LazyTrace):
@@ -72,7 +72,7 @@ class JoinedTrace(LazyTrace):
                 for part, shift in zip(parts, shifts_ns, strict=True)
                 for name, start, end in part.markers
             ],
-            levels=_levels(parts, ranks),
+            levels=levels_of_ranks(parts, ranks),
             facts=facts,
         )
         self._parts, self._shifts, self._folder = tuple(parts), tuple(shifts_ns), folder
@@ -269,7 +269,7 @@ def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
     return places
 
 
-def _levels(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:
+def levels_of_ranks(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:
     """Coarser places of the locations of all ranks: a rank is a process, and what is below it is its own."""
     known = dict.fromkeys(["process", *(level for part in parts for level in part.levels)])
     levels: dict[str, Sequence[str]] = {}
