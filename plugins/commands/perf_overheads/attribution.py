@@ -25,7 +25,7 @@ from perf_overheads.collectives import (
     matched_collectives,
     with_waiting,
 )
-from perf_overheads.devices import Unions, device_times, devices_of, unions_of
+from perf_overheads.devices import DeviceTimes, Unions, device_times, devices_of, unions_of
 from perf_overheads.division import Cycles, Division, by_device
 from perf_overheads.in_markers import MarkerTimes, Stretches
 from perf_overheads.profile import OverheadProfile
@@ -120,7 +120,8 @@ def profile_overheads(
         trace.source,
     )
     on_gpus = devices_of(trace) is not None
-    cycles, devices, hidden, in_markers = [], [], [], []
+    cycles, hidden, in_markers = [], [], []
+    devices: list[DeviceTimes] = []
     for first, part in _parts(trace, rules, on_gpus):
         unions = unions_of(part, recorded_names) if on_gpus else ()
         if ranks is not None:

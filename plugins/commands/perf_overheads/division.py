@@ -161,9 +161,18 @@ def by_device(trace: Trace) -> Iterator[tuple[Integers, Trace]]:
             if len(rows)
             else no_interval(trace.span_ns[0])
         )
-        names = [trace.locations[at] for at in places.tolist()]
-        facts = {"time_unit": trace.time_unit, "span_ns": trace.span_ns, "source": trace.source}
-        yield places, Trace(*columns, names, trace.states, busy_states=trace.busy_states, **facts)
+        yield (
+            places,
+            Trace(
+                *columns,
+                [trace.locations[at] for at in places.tolist()],
+                trace.states,
+                time_unit=trace.time_unit,
+                busy_states=trace.busy_states,
+                span_ns=trace.span_ns,
+                source=trace.source,
+            ),
+        )
 
 
 def _clocks(

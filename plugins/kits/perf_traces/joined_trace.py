@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.lazy_columns import COLUMNS, LazyTrace, no_interval
+from perf_traces.lazy_columns import COLUMNS, Columns, LazyTrace, no_interval
 from perf_traces.merging import merged_states
 from perf_traces.stored_trace import StoredTrace
 from perf_traces.sum_of_ranks import FEW_INTERVALS, summed_curve
@@ -220,7 +220,7 @@ class JoinedTrace(LazyTrace):
         starts, ends = zip(*times, strict=True)
         return curve_from_intervals(np.concatenate([*starts, *ends]), self.span_ns, self.time_unit, **facts)
 
-    def _columns_of(self, part: StoredTrace, shift: int) -> tuple[npt.NDArray[Any], ...]:
+    def _columns_of(self, part: StoredTrace, shift: int) -> Columns:
         """Location among those of the rank, state of the run, start and end on the clock of the run."""
         return (
             part.column("location"),

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace, default_busy
 
-__all__ = ["COLUMNS", "LazyTrace", "no_interval", "run_of"]
+__all__ = ["COLUMNS", "Columns", "LazyTrace", "no_interval", "run_of"]
 
+Columns = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]]
 COLUMNS: Mapping[str, Any] = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
 
 
@@ -85,9 +86,10 @@ class LazyTrace(Trace):
         return self._arrays["end_ns"]
 
 
-def no_interval(at_ns: int) -> tuple[npt.NDArray[Any], ...]:
+def no_interval(at_ns: int) -> Columns:
     """Columns of one interval of no duration, for locations that are never in a state: a trace has one at least."""
-    return np.zeros(1, np.int32), np.zeros(1, np.int32), np.full(1, at_ns), np.full(1, at_ns)
+    at = np.full(1, at_ns, np.int64)
+    return np.zeros(1, np.int32), np.zeros(1, np.int32), at, at
 
 
 def run_of(trace: Trace) -> tuple[int, int]:
