@@ -176,15 +176,15 @@ def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0
     if not waits.any():
         return trace
     # What waits lies beside each location as another one.
-    locations, starts, ends = [trace.location.astype(np.int64)], [trace.start_ns], [trace.end_ns]
+    locations, starts, ends = [trace.location], [trace.start_ns], [trace.end_ns]
     for place in np.unique(places[waits]).tolist():
         mine = waits & (places == place)
         first, until = union(collectives.start_ns[mine], np.broadcast_to(last, waits.shape)[mine])
-        locations.append(np.full(len(first), n + place))
+        locations.append(np.full(len(first), n + place, np.int32))
         starts.append(first)
         ends.append(until)
     whose = np.concatenate(locations)
-    states = np.full(len(whose), code)
+    states = np.full(len(whose), code, np.int32)
     states[: trace.n_intervals] = trace.state
     busy = np.array([state in trace.busy_states for state in trace.states])
     location, state, start, end = merged_states(
