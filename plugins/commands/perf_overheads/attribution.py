@@ -239,6 +239,8 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
             notes.append("work is taken to exist while two or more locations compute; --ready SERIES tells it")
             if len(trace.locations) == 2:
                 notes.append("of 2 locations none is idle while two compute, so no load imbalance is seen")
+    if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
+        notes.append("each GPU is one location here, of which nothing is hidden; --locations stream tells what is")
     if empty := _untold(rules, names):
         notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
     times, without = np.zeros(len(trace.states)), 0
