@@ -154,8 +154,8 @@ class TracePresenter(Presenter):
     def commands(self, result: Trace, file: str) -> list[str]:
         """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""
         from perf_overheads.category_set import read_categories
-        from perf_overheads.events import run_of
         from perf_overheads.state_classes import classify
+        from perf_traces.lazy_columns import run_of
 
         try:
             classify(result, read_categories())

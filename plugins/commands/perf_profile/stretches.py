@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 import perfcore
 from perf_traces.markers import families
+from perf_traces.model_phases import model_edges
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
-from perfcore.data.units import nanoseconds_per
 
 __all__ = ["NO_MARKER", "Stretches", "marker_stretches", "phase_stretches", "span_of", "whole_run"]
 
@@ -111,18 +111,13 @@ def phase_stretches(trace: Trace, phases: str | int) -> Stretches:
         model, name = perfcore.load(phases), phases
     else:
         model, name = perfcore.fit(trace, fitter="worley", phases=phases), "the fitter worley"
-    found = getattr(model, "phases", None)
-    if not found:
-        raise DataError(f"{name}: the model has no phases; `perf fit TRACE --fitter worley -o model.json` makes one")
-    factor = nanoseconds_per(model.time_unit)
-    first, last = round(found[0].start * factor), round(found[-1].end * factor)
+    first, *inner, last = model_edges(model, name)
     nearly = math.floor(2.0 * math.ulp(float(max(abs(first), abs(last)))))  # of times that the model has as floats
     if abs(first - start) > nearly or abs(last - end) > nearly:
         raise DataError(
             f"{name}: its phases are from {first} to {last} ns, and {trace.source} is from {start} to {end} ns; give "
             "the model of this trace"
         )
-    inner = [round(phase.start * factor) for phase in found[1:]]
     edges = np.array([start, *inner, end], dtype=np.int64)
     if (np.diff(edges) <= 0).any():
         raise DataError(f"{name}: a phase lasts no nanosecond of {trace.source}; take fewer phases")
