@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from perf_messages.pop_factors import Definition, PopFactors, pop_factors
+from perf_messages.burst_classes import burst_classes
+from perf_messages.pop_factors import Definition, pop_factors
 from perf_overheads.attribution import profile_overheads, usual_categories
+from perf_overheads.by_burst import check_same_program
 from perf_overheads.category_set import CategorySet, read_categories
 from perf_overheads.phases import phase_edges
 from perf_overheads.pop_efficiencies import COMPUTING
@@ -60,8 +62,9 @@ def overheads(
         `perfcore.fit` finds them; or those of a model of the trace, or its file.
     degree : str or int
         Of the polynomials that model a phase that is found: 0 to 3, ``"mixed"``, or ``"auto"`` as the fitter chooses.
-    by : {"category", "location", "phase", "marker"}, optional
-        What is shown beside the categories; by default phases where there are any, and of several runs a comparison.
+    by : {"category", "location", "phase", "marker", "burst"}, optional
+        What is shown beside the categories; by default phases where there are any, and of several runs a comparison;
+        with bursts, which are the stretches between two calls, also what each lost when the run got larger.
     categories : CategorySet, str or path, optional
         A set, or the TOML file of one; by default the standard categories, or those of GPUs where all locations are
         GPUs or their streams.
@@ -129,23 +132,33 @@ def overheads(
             phase_edges_ns=edges,
             by_marker=by == "marker",
         )
-        return replace(found, replayed=_replayed(trace, found, pop))
+        return _with_calls(trace, found, pop)
 
     shown = by or (None if phases is None else "phase")
-    return OverheadRuns(tuple(map(profile, given)), shown, dict(settings or {}))
+    profiles = tuple(map(profile, given))
+    if shown == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
+        raise DataError(f"{without[0]}: there are no calls of a communication library in it; leave out --by burst")
+    check_same_program(profiles)
+    return OverheadRuns(profiles, shown, dict(settings or {}))
 
 
-def _replayed(trace: Trace, found: OverheadProfile, pop: Definition) -> PopFactors | None:
-    """What a replay says of the whole run; None of a part of it, and where there are no messages.
+def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> OverheadProfile:
+    """Also with what the messages, calls and counters of the whole run say, as far as it has them.
 
-    It replays what the trace counts as computing: of other classes it says nothing.
+    They are of what the trace counts as computing: of other classes they say nothing. What is wrong with them is noted.
     """
     if set(found.states.get(COMPUTING, ())) != set(trace.busy_states):
-        return None
+        return found
+    notes = []
+    replayed, bursts = None, None
     try:
-        return pop_factors(trace, pop)
-    except DataError:
-        return None
+        replayed = pop_factors(trace, pop)
+        bursts = burst_classes(trace)
+    except DataError as error:
+        notes.append(f"serialisation and transfer are not known: {error}")
+    if bursts is not None:
+        notes += bursts.notes
+    return replace(found, replayed=replayed, bursts=bursts, notes=(*found.notes, *notes))
 
 
 def _trace(path: Path, read: Read) -> Trace:

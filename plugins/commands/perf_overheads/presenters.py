@@ -69,22 +69,25 @@ class RunsPresenter(Presenter):
         """Each run in a line, or how many are compared; and what must be known about them."""
         if len(result) == 1:
             return result[0].summary()
-        from perf_overheads.scaling import limit
+        from perf_overheads.scaling import limit, work_differs
         from perf_overheads.stacking import common_notes
 
         runs = [profile.summary()[0] for profile in result]
         if result.is_comparison:
             runs = [f"{len(result)} runs; every nanosecond of each is in exactly one category", *limit(list(result))]
+            runs += work_differs(list(result))
         return [*runs, *common_notes(list(result))]
 
     def tables(self, result: OverheadRuns) -> Tables:
         """A comparison, or the tables of each run."""
+        from perf_overheads.by_burst import burst_tables
         from perf_overheads.scaling import scaling_table
         from perf_overheads.tables import comparison, profile_tables
 
         if result.is_comparison:
             scaling = scaling_table(list(result))
-            return [comparison(list(result)), *([] if scaling is None else [scaling])]
+            bursts = burst_tables(list(result)) if result.by == "burst" else []
+            return [comparison(list(result)), *([] if scaling is None else [scaling]), *bursts]
         shown = []
         for profile in result:
             run = f"{profile.source}: " if len(result) > 1 else ""

@@ -11,7 +11,7 @@ from perfcore.results import Result
 
 __all__ = ["By", "OverheadRuns"]
 
-By = Literal["category", "location", "phase", "marker"]
+By = Literal["category", "location", "phase", "marker", "burst"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,7 +22,7 @@ class OverheadRuns(Result):
     ----------
     profiles : tuple of OverheadProfile
         At least one.
-    by : {"category", "location", "phase", "marker"}, optional
+    by : {"category", "location", "phase", "marker", "burst"}, optional
         The table that is shown beside the categories of each run; without it several runs are shown in one table.
     settings : mapping of str to sequence of float
         What was varied: one value, or one for each run.
@@ -35,7 +35,7 @@ class OverheadRuns(Result):
     @property
     def is_comparison(self) -> bool:
         """Whether the runs are shown in one table."""
-        return len(self.profiles) > 1 and self.by is None
+        return len(self.profiles) > 1 and self.by in (None, "burst")
 
     def __len__(self) -> int:
         """Number of runs."""
@@ -51,7 +51,13 @@ class OverheadRuns(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """All profiles as plain data, see `OverheadProfile.to_dict`; of several runs also their efficiencies."""
+        from perf_overheads.by_burst import losses_as_data
         from perf_overheads.scaling import efficiencies_of_runs
 
-        scaling = {"efficiencies_of_runs": efficiencies_of_runs(self.profiles)} if len(self.profiles) > 1 else {}
+        scaling: dict[str, Any] = {}
+        if len(self.profiles) > 1:
+            scaling = {
+                "efficiencies_of_runs": efficiencies_of_runs(self.profiles),
+                "losses_by_burst": losses_as_data(self.profiles),
+            }
         return {"profiles": [profile.to_dict() for profile in self.profiles], **scaling}

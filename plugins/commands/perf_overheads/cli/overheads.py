@@ -40,8 +40,12 @@ def command(
         str, typer.Option("--degree", help="Of the polynomials that model a phase that is found.")
     ] = "auto",
     by: Annotated[
-        Literal["category", "location", "phase", "marker"] | None,
-        typer.Option("--by", help="Table to print beside the categories; several traces are compared without it."),
+        Literal["category", "location", "phase", "marker", "burst"] | None,
+        typer.Option(
+            "--by",
+            help="Table to print beside the categories; several traces are compared without it, and by burst, which is "
+            "computing between two calls.",
+        ),
     ] = None,
     categories: Annotated[
         str | None, typer.Option("--categories", metavar="FILE.toml", help="Own categories and predicates.")

@@ -1,7 +1,7 @@
-"""The compiled loop over the records of a Paraver trace that tell of communication.
+"""The compiled loop over the records of a Paraver trace that are no states.
 
-It takes messages (records of type 3), events of the types that mark calls and collectives, and of states when the last
-one ends. It stands in a file of its own since numba keeps machine code until this very file changes.
+It takes messages (records of type 3), events of the types that are asked for, and of states when the last one ends. It
+stands in a file of its own since numba keeps machine code until this very file changes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ EVENTS, MESSAGES, DAMAGED = range(3)
 MOST_FIELDS = 1 << 16  # of one line; a record of events has two for each counter
 _COLON, _RETURN, _NEWLINE, _MINUS, _ZERO = b":\r\n-0"
 _EVENT_HEAD, _MESSAGE_FIELDS, _STATE_FIELDS = 6, 15, 8
-_CALLS, _ARGUMENTS = 50_000_001, 50_100_001  # the first of five types of calls, of four that say more of collectives
 
 Integers = npt.NDArray[np.int64]
 
@@ -28,6 +27,7 @@ def scan_messages(
     task_of_application: Integers,
     thread_of_task: Integers,
     nanoseconds: int,
+    types: Integers,
     last_end: Integers,
     cursor: Integers,
     events: Integers,
@@ -45,6 +45,8 @@ def scan_messages(
         How many tasks stand before each application, and threads before each task.
     nanoseconds : int
         In the unit of the file's times.
+    types : (n_types,) int, sorted
+        Of the events that are taken.
     last_end : (n_locations,) int, nanoseconds
         When the last state of each location ended; changed.
     cursor : (3,) int
@@ -119,7 +121,8 @@ def scan_messages(
                         return at
                     for k in range(_EVENT_HEAD, n_fields, 2):
                         number = fields[k]
-                        if _CALLS <= number < _CALLS + 5 or _ARGUMENTS <= number < _ARGUMENTS + 4:
+                        kth = np.searchsorted(types, number)
+                        if kth < len(types) and types[kth] == number:
                             row = cursor[EVENTS]
                             events[row, 0], events[row, 1] = place, fields[5] * nanoseconds
                             events[row, 2], events[row, 3] = number, fields[k + 1]
