@@ -14,6 +14,7 @@ from perf_overheads.by_burst import check_same_program
 from perf_overheads.category_set import CategorySet, read_categories
 from perf_overheads.phases import phase_edges
 from perf_overheads.pop_efficiencies import COMPUTING
+from perf_overheads.predicted import predicted_efficiencies, sizes_at
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By, OverheadRuns
 from perf_overheads.state_classes import classify
@@ -45,6 +46,7 @@ def overheads(
     ready: Path | Series | UtilizationCurve | None = None,
     ready_column: str | None = None,
     pop: Definition = "strict",
+    at: str | None = None,
     settings: Mapping[str, Sequence[float]] | None = None,
     read: Read = _read,
 ) -> OverheadRuns:
@@ -77,6 +79,8 @@ def overheads(
     pop : {"strict", "bsc"}
         How serialisation and transfer are told apart, where there are messages: by the rules that the trace shows, or
         as BSC's tools do, to compare with published tables.
+    at : str, optional
+        Numbers of locations for which the efficiencies of several runs are modelled: ``"p=4096"``, ``"p=64..4096*4"``.
     settings : mapping of str to sequence of float, optional
         Columns of the data frame: one value, or one for each trace (``--set``). ``p`` is by default the locations.
     read : callable, optional
@@ -93,7 +97,8 @@ def overheads(
     UnknownNameError
         There is no such definition ``pop``.
     DataError
-        A file holds no trace, or its states cannot be put into the categories.
+        A file holds no trace, or its states cannot be put into the categories; runs are of different programs; or there
+        are too few numbers of locations for ``at``.
     InputError
         A file cannot be read.
 
@@ -109,6 +114,9 @@ def overheads(
         raise OptionError("there is no trace; give one or several")
     if pop not in get_args(Definition):
         raise UnknownNameError("definition of serialisation", pop, get_args(Definition))
+    if at is not None and (len(given) < 2 or phases is not None or by not in (None, "burst")):
+        raise OptionError("--at compares several traces by their efficiencies: give them, without --phases and --by")
+    sizes = [] if at is None else sizes_at(at)
     if by == "phase" and phases is None:
         raise OptionError("--by phase needs --phases N")
     if ready is not None and len(given) > 1:
@@ -139,7 +147,8 @@ def overheads(
     if shown == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
         raise DataError(f"{without[0]}: there are no calls of a communication library in it; leave out --by burst")
     check_same_program(profiles)
-    return OverheadRuns(profiles, shown, dict(settings or {}))
+    predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
+    return OverheadRuns(profiles, shown, dict(settings or {}), predicted)
 
 
 def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> OverheadProfile:

@@ -75,7 +75,7 @@ class RunsPresenter(Presenter):
         runs = [profile.summary()[0] for profile in result]
         if result.is_comparison:
             runs = [f"{len(result)} runs; every nanosecond of each is in exactly one category", *limit(list(result))]
-            runs += work_differs(list(result))
+            runs += [*work_differs(list(result)), *(each.summary() for each in result.predicted)]
         return [*runs, *common_notes(list(result))]
 
     def tables(self, result: OverheadRuns) -> Tables:
@@ -87,7 +87,8 @@ class RunsPresenter(Presenter):
         if result.is_comparison:
             scaling = scaling_table(list(result))
             bursts = burst_tables(list(result)) if result.by == "burst" else []
-            return [comparison(list(result)), *([] if scaling is None else [scaling]), *bursts]
+            at_sizes = [table for each in result.predicted for table in each.tables()]
+            return [comparison(list(result)), *([] if scaling is None else [scaling]), *bursts, *at_sizes]
         shown = []
         for profile in result:
             run = f"{profile.source}: " if len(result) > 1 else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from perf_overheads.predicted import Predicted
 from perf_overheads.profile import OverheadProfile
 from perfcore.results import Result
 
@@ -26,11 +27,14 @@ class OverheadRuns(Result):
         The table that is shown beside the categories of each run; without it several runs are shown in one table.
     settings : mapping of str to sequence of float
         What was varied: one value, or one for each run.
+    predicted : tuple of Predicted
+        Efficiencies at numbers of locations that were asked for.
     """
 
     profiles: tuple[OverheadProfile, ...]
     by: By | None = None
     settings: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    predicted: tuple[Predicted, ...] = ()
 
     @property
     def is_comparison(self) -> bool:
@@ -60,4 +64,6 @@ class OverheadRuns(Result):
                 "efficiencies_of_runs": efficiencies_of_runs(self.profiles),
                 "losses_by_burst": losses_as_data(self.profiles),
             }
+        if self.predicted:
+            scaling["predicted"] = [each.to_dict() for each in self.predicted]
         return {"profiles": [profile.to_dict() for profile in self.profiles], **scaling}

@@ -42,7 +42,7 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
     computing = [int(each.class_cycles_ns[each.classes.index(COMPUTING)].sum()) for each in profiles]
     counts = [len(each.locations) for each in profiles]
     reference = int(np.argmin(counts))
-    rows = []
+    rows: list[dict[str, float | None]] = []
     for each, time in zip(found, computing, strict=True):
         assert each is not None
         shares = {
@@ -66,11 +66,13 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
 
 def _counted(small: OverheadProfile, large: OverheadProfile) -> tuple[float | None, ...]:
     """Instruction, IPC and frequency scalability."""
-    totals = []
+    totals: list[tuple[int, int] | None] = []
     for profile in (small, large):
         bursts = profile.bursts
-        known = bursts is not None and bursts.instructions is not None and bursts.cycles is not None
-        totals.append((int(bursts.instructions.sum()), int(bursts.cycles.sum())) if known else None)
+        if bursts is None or bursts.instructions is None or bursts.cycles is None:
+            totals.append(None)
+        else:
+            totals.append((int(bursts.instructions.sum()), int(bursts.cycles.sum())))
     times = [0 if each.bursts is None else int(each.bursts.time_ns.sum()) for each in (small, large)]
     return counted_factors(totals[0], totals[1], *times)
 

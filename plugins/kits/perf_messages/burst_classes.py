@@ -119,7 +119,7 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
         total = np.zeros(len(names), np.int64)
         np.add.at(total, class_of, np.maximum(values, 0))
         sums.append(total)
-    return BurstClasses(names, time_ns, *sums)
+    return BurstClasses(names, time_ns, sums[0], sums[1])
 
 
 def _classes(trace: Trace, found: Communication | None, rows: Integers) -> tuple[tuple[str, ...], Integers]:

@@ -70,6 +70,14 @@ def command(
             "--pop", help="Serialisation and transfer by what the trace shows, or as BSC's tools define them."
         ),
     ] = "strict",
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="p=N,...",
+            help="Efficiencies of several traces at other numbers of locations, with 95 % bounds.",
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write times by category to this .csv, one row for each."),
@@ -103,6 +111,7 @@ def command(
     \b
     perf overheads trace.prv --phases 4 --plot lost.png
     perf overheads trace.prv --phases model.json
+    perf overheads p2.prv p4.prv p8.prv --by burst --at p=4096
     perf overheads p2.prv p4.prv p8.prv -o lost.csv
     perf fit lost.csv --fitter modgen
     perf overheads p4.prv p8.prv --phases 3 -o phases.csv
@@ -128,6 +137,7 @@ def command(
             ready=ready,
             ready_column=ready_column,
             pop=pop,
+            at=at,
             settings={name: _numbers(name, words) for name, words in _lists(settings or (), "--set").items()},
             read=how.read_file,
         )
