@@ -33,7 +33,7 @@ def runs(folder):
 def test_parts_sum_to_the_elapsed_time(folder):
     profiles = list(perfcore.overheads([trace_at(folder, p) for p in (1, 2, 4)]))
     parts = parts_of_runs(profiles)
-    lost = {name: parts.pop(name) for name in ("load imbalance", "transfer")}
+    lost = {name: parts.pop(name) for name in ("load imbalance", "serialisation", "transfer")}
     assert all(math.isnan(times[0]) for times in lost.values())
     for k in (1, 2):
         whole = sum(times[k] for times in parts.values()) / 2**k + sum(times[k] for times in lost.values())
@@ -48,7 +48,7 @@ def test_the_next_run_is_inside_the_bounds(folder, runs):
     for name, (_, low, high) in near.parts.items():
         if name == "elapsed":
             assert low <= found.elapsed_ns * 1e-9 <= high
-        elif name in ("load imbalance", "transfer"):
+        elif name in ("load imbalance", "serialisation", "transfer"):
             assert low <= true[name] <= high
         else:
             assert low <= true[name] / 32 <= high
@@ -60,7 +60,8 @@ def test_the_next_run_is_inside_the_bounds(folder, runs):
 def test_factors_multiply_exactly(runs):
     for each in runs.predicted:
         value = {name: row[0] for name, row in each.factors.items()}
-        product = value["load balance"] * value["transfer"] * value["computation scalability"]
+        assert value["communication"] == pytest.approx(value["serialisation"] * value["transfer"], rel=1e-14)
+        product = value["load balance"] * value["communication"] * value["computation scalability"]
         assert product == pytest.approx(value["global"], rel=1e-14)
 
 
@@ -92,6 +93,27 @@ def test_what_dominates_is_said(runs):
 def test_what_cannot_be_predicted_is_said(folder, sizes, options, error, words):
     with pytest.raises(error, match=words):
         perfcore.overheads([trace_at(folder, p) for p in sizes], **options)
+
+
+def test_the_picture_has_a_column_for_each_run_and_size(runs):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    runs.draw(figure)
+    _, table = figure.axes
+    assert [tick.get_text().split("\n")[0] for tick in table.get_xticklabels()][:6] == [
+        "2",
+        "4",
+        "8",
+        "16",
+        "32",
+        "4096",
+    ]
+    names = [tick.get_text().strip() for tick in table.get_yticklabels()][:4]
+    assert names == ["global", "parallel", "load balance", "communication"]
+    written = {text.get_text() for text in table.texts}
+    low, high = runs.predicted[1].factors["global"][1:]
+    assert f"{100 * low:.0f} to {100 * high:.0f}" in written
 
 
 def test_sizes():

@@ -12,14 +12,17 @@ from perf_messages.pop_factors import Definition, pop_factors
 from perf_overheads.attribution import profile_overheads, usual_categories
 from perf_overheads.by_burst import check_same_program
 from perf_overheads.category_set import CategorySet, read_categories
+from perf_overheads.other_tools import OtherRun, runs_of_table
 from perf_overheads.phases import phase_edges
 from perf_overheads.pop_efficiencies import COMPUTING
 from perf_overheads.predicted import predicted_efficiencies, sizes_at
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By, OverheadRuns
+from perf_overheads.scaling import FACTORS
 from perf_overheads.state_classes import classify
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.models.model import Model
@@ -58,7 +61,8 @@ def overheads(
     Parameters
     ----------
     traces : Trace, str or path, or a sequence of them
-        One for each run; files are read one at a time.
+        One for each run; files are read one at a time. Tables of efficiencies by TALP and by BSC's model factors may be
+        among the files: their runs are set beside those of the traces.
     phases : int, str, path or Model, optional
         Also for each phase of a run: a number, a range such as ``"1..20"``, or ``"auto"``, which are found as
         `perfcore.fit` finds them; or those of a model of the trace, or its file.
@@ -126,8 +130,13 @@ def overheads(
     rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
     amount = ready if ready is None or isinstance(ready, (Series, UtilizationCurve)) else _ready_work(ready)
 
-    def profile(item: Path | Trace) -> OverheadProfile:
+    others: list[OtherRun] = []
+
+    def profile(item: Path | Trace) -> OverheadProfile | None:
         trace = item if isinstance(item, Trace) else _trace(item, read)
+        if isinstance(trace, Measurements):
+            others.extend(runs_of_table(trace, FACTORS))
+            return None
         if by == "marker" and not trace.markers:
             raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
         edges = None if phases is None else _edges(trace, phases, str(degree), rules, classes or {})
@@ -143,12 +152,16 @@ def overheads(
         return _with_calls(trace, found, pop)
 
     shown = by or (None if phases is None else "phase")
-    profiles = tuple(map(profile, given))
+    profiles = tuple(each for each in map(profile, given) if each is not None)
+    if not profiles:
+        raise DataError(
+            f"{others[0].source}: efficiencies of another tool are set beside those of traces; give one, too"
+        )
     if shown == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
         raise DataError(f"{without[0]}: there are no calls of a communication library in it; leave out --by burst")
     check_same_program(profiles)
     predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
-    return OverheadRuns(profiles, shown, dict(settings or {}), predicted)
+    return OverheadRuns(profiles, shown, dict(settings or {}), predicted, tuple(others))
 
 
 def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> OverheadProfile:
@@ -170,9 +183,9 @@ def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> Overhe
     return replace(found, replayed=replayed, bursts=bursts, notes=(*found.notes, *notes))
 
 
-def _trace(path: Path, read: Read) -> Trace:
+def _trace(path: Path, read: Read) -> Trace | Measurements:
     trace = read(os.fspath(path), (Trace,))
-    if not isinstance(trace, Trace):
+    if not isinstance(trace, (Trace, Measurements)):
         raise DataError(
             f"{os.fspath(path)} holds {type(trace).__name__}; the states of each location are needed: give a trace"
         )

@@ -60,7 +60,7 @@ def parts_of_runs(profiles: Sequence[OverheadProfile]) -> dict[str, npt.NDArray[
         lost[COMMUNICATION] = [each.elapsed_ns - most for each, most in zip(profiles, longest, strict=True)]
     alone = np.array([len(each.locations) == 1 for each in profiles])
     parts |= {name: np.where(alone, np.nan, np.array(times, float)) for name, times in lost.items()}
-    return {name: times * 1e-9 for name, times in parts.items() if np.nansum(np.abs(times))}
+    return {name: times * 1e-9 for name, times in parts.items()}
 
 
 def _computing(

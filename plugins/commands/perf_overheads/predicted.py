@@ -155,13 +155,14 @@ def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[
 
     locations = np.array([len(each.locations) for each in profiles], float)
     measured = parts_of_runs(profiles)
+    lasting = {name: times for name, times in measured.items() if np.nansum(np.abs(times))}  # others stay nothing
     try:
-        model = fit(_table(locations, measured), _FITTER)
+        model = fit(_table(locations, lasting), _FITTER)
     except DataError as error:
         raise _too_few(str(error)) from None
     drawn = model.part_draws({"p": np.array(sizes, float)})
     growth = model.growth_draws({"p": float(sizes[-1])})
-    if drawn is None or set(drawn.names) != set(measured):
+    if drawn is None or set(drawn.names) != set(lasting):
         reasons = [f"{name}: {why}" for name, why in model.unfitted.items()]
         raise _too_few("; ".join(reasons[:3]))
     laws = {} if growth is None else dict(zip(drawn.names, growth.laws, strict=True))
@@ -172,6 +173,9 @@ def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[
     for k, size in enumerate(sizes):
         values, draws = {}, {}
         for name in measured:
+            if name not in lasting:
+                values[name], draws[name] = np.zeros(1), np.zeros(1)
+                continue
             row = drawn.names.index(name)
             scale = 1.0 if name in _LOST else size
             values[name] = np.array([max(0.0, drawn.parts.values[row, k])]) / scale
@@ -201,7 +205,7 @@ def _put_together(
 ) -> Predicted:  # fmt: skip
     value_factors, draw_factors = (_factors(each, size, base) for each in (values, draws))
     value_lost, draw_lost = (_losses(each, size, base) for each in (values, draws))
-    largest = np.array(list(draw_lost.values())).argmax(axis=0)
+    largest = np.array(np.broadcast_arrays(*draw_lost.values())).argmax(axis=0)
     shares = np.bincount(largest, minlength=len(draw_lost)) / len(largest)
     elapsed = {"elapsed": sum(values.values())}, {"elapsed": sum(draws.values())}
     return Predicted(
@@ -216,12 +220,11 @@ def _put_together(
 def _factors(parts: Mapping[str, Floats], size: float, base: Mapping[str, float]) -> dict[str, Any]:
     """Efficiencies from the seconds of a location in each part."""
     computing = sum(times for name, times in parts.items() if name not in _LOST)
-    reached, parallel = computing, computing / sum(parts.values())
-    factors = {}
-    for part, factor in zip(_LOST, ("load balance", SERIALISATION, TRANSFER, COMMUNICATION), strict=True):
-        if part in parts:
-            factors[factor] = reached / (reached + parts[part])
-            reached = reached + parts[part]
+    elapsed, longest = sum(parts.values()), computing + parts[IMBALANCE]
+    parallel, factors = computing / elapsed, {"load balance": computing / longest, COMMUNICATION: longest / elapsed}
+    if TRANSFER in parts:
+        ideal = longest + parts[SERIALISATION]
+        factors |= {SERIALISATION: longest / ideal, TRANSFER: ideal / elapsed}
     scalability = sum(base.values()) / (computing * size)
     return {
         "global": parallel * scalability, "parallel": parallel, **factors, "computation scalability": scalability,

@@ -74,7 +74,11 @@ class RunsPresenter(Presenter):
 
         runs = [profile.summary()[0] for profile in result]
         if result.is_comparison:
-            runs = [f"{len(result)} runs; every nanosecond of each is in exactly one category", *limit(list(result))]
+            n = len(result)
+            runs = [
+                f"{n} run{'s' if n != 1 else ''}; every nanosecond of each is in exactly one category",
+                *limit(list(result)),
+            ]
             runs += [*work_differs(list(result)), *(each.summary() for each in result.predicted)]
         return [*runs, *common_notes(list(result))]
 
@@ -85,7 +89,7 @@ class RunsPresenter(Presenter):
         from perf_overheads.tables import comparison, profile_tables
 
         if result.is_comparison:
-            scaling = scaling_table(list(result))
+            scaling = scaling_table(list(result), result.others)
             bursts = burst_tables(list(result)) if result.by == "burst" else []
             at_sizes = [table for each in result.predicted for table in each.tables()]
             return [comparison(list(result)), *([] if scaling is None else [scaling]), *bursts, *at_sizes]
@@ -106,10 +110,10 @@ class RunsPresenter(Presenter):
         """The only run over time and by location, or shares of several side by side."""
         from perf_overheads.picture import draw_comparison
 
-        if len(result) == 1:
+        if len(result) + len(result.others) == 1:
             result[0].draw(figure)
         else:
-            draw_comparison(list(result), self.title(result), figure)
+            draw_comparison(result, self.title(result), figure)
 
 
 class EfficienciesPresenter(Presenter):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from perf_overheads.other_tools import OtherRun
 from perf_overheads.predicted import Predicted
 from perf_overheads.profile import OverheadProfile
 from perfcore.results import Result
@@ -29,17 +30,20 @@ class OverheadRuns(Result):
         What was varied: one value, or one for each run.
     predicted : tuple of Predicted
         Efficiencies at numbers of locations that were asked for.
+    others : tuple of OtherRun
+        What other tools say of such runs.
     """
 
     profiles: tuple[OverheadProfile, ...]
     by: By | None = None
     settings: Mapping[str, Sequence[float]] = field(default_factory=dict)
     predicted: tuple[Predicted, ...] = ()
+    others: tuple[OtherRun, ...] = ()
 
     @property
     def is_comparison(self) -> bool:
         """Whether the runs are shown in one table."""
-        return len(self.profiles) > 1 and self.by in (None, "burst")
+        return len(self.profiles) + len(self.others) > 1 and self.by in (None, "burst")
 
     def __len__(self) -> int:
         """Number of runs."""
@@ -64,6 +68,8 @@ class OverheadRuns(Result):
                 "efficiencies_of_runs": efficiencies_of_runs(self.profiles),
                 "losses_by_burst": losses_as_data(self.profiles),
             }
+        if self.others:
+            scaling["other_tools"] = [other.to_dict() for other in self.others]
         if self.predicted:
             scaling["predicted"] = [each.to_dict() for each in self.predicted]
         return {"profiles": [profile.to_dict() for profile in self.profiles], **scaling}

@@ -13,16 +13,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from perf_overheads.by_burst import counted_factors, losses
+from perf_overheads.other_tools import OtherRun
 from perf_overheads.pop_efficiencies import COMPUTING
 from perf_overheads.profile import OverheadProfile
 
-__all__ = ["efficiencies_of_runs", "limit", "scaling_table", "work_differs"]
+__all__ = ["FACTORS", "efficiencies_of_runs", "limit", "scaling_table", "work_differs"]
 
+_PRODUCTS = ("global", "parallel")
 _FACTORS = ("load balance", "communication", "serialisation", "transfer", "computation scalability")
 _OF_COMPUTATION = ("instruction scalability", "IPC scalability", "frequency scalability")
+FACTORS = (*_PRODUCTS, *_FACTORS, *_OF_COMPUTATION)
 # Of instructions of two runs; by more the work is hardly the same, as weak scaling or other input has it.
 _MOST_INSTRUCTIONS = 1.5
-_PRODUCTS = ("global", "parallel")
 
 
 def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, float | None]] | None:
@@ -92,20 +94,30 @@ def work_differs(profiles: Sequence[OverheadProfile]) -> list[str]:
     return lines
 
 
-def scaling_table(profiles: Sequence[OverheadProfile]) -> tuple[str, list[str], list[list[str]]] | None:
-    """Title, header and rows of a table with a row for each run; None where nothing computes."""
+def scaling_table(
+    profiles: Sequence[OverheadProfile], others: Sequence[OtherRun] = ()
+) -> tuple[str, list[str], list[list[str]]] | None:
+    """Title, header and rows of a table with a row for each run; None where nothing computes.
+
+    Parameters
+    ----------
+    profiles : sequence of OverheadProfile
+    others : sequence of OtherRun
+        What other tools say of such runs.
+    """
     rows = efficiencies_of_runs(profiles)
     if rows is None:
         return None
-    known = [name for name in (*_PRODUCTS, *_FACTORS, *_OF_COMPUTATION) if any(row[name] is not None for row in rows)]
-    cells = [
-        [profile.source, str(len(profile.locations)), *(_share(row[name]) for name in known)]
-        for profile, row in zip(profiles, rows, strict=True)
-    ]
+    runs = [(profile.source, len(profile.locations), row) for profile, row in zip(profiles, rows, strict=True)]
+    runs += [(other.source, other.p, dict(other.factors)) for other in others]
+    known = [name for name in FACTORS if any(row.get(name) is not None for *_, row in runs)]
+    cells = [[source, str(p), *(_share(row.get(name)) for name in known)] for source, p, row in runs]
     about = []
-    if "computation scalability" in known:
+    if any(row["computation scalability"] is not None for row in rows):
         smallest = min(profiles, key=lambda each: len(each.locations))
         about.append(f"computation scalability: against {smallest.source}, if the work is the same")
+    if others:
+        about.append("those of other tools as they say them")
     if any(each.replayed is not None and each.replayed.definition == "bsc" for each in profiles):
         about.append("serialisation and transfer by BSC's rules")
     title = f"POP efficiencies ({'; '.join(about)})" if about else "POP efficiencies"
