@@ -158,7 +158,10 @@ def overheads(
             f"{others[0].source}: efficiencies of another tool are set beside those of traces; give one, too"
         )
     if shown == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
-        raise DataError(f"{without[0]}: there are no calls of a communication library in it; leave out --by burst")
+        raise DataError(
+            f"{without[0]}: --by burst needs the calls of a communication library in a whole run, with its usual "
+            "classes; leave out --by burst"
+        )
     check_same_program(profiles)
     predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
     return OverheadRuns(profiles, shown, dict(settings or {}), predicted, tuple(others))
@@ -171,13 +174,16 @@ def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> Overhe
     """
     if set(found.states.get(COMPUTING, ())) != set(trace.busy_states):
         return found
-    notes = []
+    notes: list[str] = []
     replayed, bursts = None, None
     try:
         replayed = pop_factors(trace, pop)
-        bursts = burst_classes(trace)
     except DataError as error:
         notes.append(f"serialisation and transfer are not known: {error}")
+    try:
+        bursts = burst_classes(trace)
+    except DataError as error:
+        notes += [] if notes else [f"bursts between calls are not known: {error}"]
     if bursts is not None:
         notes += bursts.notes
     return replace(found, replayed=replayed, bursts=bursts, notes=(*found.notes, *notes))

@@ -19,6 +19,7 @@ from perf_overheads.profile import OverheadProfile
 from perf_points.places import parse_places
 from perf_points.ranges import parse_values
 from perfcore.base.errors import DataError, OptionError
+from perfcore.data.measurements import Measurements
 from perfcore.data.units import readable
 
 __all__ = ["Predicted", "predicted_efficiencies", "sizes_at"]
@@ -67,7 +68,7 @@ class Predicted:
         low, high = self.factors["global"][1:]
         return (
             f"at p={self.p:g}: most is lost by {self.dominant}, {share:.2%} of the elapsed time (the largest loss with "
-            f"probability {probability:.0%}); global efficiency {self.factors['global'][0]:.2%}, "
+            f"probability {_rounded(probability)}); global efficiency {self.factors['global'][0]:.2%}, "
             f"{_bounds(low, high, '{:.2%}')}"
         )
 
@@ -82,7 +83,7 @@ class Predicted:
             parts.append([
                 name, self.laws.get(name, ""), readable(value, "s"), _bounds(low, high, None),
                 f"{lost / self.parts['elapsed'][0]:.2%}" if name in self.lost else "",
-                f"{probability:.0%}" if name in self.lost else "",
+                _rounded(probability) if name in self.lost else "",
             ])  # fmt: skip
         return [
             (f"POP efficiencies at p={self.p:g}", ["factor", "value", "95 % bounds"], factors),
@@ -186,7 +187,7 @@ def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[
     return found
 
 
-def _table(locations: Floats, measured: Mapping[str, Floats]) -> Any:
+def _table(locations: Floats, measured: Mapping[str, Floats]) -> Measurements:
     """A row for each part of each run, without what is not known."""
     import pandas as pd
 
@@ -196,7 +197,7 @@ def _table(locations: Floats, measured: Mapping[str, Floats]) -> Any:
         for size, time in zip(locations.tolist(), times.tolist(), strict=True)
         if not np.isnan(time)
     ]
-    return pd.DataFrame(rows, columns=["p", "path", "time_s"])
+    return Measurements(pd.DataFrame(rows, columns=["p", "path", "time_s"]), source="of these runs")
 
 
 def _put_together(
@@ -205,8 +206,9 @@ def _put_together(
 ) -> Predicted:  # fmt: skip
     value_factors, draw_factors = (_factors(each, size, base) for each in (values, draws))
     value_lost, draw_lost = (_losses(each, size, base) for each in (values, draws))
-    largest = np.array(np.broadcast_arrays(*draw_lost.values())).argmax(axis=0)
-    shares = np.bincount(largest, minlength=len(draw_lost)) / len(largest)
+    drawn = np.array(np.broadcast_arrays(*draw_lost.values()))
+    largest = drawn[:, np.isfinite(drawn).all(axis=0)].argmax(axis=0)
+    shares = np.bincount(largest, minlength=len(draw_lost)) / len(largest)  # NaN where a law has no bounds
     elapsed = {"elapsed": sum(values.values())}, {"elapsed": sum(draws.values())}
     return Predicted(
         size,
@@ -242,6 +244,10 @@ def _with_bounds(values: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[st
         low, high = np.quantile(draws[name], [0.5 - 0.5 * _COVERAGE, 0.5 + 0.5 * _COVERAGE])
         found[name] = float(value[0]), float(low), float(high)
     return found
+
+
+def _rounded(probability: float) -> str:
+    return f"{probability:.0%}" if np.isfinite(probability) else "-"
 
 
 def _bounds(low: float, high: float, form: str | None) -> str:

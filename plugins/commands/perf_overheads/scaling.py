@@ -149,9 +149,10 @@ def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict
     """Which burst, and which of the counted factors, computation scalability was lost by."""
     said = ""
     small, large = min(profiles, key=lambda each: len(each.locations)).bursts, profiles[largest].bursts
-    if small is not None and large is not None and len(large.names) > 1:
+    lost = 1 - (row["computation scalability"] or 1)
+    if small is not None and large is not None and len(large.names) > 1 and lost > 0:
         worst = losses(small, large)[0]
-        said += f"; {worst.lost / (1 - (row['computation scalability'] or 0)):.0%} of what it lost is {worst.name}"
+        said += f"; {worst.lost / lost:.0%} of what it lost is {worst.name}"
     counted = {name: value for name in _OF_COMPUTATION if (value := row[name]) is not None}
     if counted:
         name, value = min(counted.items(), key=lambda item: item[1])

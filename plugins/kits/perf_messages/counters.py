@@ -85,12 +85,15 @@ class Counters:
 
     Parameters
     ----------
+    locations : tuple of str
+        As in the trace.
     names : tuple of str
         As PAPI names them.
     read : callable
         From names to the readings of each.
     """
 
+    locations: tuple[str, ...]
     names: tuple[str, ...]
     read: Callable[[Sequence[str]], Mapping[str, Readings]]
 
@@ -112,11 +115,13 @@ def counted_in(trace: Trace, rows: Integers) -> tuple[Integers, Integers] | None
     Raises
     ------
     DataError
-        Only some of the locations that have intervals have readings.
+        Only some of the locations that have intervals have readings, or locations were joined or left out.
     """
     counters = getattr(trace, "facts", {}).get(FACT)
     if counters is None or not {INSTRUCTIONS, CYCLES} <= set(counters.names):
         return None
+    if counters.locations != trace.locations:
+        raise DataError(f"{trace.source}: counters belong to the run's own locations; read it as it is")
     readings = counters.read((INSTRUCTIONS, CYCLES))
     location = trace.location[rows].astype(np.int64)
     values = []

@@ -224,11 +224,12 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
     carry(trace, read_messages)
     counters = counter_types(named.types.items()) if named.types else USUAL
     if Path(source.name).is_file():
-        trace.facts[COUNTERS] = Counters(tuple(counters), read_readings)
+        trace.facts[COUNTERS] = Counters(trace.locations, tuple(counters), read_readings)
     else:  # what comes through a pipe is gone later
         communication_of(trace)
         readings = read_readings(tuple(counters))
-        trace.facts[COUNTERS] = Counters(tuple(counters), lambda wanted: {name: readings[name] for name in wanted})
+        kept = Counters(trace.locations, tuple(counters), lambda names: {name: readings[name] for name in names})
+        trace.facts[COUNTERS] = kept
     return trace
 
 
