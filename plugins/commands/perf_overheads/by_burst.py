@@ -167,20 +167,20 @@ def _against_smallest(
 
 
 def check_same_program(profiles: Sequence[OverheadProfile]) -> None:
-    """Runs that have calls must share some of their bursts.
+    """Runs that have calls must share some of them.
 
     Raises
     ------
     DataError
         Two of them share none: they are of different programs.
     """
-    having = [each for each in profiles if each.bursts is not None and len(each.bursts.names) > 1]
-    names = [() if each.bursts is None else each.bursts.names for each in having]
-    for other, its_names in zip(having[1:], names[1:], strict=True):
-        if not set(names[0]) & set(its_names):
+    called = [(each.source, each.bursts.calls) for each in profiles if each.bursts is not None and each.bursts.calls]
+    for source, calls in called[1:]:
+        first, its_calls = called[0]
+        if not calls & its_calls:
             raise DataError(
-                f"{having[0].source} and {other.source} have no burst between two calls in common, such as "
-                f"{names[0][0]} and {its_names[0]}; runs that are compared must be of one program"
+                f"{first} and {source} have no call in common, such as {min(its_calls)} and {min(calls)}; runs that "
+                "are compared must be of one program"
             )
 
 

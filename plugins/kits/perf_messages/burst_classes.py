@@ -56,6 +56,12 @@ class BurstClasses:
         """Computing time of all locations, by class."""
         return dict(zip(self.names, self.time_ns.sum(axis=1).tolist(), strict=True))
 
+    @property
+    def calls(self) -> frozenset[str]:
+        """Calls between which the bursts are."""
+        ends = {end for name in self.names for end in name.split(" -> ")}
+        return frozenset(ends - {BEGIN, END, WITHIN})
+
     def counted(self, name: str) -> tuple[int, int] | None:
         """Instructions and cycles of a class; None where they were not counted."""
         if self.instructions is None or self.cycles is None or name not in self.names:

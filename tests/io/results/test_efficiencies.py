@@ -54,6 +54,8 @@ def test_model_factors(tmp_path):
     ("name", "text", "words"),
     [
         ("talp.json", {"popMetrics": {"a": {"elapsedTime": "long"}}}, "elapsedTime is 'long'"),
+        ("talp.json", {"popMetrics": {"a": {"elapsedTime": 10**30}}}, "elapsedTime is '10000000"),
+        ("modelfactors.csv", "Number of processes;2\n" + "x" * 200_000 + ";1\n", "csv:2: "),
         ("talp.json", {"popMetrics": {"a": {"elapsedTime": 0}}}, "no region of TALP in which time passed"),
         ("talp.json", {"popMetrics": 3}, "is not JSON of TALP"),
         ("modelfactors.csv", "Number of processes;2;x\n", "modelfactors.csv:1: .*'x'"),

@@ -51,7 +51,7 @@ class ModelFactorsReader(Reader):
         for number, text in numbered_lines(source):
             if not text.strip() or text.lstrip().startswith("#"):
                 continue
-            name, *values = next(csv.reader([text], delimiter=";"))
+            name, *values = _cells(text, source.name, number)
             if not processes:
                 processes = [_processes(value, source.name, number) for value in values]
                 continue
@@ -66,6 +66,13 @@ class ModelFactorsReader(Reader):
                     rows.append({"p": p, "run": run, "metric": _called(label), "unit": "", "value": figure * share})
                     lines.append(number)
         return results(rows, source.name, parameters=["p"], value="value", lines=lines)
+
+
+def _cells(text: str, source: str, line: int) -> list[str]:
+    try:
+        return next(csv.reader([text], delimiter=";"))
+    except csv.Error as error:
+        raise InputError(source, f"is no line of a table: {error}", line=line) from None
 
 
 def _called(label: str) -> str:

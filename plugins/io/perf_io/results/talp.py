@@ -44,6 +44,7 @@ _EFFICIENCIES = {
 _OF_MPI = re.compile("MPI (load balance|communication)")  # of ranks without threads these are those of the whole run
 _TIMES = {"elapsedTime": "elapsed_time_s", "usefulTime": "useful_time_s", "mpiTime": "mpi_time_s"}
 _COUNTS = {"cycles": "useful_cycles", "instructions": "useful_instructions", "numMpiCalls": "mpi_calls"}
+_LARGEST = 1 << 63  # nanoseconds and counts have 64 bits
 
 Region = dict[str, Any]
 
@@ -98,6 +99,6 @@ def _rows(region: Region, source: str) -> list[Row]:
 
 
 def _number(key: str, value: Any, source: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
         raise InputError(source, f"{key} is {str(value)[:40]!r}, and not a number as TALP writes it")
     return value

@@ -24,6 +24,7 @@ from perf_io.tables.state_table import IN_MEMORY_ROWS
 from perf_io.traces.interval_store import IntervalStore
 from perf_io.traces.paraver_counters import USUAL, counter_types
 from perf_io.traces.paraver_records import StateRecords
+from perf_io.traces.paraver_scan import MOST_DIGITS
 from perf_messages.communication import Communication, carry, communication_of
 from perf_messages.counters import FACT as COUNTERS
 from perf_messages.counters import Counters, Readings
@@ -161,7 +162,8 @@ def _names(source: Source) -> _Names:
             states[words[0]] = line.split(None, 1)[1].strip()
         elif section == "EVENT_TYPE" and len(words) >= 2 and words[1].isdecimal():
             types.add(words[1])
-            found.types[int(words[1])] = words[2].strip() if len(words) > 2 else ""
+            if len(words) > 2 and len(words[1]) <= MOST_DIGITS:
+                found.types[int(words[1])] = words[2].strip()
         elif section == "VALUES" and len(words) >= 2 and words[0].isdecimal():
             if types & _CALLS:
                 found.calls[int(words[0])] = line.split(None, 1)[1].strip()
