@@ -85,7 +85,7 @@ def scan_messages(
                     good = False
                     break
                 if here - first > MOST_DIGITS:  # counters may be; of what is taken below that is damage
-                    value = too_large
+                    value = np.int64(too_large)
                 fields[n_fields] = -value if negative else value
                 n_fields += 1
                 if text[here] != _COLON:
