@@ -114,6 +114,36 @@ PICL_OLD = """\
 19 0 950 0
 """
 
+TALP = """\
+{
+  "dlbVersion": "3.5.0",
+  "popMetrics": {
+    "Global": {"numCpus": 4, "numMpiRanks": 4, "numNodes": 1, "cycles": 12000, "instructions": 24000,
+      "elapsedTime": 2000, "usefulTime": 7000, "mpiTime": 1000, "parallelEfficiency": 0.88,
+      "mpiParallelEfficiency": 0.88, "mpiCommunicationEfficiency": 0.93, "mpiLoadBalance": 0.94,
+      "ompParallelEfficiency": 0.00},
+    "solve": {"numCpus": 8, "numMpiRanks": 4, "numNodes": 1, "elapsedTime": 1000, "parallelEfficiency": 0.72,
+      "mpiParallelEfficiency": 0.90, "mpiLoadBalance": 0.95, "ompParallelEfficiency": 0.80},
+    "never": {"numCpus": 4, "numMpiRanks": 4, "elapsedTime": 0, "parallelEfficiency": 0.00}
+  }
+}
+"""
+TALP_OLDER = """\
+{"popMetrics": [{"name": "MPI Execution", "elapsedTime": 3000000000, "parallelEfficiency": 0.81,
+                 "communicationEfficiency": 0.9, "loadBalance": 0.9, "lbIn": 0.95, "lbOut": 0.94}]}
+"""
+MODEL_FACTORS = """\
+"Number of processes";2;8
+"Global efficiency";94.906000;77.850000
+"-- Parallel efficiency";99.378000;95.708000
+"   -- Load balance";99.761000;98.281000
+"      -- Serialization efficiency";99.842000;Non-Avail
+"-- Computation scalability";95.500000;81.341000
+"   -- IPC scalability";99.917000;93.982000
+Average IPC;1.5;1.4
+#
+"""
+
 MPSTAT = """\
 {"sysstat": {
   "hosts": [
@@ -583,6 +613,8 @@ SAMPLES = {
         ("runs.extra-p", extrap_archive(EXTRAP_RUNS, extrap_values([npy([1.5, 2.0]), npy([[3.0, 4.0]])]))),
     ],
     "extrap-binary": [("little", extrap_binary()), ("big", extrap_binary(">"))],
+    "talp": [("talp.json", TALP), ("older.json", TALP_OLDER)],
+    "model-factors": [("modelfactors.csv", MODEL_FACTORS)],
     "talpas": [("talpas.txt", TALPAS)],
     "caliper": [("run.cali", CALIPER)],
     "cube": [("profile.cubex", cube())],
