@@ -20,7 +20,7 @@ def forecast(values, **options):
 
 
 def test_noise_around_a_level_is_forecast_as_such():
-    """Half of all normal values are within 0.674 standard deviations; quartiles of 100 samples err by 0.27 (1 sigma)."""
+    """Half of all normal values are within 0.674 standard deviations; quartiles of 100 samples err by 0.27."""
     values = RNG.normal(10.0, 2.0, 4000)
     model = forecast(values[:2000], horizon=3)
     for steps in (1, 3):

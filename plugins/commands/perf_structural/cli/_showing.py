@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from perfcore.cli.output import print_findings, print_json
 
 if TYPE_CHECKING:
-    from perf_structural import Choice, Decomposition, Judgement, MeasuredValue, Prediction
+    from perf_structural import Choice, Decomposition, Judgement, MeasuredValue, Prediction, Recalibration
 
 __all__ = ["show"]
 
 
 def show(
     kind: str,
-    result: Prediction | Choice | Decomposition | MeasuredValue | Judgement,
+    result: Prediction | Choice | Decomposition | MeasuredValue | Judgement | Recalibration,
     as_json: bool,
     picture: str | None,
     **files: str | None,
