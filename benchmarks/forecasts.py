@@ -2,8 +2,8 @@
 
 ``python benchmarks/forecasts.py SERIES.csv ...`` prints the tables of docs/benchmarks-quantities.md; the interpreter
 that ``--rivals PYTHON`` names has statsforecast. Each series is forecast from origins in its later half, with all that
-came before, by `perfcore.fit`; rivals take the last 1,500 samples, choose their model anew at every tenth origin, and
-go on with it between. What is not known when a forecast is made has no say in it.
+came before, by what the fitter `forecast` does; rivals take the last 1,500 samples, choose their model anew at every
+tenth origin, and go on with it between. What is not known when a forecast is made has no say in it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from perf_forecast.fitter import distributions_ahead
+from perf_forecast.levels import LEVELS
+from perf_forecast.seasons import find_seasons
+from perf_forecast.support import support_of
+from perfcore.stochastic import as_value, from_dict
 
 HORIZONS = (1, 12)
 COVERAGES = (0.5, 0.8, 0.95)
@@ -60,29 +66,32 @@ def origins_of(values: Floats, count: int) -> list[int]:
 
 
 def ours(path: Path, origins: list[int]) -> dict[str, Any]:
-    """Scores, coverage and processor time of the fitter."""
-    import perfcore
-
+    """Scores, coverage and processor time of what the fitter does, at the horizons that are judged."""
     values = read(path)
     rows, outside, start = [], 0, time.process_time()
     for origin in origins:
-        series = perfcore.Series(np.arange(origin), {"value": values[:origin]}, "s", source=path.name)
-        model = perfcore.fit(series, fitter="forecast", horizon=max(HORIZONS))
-        lower = -np.inf if model.lower is None else model.lower
-        upper = np.inf if model.upper is None else model.upper
-        for steps in HORIZONS:
-            actual = values[origin + steps - 1]
-            value = model.value(steps)
-            inside = [low <= actual <= high for low, high in map(value.central_interval, COVERAGES)]
-            outside += not lower <= value.support[0] <= value.support[1] <= upper
+        known = values[:origin]
+        (lower, upper), _ = support_of(known, "auto", path.name)
+        seasons = find_seasons(known)
+        for steps, ahead in zip(HORIZONS, distributions_ahead(known, HORIZONS, seasons, (lower, upper)), strict=True):
+            actual, at = values[origin + steps - 1], np.array(ahead.quantiles)
+            inside = [low <= actual <= high for low, high in (central(at, coverage) for coverage in COVERAGES)]
+            outside += not lower <= at[0] <= at[-1] <= upper
+            value = as_value(at[0]) if at[0] == at[-1] else from_dict(histogram_of(at))
             rows.append((value.crps(actual), *inside))
     cost = (time.process_time() - start) / len(origins)
-    return {
-        "rows": np.reshape(rows, (len(origins), len(HORIZONS), 4)),
-        "outside": outside,
-        "seasons": model.seasons,
-        "cost": cost,
-    }
+    rows = np.reshape(rows, (len(origins), len(HORIZONS), 4))
+    return {"rows": rows, "outside": outside, "seasons": seasons, "cost": cost}
+
+
+def central(quantiles: Floats, coverage: float) -> Floats:
+    """Central interval (2,)."""
+    return np.interp([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage], LEVELS, quantiles)
+
+
+def histogram_of(quantiles: Floats) -> dict[str, Any]:
+    """As `perf_forecast.model.ForecastModel.value` makes it."""
+    return {"representation": "histogram", "edges": quantiles.tolist(), "masses": np.diff(LEVELS).tolist()}
 
 
 def rival(interpreter: str, values: Floats, origins: list[int], name: str, season: int) -> Floats:
@@ -118,13 +127,16 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("series", nargs="+", type=Path)
-    parser.add_argument("--origins", type=int, default=60)
+    parser.add_argument("--origins", type=int, default=40)
     parser.add_argument("--rivals", metavar="PYTHON")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     with ProcessPoolExecutor(given.processes) as pool:
         count = len(given.series)
-        found = list(pool.map(judged, given.series, [given.origins] * count, [given.rivals] * count))
+        found = []
+        for each in pool.map(judged, given.series, [given.origins] * count, [given.rivals] * count):
+            found.append(each)
+            print(f"{len(found)} of {count}", file=sys.stderr, flush=True)
     print_series(given.series, found)
     print_pooled(found)
 
@@ -132,7 +144,7 @@ def main() -> None:
 def print_series(paths: list[Path], found: list[dict[str, Any]]) -> None:
     """Scores by series."""
     rivals = list(found[0]["rivals"])
-    print("| series | seasons | steps | 50 / 80 / 95 % held | CRPS |", *(f"{r} |" for r in rivals), "time of a fit |")
+    print("| series | seasons | steps | 50 / 80 / 95 % held | CRPS |", *(f"{r} |" for r in rivals), "time of both |")
     print("|---|---|---|---|---|" + "---|" * (len(rivals) + 1))
     for path, each in zip(paths, found, strict=True):
         for place, steps in enumerate(HORIZONS):

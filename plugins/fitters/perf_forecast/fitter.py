@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from perfcore.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-__all__ = ["ForecastFitter"]
+__all__ = ["ForecastFitter", "distributions_ahead"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -103,7 +103,7 @@ class ForecastFitter(Fitter):
         # Imported here, with pandas and scipy: help and completion ask this module for its options only.
         from perf_forecast.seasons import find_seasons
 
-        seasons = find_seasons(values)
+        seasons, horizon = find_seasons(values), min(options.horizon, len(values) - 2)
         return ForecastModel(
             origin=Origin(
                 fitter="forecast",
@@ -122,37 +122,46 @@ class ForecastFitter(Fitter):
             upper=None if math.isinf(bounds[1]) else bounds[1],
             support=reason,
             seasons=seasons,
-            ahead=_ahead(values, min(options.horizon, len(values) - 2), seasons, bounds),
+            ahead=tuple(distributions_ahead(values, range(1, horizon + 1), seasons, bounds)),
         )
 
 
-def _ahead(values: Floats, horizon: int, seasons: Sequence[int], bounds: Bounds) -> tuple[Ahead, ...]:
-    """The distribution of each of the next values; every few steps ahead it is chosen anew what gives them."""
+def distributions_ahead(
+    values: Floats, steps_ahead: Sequence[int], seasons: Sequence[int], bounds: Bounds
+) -> Iterator[Ahead]:
+    """The distribution of the value so many steps after the last one; every few steps it is chosen anew what gives it.
+
+    Parameters
+    ----------
+    values : (n,) float, finite, n >= 3
+    steps_ahead : sequence of int, increasing
+        From 1 to n - 2. What is chosen for one of `_CHOSEN_STEPS` serves those up to the next; so does the first.
+    seasons : sequence of int
+        As `perf_forecast.seasons.find_seasons` gives them.
+    bounds : (float, float)
+        That no value is beyond.
+    """
     from perf_forecast.distributions import resolution_of
     from perf_forecast.horizon import chosen_at, distribution_now
     from perf_forecast.moving_forecasts import forecasts_ahead
 
-    first = max(0, len(values) - _KEPT)
+    first, horizon = max(0, len(values) - _KEPT), steps_ahead[-1]
     recent, paths = values[first:], forecasts_ahead(values, horizon, seasons, first)
     resolution = resolution_of(recent)
-    anew = {*_CHOSEN_STEPS, *range(_CHOSEN_STEPS[-1], horizon + 1, 12)}
-    found = []
-    for steps in range(1, horizon + 1):
+    anew = {steps_ahead[0], *_CHOSEN_STEPS, *range(_CHOSEN_STEPS[-1], horizon + 1, 12)}
+    for steps in steps_ahead:
         forecasts = {name: path[steps - 1] for name, path in paths.items()}
         if steps in anew:
             choice, judged_at = chosen_at(forecasts, recent, steps, resolution, bounds), steps
         quantiles = distribution_now(choice, forecasts, recent, steps, resolution, bounds)
-        found.append(
-            Ahead(
-                quantiles=tuple(quantiles.tolist()),
-                chosen=tuple(candidate.name for candidate in choice.candidates),
-                judged=choice.judged,
-                judged_at=judged_at,
-                held=choice.held if choice.judged else None,
-                crps=choice.crps if choice.judged else None,
-            )
+        yield Ahead(
+            quantiles=tuple(quantiles.tolist()),
+            chosen=tuple(candidate.name for candidate in choice.candidates),
+            judged=choice.judged,
+            judged_at=judged_at,
+            held=choice.held if choice.judged else None,
+            crps=choice.crps if choice.judged else None,
         )
-    return tuple(found)
 
 
 def _fingerprint(window: Window) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,7 +84,9 @@ def candidates_scored(
     }
     tried = sorted(misses, key=misses.__getitem__)[:_PREDICTORS]
     candidates = [
-        Candidate(name, resampling) for name in dict.fromkeys([*tried, "last value"]) for resampling in RESAMPLINGS
+        Candidate(name, resampling)
+        for name in dict.fromkeys([*tried, "last value"])
+        for resampling in _different(int(origins[0]) - steps - starts[name] + 1)
     ]
     scores = [
         crps_of_samples(
@@ -93,6 +95,15 @@ def candidates_scored(
         for each in candidates
     ]
     return candidates, np.array(scores)
+
+
+def _different(available: int) -> Iterable[Resampling]:
+    """Of resamplings that are the same where so few earlier origins are known, the first."""
+    found: dict[tuple[str, int, int], Resampling] = {}
+    for each in RESAMPLINGS:
+        window = min(each.window, available)
+        found.setdefault((each.carried, window, min(each.nearest or window, window)), each)
+    return found.values()
 
 
 def first_finite(forecast: Floats) -> int:
