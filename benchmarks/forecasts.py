@@ -3,7 +3,7 @@
 ``python benchmarks/forecasts.py SERIES.csv ...`` prints the tables of docs/benchmarks-quantities.md; the interpreter
 that ``--rivals PYTHON`` names has statsforecast. Each series is forecast from origins in its later half, with all that
 came before, by what the fitter `forecast` does; rivals take the last 1,500 samples, choose their model anew at every
-tenth origin, and go on with it between. What is not known when a forecast is made has no say in it.
+fifteenth origin, go on with it between, and are told of no season. What is not known when a forecast is made has no say in it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HORIZONS = (1, 12)
 COVERAGES = (0.5, 0.8, 0.95)
 RIVALS = ("AutoETS", "AutoARIMA", "AutoTheta")
 RIVALS_SAMPLES = 1500
-REFITTED = 10
+REFITTED = 15
 Floats = npt.NDArray[np.float64]
 
 # Runs in the rivals' interpreter, which has no perfcore: series and origins as JSON in, normal forecasts as JSON out.
@@ -39,12 +39,12 @@ import json, sys, warnings
 import numpy as np
 from statsforecast import models
 warnings.filterwarnings("ignore")
-values, origins, name, season, samples, refitted, horizons = json.load(sys.stdin)
+values, origins, name, samples, refitted, horizons = json.load(sys.stdin)
 values, found, model = np.array(values), [], None
 for number, origin in enumerate(origins):
     known = values[max(0, origin - samples):origin]
     if number % refitted == 0:
-        model = getattr(models, name)(season_length=season)
+        model = getattr(models, name)(season_length=1)
         model.fit(known)
     ahead = model.forward(known, h=max(horizons), level=[95])
     half = (ahead["hi-95"] - ahead["lo-95"]) / 2 / 1.959964
@@ -62,7 +62,7 @@ def read(path: Path) -> Floats:
 
 def origins_of(values: Floats, count: int) -> list[int]:
     """Numbers of samples that are known: evenly over the later half."""
-    return np.linspace(len(values) // 2, len(values) - max(HORIZONS), count).astype(int).tolist()
+    return np.linspace(len(values) // 2, len(values) - max(HORIZONS) - 1, count).astype(int).tolist()
 
 
 def ours(path: Path, origins: list[int]) -> dict[str, Any]:
@@ -94,11 +94,11 @@ def histogram_of(quantiles: Floats) -> dict[str, Any]:
     return {"representation": "histogram", "edges": quantiles.tolist(), "masses": np.diff(LEVELS).tolist()}
 
 
-def rival(interpreter: str, values: Floats, origins: list[int], name: str, season: int) -> Floats:
+def rival(interpreter: str, values: Floats, origins: list[int], name: str) -> Floats:
     """Scores and coverage of a normal forecast (origins, horizons, 4)."""
     from scipy.stats import norm
 
-    given = json.dumps([values.tolist(), origins, name, season, RIVALS_SAMPLES, REFITTED, HORIZONS])
+    given = json.dumps([values.tolist(), origins, name, RIVALS_SAMPLES, REFITTED, HORIZONS])
     done = subprocess.run([interpreter, "-c", RIVAL], input=given, capture_output=True, text=True, check=True)
     mean, spread = np.moveaxis(np.array(json.loads(done.stdout)), -1, 0)
     actual = np.array([[values[origin + steps - 1] for steps in HORIZONS] for origin in origins])
@@ -114,12 +114,7 @@ def judged(path: Path, count: int, interpreter: str | None) -> dict[str, Any]:
     values = read(path)
     origins = origins_of(values, count)
     found = ours(path, origins)
-    # Theta and ETS get the shortest season that was found; seasonal ARIMA takes hours, and ETS allows 24 at most.
-    season = found["seasons"][0] if found["seasons"] else 1
-    seasons = {"AutoETS": season if season <= 24 else 1, "AutoARIMA": 1, "AutoTheta": season}
-    found["rivals"] = {
-        name: rival(interpreter, values, origins, name, seasons[name]) for name in RIVALS if interpreter is not None
-    }
+    found["rivals"] = {name: rival(interpreter, values, origins, name) for name in RIVALS if interpreter is not None}
     return found
 
 
@@ -127,7 +122,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("series", nargs="+", type=Path)
-    parser.add_argument("--origins", type=int, default=40)
+    parser.add_argument("--origins", type=int, default=60)
     parser.add_argument("--rivals", metavar="PYTHON")
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
