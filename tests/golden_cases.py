@@ -86,8 +86,8 @@ JSON = {
 COLUMNS = "100"
 COMMANDS = (
     "compare", "completion", "design", "eval", "explore", "fit", "formats", "gate", "history", "info", "iterations",
-    "judge", "messages", "next", "overheads", "plot", "plugins", "predict", "profile", "rank", "read", "report", "run",
-    "runs", "sample", "schedule", "value", "verify", "whatif",
+    "judge", "merge", "messages", "next", "overheads", "plot", "plugins", "predict", "profile", "rank", "read",
+    "report", "run", "runs", "sample", "schedule", "summarize", "value", "verify", "whatif",
 )  # fmt: skip
 HELP = {
     "perf": ["--help"],

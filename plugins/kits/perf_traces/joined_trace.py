@@ -21,7 +21,7 @@ from perfcore.base import progress
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
 
-__all__ = ["JoinedTrace"]
+__all__ = ["JoinedTrace", "levels_of_ranks"]
 
 _TYPES = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
 
@@ -76,7 +76,7 @@ class JoinedTrace(Trace):
             for part, shift in zip(parts, self._shifts, strict=True)
             for name, start, end in part.markers
         )
-        self.levels = _levels(parts, ranks)
+        self.levels = levels_of_ranks(parts, ranks)
         self._state_codes = {state: code for code, state in enumerate(self.states)}
 
     @property
@@ -272,7 +272,7 @@ def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
     return places
 
 
-def _levels(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:
+def levels_of_ranks(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:
     """Coarser places of the locations of all ranks: a rank is a process, and what is below it is its own."""
     known = dict.fromkeys(["process", *(level for part in parts for level in part.levels)])
     levels: dict[str, Sequence[str]] = {}

@@ -1,0 +1,1 @@
+"""Mergeable summaries of runs: whole numbers that add up to the same bytes, however the files of a run are divided."""
