@@ -9,8 +9,10 @@ import time
 import numpy as np
 import pytest
 
+from perf_profile import profile
 from perf_summaries import executors
 from perf_summarize.api import merge, summarize
+from perfcore import Trace, read
 
 RECORDED = ("-r", "clocks=recorded")
 
@@ -69,6 +71,15 @@ def test_processes_give_the_same_bytes_and_one_that_dies_is_replaced(ranks, monk
     assert killed
     assert (ranks / "several.summary").read_bytes() == (ranks / "alone.summary").read_bytes()
     assert found.n_intervals == alone.n_intervals == 300
+
+
+def test_the_profile_of_a_summary_is_that_of_the_trace(ranks):
+    for name, options in (("rank3.csv", {}), ("rank*.csv", {"clocks": "recorded"})):
+        trace = read(name, wanted=(Trace,), **options)
+        tables = [profile(each, by="location").to_frame() for each in (trace, summarize(name, cells=64, **options))]
+        one, two = (table.drop(columns="file").sort_values("path", ignore_index=True) for table in tables)
+        assert len(one) > 4
+        assert one.equals(two)
 
 
 def test_a_part_that_is_killed_leaves_nothing_half_written(ranks):
