@@ -150,7 +150,13 @@ def test_options_and_files_that_cannot_be(ranks, refused, perf):
     assert "rank3.csv:2" in said.err
 
 
-def test_a_scheduler_that_does_not_answer_is_said_in_a_line(ranks, refused):
-    pytest.importorskip("distributed", reason="needs distributed, of the extra cluster")
+@pytest.mark.slow
+def test_a_cluster_of_dask_gives_the_same_bytes_and_one_that_does_not_answer_is_said(ranks, perf, refused):
+    distributed = pytest.importorskip("distributed", reason="needs distributed, of the extra cluster")
     message = refused("summarize", "rank*.csv", "-o", "whole", "--on", "dask://127.0.0.1:9", *RECORDED)
     assert message.startswith("--on dask://127.0.0.1:9: no scheduler of Dask answers there")
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, protocol="tcp") as cluster:
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        perf("summarize", "rank*.csv", "-o", "whole", "--on", f"dask://{address}", *RECORDED, status=(0,))
+    summarize("rank*.csv", "alone", clocks="recorded")
+    assert (ranks / "whole").read_bytes() == (ranks / "alone").read_bytes()

@@ -9,8 +9,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
+from perf_summaries import CELLS
 from perf_summaries.merging import merged
-from perf_summaries.run import CELLS, Run, run_of
+from perf_summaries.run import Run, run_of
 from perf_summaries.summarized_trace import SummarizedTrace
 from perf_summaries.summarizing import summarized
 from perf_summaries.summary_file import load, save
@@ -92,7 +93,7 @@ more than time by location, state and window needs the traces themselves
     chosen = None if part is None else part_of(part)
     positions = range(len(run.files)) if chosen is None else run.positions(chosen)
     if output is not None:
-        check_folder(output)
+        _check_output(output)
         if not overwrite and Path(output).is_file():
             return _there(output, run, frozenset(positions))
     summary = summarized(run, folder, positions, executor, allow_missing=allow_missing)
@@ -140,7 +141,7 @@ def merge(
     True
     """
     if output is not None:
-        check_folder(output)
+        _check_output(output)
         refuse_existing(output, overwrite)
     summary = merged(parts, allow_missing=allow_missing)
     found = SummarizedTrace(summary, os.fsdecode(parts[0] if output is None else output))
@@ -165,6 +166,13 @@ def part_of(text: str) -> tuple[int, int]:
     if found is None:
         raise OptionError(f"--part {text}: K/N is expected, such as 3/10 for the third of ten")
     return int(found[1]), int(found[2])
+
+
+def _check_output(output: Named) -> None:
+    """Refuse what cannot be written, before files are read for hours."""
+    check_folder(output)
+    if Path(output).is_dir():
+        raise InputError(output, "is a folder; name a file in it")
 
 
 def _there(output: Named, run: Run, positions: frozenset[int]) -> SummarizedTrace:

@@ -23,7 +23,7 @@ __all__ = ["LocalProcesses", "executor_of", "serve"]
 _SERVE = "from perf_summaries.executors import serve; serve()"
 _TRIES = 2
 _MOST_PROCESSES = 1 << 10
-_ANSWERS_WITHIN_S = 5
+_ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
 _DONE, _REFUSED = b"+", b"-"
 _SIZE_BYTES = 8
 
@@ -38,17 +38,19 @@ class LocalProcesses(Executor):
 
     Examples
     --------
-    >>> import os
+    >>> import binascii
     >>> with LocalProcesses(1) as executor:
-    ...     executor.submit(os.fsencode, "name").result()
-    b'name'
+    ...     executor.submit(binascii.unhexlify, "68656c6c6f").result()
+    b'hello'
     """
 
     def __init__(self, count: int) -> None:
         self._threads = ThreadPoolExecutor(count)
+        self._processes = [_Process() for _ in range(count)]
         self._idle: queue.LifoQueue[_Process] = queue.LifoQueue()
-        for _ in range(count):
-            self._idle.put(_Process())
+        for process in self._processes:
+            self._idle.put(process)
+        self._ended = False
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Have a function called that gives bytes; see `concurrent.futures.Executor.submit`."""
@@ -59,20 +61,33 @@ class LocalProcesses(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End all processes; see `concurrent.futures.Executor.shutdown`."""
-        if not wait or cancel_futures:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-        self._threads.shutdown(wait=wait)
-        while not self._idle.empty():
-            self._idle.get().end()
+        if not wait:
+            self._ended = True
+            for process in self._processes:
+                process.kill()
+        self._threads.shutdown(wait=True, cancel_futures=cancel_futures)
+        for process in self._processes:
+            process.end()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for what runs; after an error or Ctrl-C end it."""
+        self.shutdown(wait=kind is None, cancel_futures=kind is not None)
 
     def _answer(self, line: str) -> bytes:
         process = self._idle.get()
+        status = 0
         try:
             for _ in range(_TRIES):
+                if self._ended:
+                    break
                 with contextlib.suppress(OSError, EOFError):
                     return process.ask(line)
-                status = process.end()
-            raise BrokenExecutor(f"a process died twice at the same files (status {status})")
+                status = process.end(_ENDS_WITHIN_S)
+                if status > 0:  # by an error that it has printed and would meet again
+                    break
+            raise BrokenExecutor(
+                f"a process ended with status {status}" + (", for lack of memory as a rule" if status < 0 else "")
+            )
         finally:
             self._idle.put(process)
 
@@ -95,7 +110,9 @@ class _Process:
         """
         if self._running is None:
             command = [sys.executable, "-P", "-c", _SERVE]
-            self._running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            # Ctrl-C is for the program that asks, which then ends them.
+            self._running = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603
         assert self._running.stdin is not None and self._running.stdout is not None  # noqa: PT018
         self._running.stdin.write(line.encode() + b"\n")
         self._running.stdin.flush()
@@ -110,12 +127,20 @@ class _Process:
             raise OptionError(content.decode())
         return content
 
-    def end(self) -> int | None:
-        """End it; gives the status with which it ended."""
+    def kill(self) -> None:
+        """End it while another thread waits for its answer."""
+        if (running := self._running) is not None:
+            running.kill()
+
+    def end(self, wait_s: float = 0) -> int:
+        """End it, unless it does so itself within a time; gives the status with which it ended."""
         if self._running is None:
-            return None
+            return 0
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._running.wait(wait_s)
         self._running.kill()
-        self._running.communicate()
+        with contextlib.suppress(OSError):  # what it was not asked any more
+            self._running.communicate()
         status, self._running = self._running.returncode, None
         return status
 
@@ -161,13 +186,13 @@ def executor_of(where: str | None) -> Iterator[Executor | None]:
 @contextlib.contextmanager
 def _of_dask(address: str) -> Iterator[Executor]:
     try:
-        from distributed import Client
+        distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise MissingDependencyError(
             "--on dask:// needs the package distributed; pip install 'perfcore[cluster]' brings it"
         ) from None
     try:
-        client = Client(f"tcp://{address}", timeout=_ANSWERS_WITHIN_S, set_as_default=False)
+        client = distributed.Client(f"tcp://{address}", timeout=_ANSWERS_WITHIN_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         why = str(error).splitlines()[0] if str(error) else "nobody answers"
         raise OptionError(f"--on dask://{address}: no scheduler of Dask answers there: {why}") from None

@@ -12,16 +12,16 @@ from typing import Annotated, Any
 
 import msgspec
 
+from perf_summaries import CELLS
 from perf_traces.options import CLOCKS, TraceOptions
 from perf_traces.rank_numbers import RANK, named_host, named_ranks
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe
 from perfcore.reading.many_files import NamePattern, named_files
 
-__all__ = ["CELLS", "MOST_CELLS", "ListedFile", "Run", "run_of"]
+__all__ = ["ListedFile", "Run", "run_of"]
 
-CELLS = 1 << 18
-LEAST_CELLS, MOST_CELLS = 16, 1 << 26
+_LEAST_CELLS, _MOST_CELLS = 16, 1 << 26
 _CLOCKS = tuple(name for name in CLOCKS if name != "collectives")
 # Those of TraceOptions that mean the same of one file as of the run.
 _OF_A_FILE = ("locations",)
@@ -52,6 +52,10 @@ class ListedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     rank: int | None = None
     named: int | None = None
     host: str | None = None
+
+    def is_as(self, other: ListedFile) -> bool:
+        """Whether it was not changed since the other was listed."""
+        return (self.size, self.changed_ns) == (other.size, other.changed_ns)
 
     def check(self, path: Path) -> None:
         """Refuse a file that is not as it was listed.
@@ -84,7 +88,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """
 
     files: tuple[ListedFile, ...]
-    cells: Annotated[int, msgspec.Meta(ge=LEAST_CELLS, le=MOST_CELLS)]
+    cells: Annotated[int, msgspec.Meta(ge=_LEAST_CELLS, le=_MOST_CELLS)]
     reader: str | None
     clocks: str
     options: dict[str, str]
@@ -120,8 +124,8 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         mine, others = ({file.name: file for file in run.files} for run in (self, other))
         if alone := sorted(mine.keys() ^ others.keys()):
             return f"not of the same files: {listing(alone, 3)} {'is' if len(alone) == 1 else 'are'} listed in one only"
-        changed = [name for name, file in mine.items() if others[name] != file]
-        return f"{listing(changed, 3)} changed between the two"
+        changed = [name for name, file in mine.items() if not file.is_as(others[name])]
+        return f"{listing(changed, 3)} changed between the two" if changed else "with another --from-name"
 
     @property
     def _how(self) -> str:
@@ -159,8 +163,8 @@ def run_of(
     DataError
         A file is named twice, or two of different folders are.
     """
-    if not LEAST_CELLS <= cells <= MOST_CELLS:
-        raise OptionError(f"--cells {cells}: {LEAST_CELLS} to {MOST_CELLS} are possible")
+    if not _LEAST_CELLS <= cells <= _MOST_CELLS:
+        raise OptionError(f"--cells {cells}: {_LEAST_CELLS} to {_MOST_CELLS} are possible")
     given = {name: str(value) for name, value in (options or {}).items()}
     clocks = given.pop("clocks", "auto")
     _check_options(given, clocks)
@@ -204,6 +208,8 @@ def _listed(folder: Path, paths: Sequence[Path], from_name: str | None) -> Itera
         rank = None if pattern is None else _rank(path, pattern)
         found = path.stat()
         name = path.relative_to(folder).as_posix()
+        if not name.isprintable():
+            raise InputError(repr(name), "has a name that cannot be printed; rename it")
         yield ListedFile(name, found.st_size, found.st_mtime_ns, rank, named, named_host(path))
 
 

@@ -122,6 +122,21 @@ class SummarizedTrace(Trace):
         times[where], entries[where] = summary.times, summary.entries
         return times, entries
 
+    def located(self, level: str) -> SummarizedTrace:
+        """Itself: locations are merged before they are summed up.
+
+        Raises
+        ------
+        DataError
+            Locations of a level are asked for.
+        """
+        if level != "auto":
+            raise DataError(
+                f"{self.source}: the locations of a summary are those that it was made with; -r locations={level} "
+                "belongs to perf summarize"
+            )
+        return self
+
     def _no_intervals(self) -> NoReturn:
         raise DataError(
             f"{self.source}: a summary holds no intervals; what tells more than time by location, state and window "

@@ -43,7 +43,7 @@ def summarized(
     Raises
     ------
     DataError
-        Files cannot be summarized: how many, and why the first one; or what reads them ended.
+        Files cannot be read: how many, and why the first one; they do not fit together; or what reads them ended.
     OptionError
         Options that no file can be read with.
     """
@@ -92,11 +92,12 @@ def _gather(gathered: Gathered, folder: Path, positions: Iterable[int], advance:
             trace = _trace(path, gathered.run)
             columns = ordered_columns(trace)  # those of tables are read now
             listed.check(path)
-            gathered.add_trace(at, trace, columns)
         except OptionError:  # of all files alike
             raise
         except PerfError as error:
             gathered.left_out[at] = str(error).replace(f"{folder}{os.sep}", "")  # which differs between machines
+        else:
+            gathered.add_trace(at, trace, columns)  # what is wrong here concerns other files too
         advance(1)
 
 
@@ -125,7 +126,7 @@ def _elsewhere(executor: Executor, run: Run, folder: Path, positions: Sequence[i
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenExecutor as error:
-        raise DataError(f"what reads the files ended: {error}; for lack of memory, as a rule") from error
+        raise DataError(f"what reads the files ended: {error}") from error
     finally:
         for future in futures:
             future.cancel()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -17,14 +18,13 @@ from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.base.kernels import announce_compilation
 from perfcore.data.trace import Trace
 
-__all__ = ["MOST_MARKERS", "FileFacts", "Gathered", "Summary", "most_windows", "ordered_columns"]
+__all__ = ["LARGEST", "MOST_MARKERS", "FileFacts", "Gathered", "Summary", "most_windows", "ordered_columns"]
 
 MOST_MARKERS = 1 << 12
 _MOST_WINDOWS, _MOST_WINDOW_CELLS = 1 << 10, 1 << 22
 _MOST_STATES_AT_LOCATIONS = 1 << 26  # of 16 bytes, of one file
-_LARGEST = 1 << 62  # nanoseconds of all locations together; also of times, so that shifted ones stay within 64 bits
+LARGEST = 1 << 62  # nanoseconds of all locations together; also of times, so that shifted ones stay within 64 bits
 _BEFORE = np.iinfo(np.int64).min
-_PLAIN = (int, float, str, bool)
 
 Integers = npt.NDArray[np.int64]
 Columns = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
@@ -180,7 +180,7 @@ class Gathered:
             len(trace.markers),
             tuple(trace.locations),
             {level: tuple(names) for level, names in trace.levels.items()},
-            {name: value for name, value in trace.facts.items() if isinstance(value, _PLAIN)},
+            {name: value for name, value in trace.facts.items() if _is_plain(value)},
             tuple(trace.notes),
         )
         busy = frozenset(trace.busy_states)
@@ -202,8 +202,7 @@ class Gathered:
         location, own = np.nonzero(entries)
         places = np.column_stack([np.full(len(own), at), location, code[own]])
         self._places.append((places, times[location, own], entries[location, own]))
-        markers = ((start + shift, end + shift, name, at) for name, start, end in trace.markers)
-        self._add_markers(markers)
+        self._add_markers((int(start) + shift, int(end) + shift, name, at) for name, start, end in trace.markers)
 
     def add(self, other: Summary) -> None:
         """Add a summary of other files of the same run.
@@ -265,7 +264,7 @@ class Gathered:
         files = list(files)
         span = _hull([*([] if self._span is None else [self._span]), *(file.shifted_ns for file in files)])
         total = self._total + sum((file.span_ns[1] - file.span_ns[0]) * len(file.locations) for file in files)
-        if max(total, *map(abs, span)) >= _LARGEST:
+        if max(total, *map(abs, span)) >= LARGEST:
             raise DataError(f"{source}: its times do not fit into 64 bits of nanoseconds")
         torn = [state for state, does in states if state in self._states and self._busy[self._states[state]] != does]
         if torn:
@@ -375,6 +374,13 @@ def _shift(run: Run, trace: Trace, span: tuple[int, int]) -> int:
             "-r clocks=recorded takes them as they are written, -r clocks=unaligned counts each from its first event"
         )
     return epoch
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON gives it back as it is."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, (bool, str)) or (isinstance(value, int) and abs(value) < LARGEST)
 
 
 def _united(places: Integers, times: Integers, entries: Integers) -> tuple[Integers, Integers, Integers]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from perf_summaries.dyadic import coarsest, n_stretches
 from perf_summaries.run import Run
-from perf_summaries.summary import MOST_MARKERS, FileFacts, Summary, most_windows
+from perf_summaries.summary import LARGEST, MOST_MARKERS, FileFacts, Summary, most_windows
 from perfcore.base.errors import InputError
 from perfcore.base.files import write_bytes
 
@@ -171,7 +171,9 @@ def _checked(document: _Document, arrays: dict[str, Any]) -> Summary:
     said: dict[str, Any] = {name: getattr(document, name) for name in _OF_A_SUMMARY}
     summary = Summary(**said, **arrays)
     n_files, n_states = len(summary.run.files), len(summary.states)
-    n_locations = {file.at: len(file.locations) for file in summary.files}
+    n_locations = np.zeros(n_files, np.int64)
+    for file in summary.files:
+        n_locations[file.at] = len(file.locations)
     at = [file.at for file in summary.files]
     span = summary.span_ns
     cell_bits = coarsest(span, summary.run.cells)
@@ -180,7 +182,8 @@ def _checked(document: _Document, arrays: dict[str, Any]) -> Summary:
     sound = (
         at == sorted(set(at))
         and all(file.at < n_files and file.span_ns[0] <= file.span_ns[1] for file in summary.files)
-        and all(0 <= each < n_files and each not in n_locations for each in summary.left_out)
+        and max(map(abs, span)) < LARGEST
+        and all(0 <= each < n_files and each not in at for each in summary.left_out)
         and all(len(names) == len(file.locations) for file in summary.files for names in file.levels.values())
         and summary.states == tuple(sorted(set(summary.states)))
         and len(summary.busy) == n_states
@@ -191,9 +194,9 @@ def _checked(document: _Document, arrays: dict[str, Any]) -> Summary:
         and summary.windows.shape == (n_stretches(span, window_bits), n_states)
         and places.shape == (len(summary.times), 3)
         and summary.times.shape == summary.entries.shape
-        and set(np.unique(places[:, 0]).tolist()) <= set(at)
-        and (not len(places) or int(places[:, 2].max()) < n_states)
-        and all(places[places[:, 0] == each, 1].max(initial=-1) < count for each, count in n_locations.items())
+        and places.max(initial=0, axis=0)[0] < n_files
+        and places.max(initial=0, axis=0)[2] < max(1, n_states)
+        and bool((places[:, 1] < n_locations[places[:, 0]]).all())
     )
     if not sound:
         raise ValueError("its numbers do not fit together")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from perf_summaries import CELLS
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Overwrite
 from perfcore.cli.reading import HowToRead, key_values
@@ -25,7 +26,7 @@ def command(
     ] = None,
     cells: Annotated[
         int, typer.Option("--cells", metavar="N", help="At most so many stretches of time, of equal width.")
-    ] = 1 << 18,
+    ] = CELLS,
     where: Annotated[
         str | None,
         typer.Option("--on", metavar="WHERE", help="What reads: local:N processes, or dask://HOST:PORT."),
