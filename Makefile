@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint docs clean
+.PHONY: demo test slow lint style types examples doctests docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/perf fit examples/cholesky/cholesky_trace.csv.gz --fitter worley --phases auto --degree 2 --refine \
@@ -15,12 +15,21 @@ test: $(VENV)/.installed-test
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m slow
 
-lint: $(VENV)/.installed-lint
+# What lint does, in parts that may run side by side: make -j lint docs
+lint: style types examples doctests
+
+style: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+types: $(VENV)/.installed-lint
+	$(BIN)/mypy
+
+examples: $(VENV)/.installed-lint
 	$(BIN)/python -m pytest docs README.md -n auto --dist loadfile
+
+doctests: $(VENV)/.installed-lint
 	$(BIN)/python -m pytest --doctest-modules perfcore plugins
 
 docs: $(VENV)/.installed-docs
@@ -41,7 +50,7 @@ $(VENV)/.installed-lint: $(VENV)/.installed-test pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,lint]"
 	@touch $@
 
-$(VENV)/.installed-docs: $(VENV)/.installed pyproject.toml
+$(VENV)/.installed-docs: $(VENV)/.installed-lint pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
 	@touch $@
 

@@ -87,7 +87,7 @@ def test_lines_of_json_are_the_table_of_their_keys(tmp_path):
         grown('{"time": 1, "value": 2}\n{"time": 2, "value": 2}\n{"time": 3,\n', "run.jsonl", 1)
 
 
-@pytest.mark.parametrize("text", [samples(), states()])
+@pytest.mark.parametrize("text", [samples(900), states(150)])
 def test_streaming_equals_batch(tmp_path, text):
     path = tmp_path / "run.csv"
     path.write_text(text)
@@ -100,7 +100,7 @@ def test_streaming_equals_batch(tmp_path, text):
     table, lines = GrowingTable(str(path), read), text.encode().splitlines(keepends=True)
 
     def growing():
-        for part in np.array_split(np.arange(len(lines)), 12):
+        for part in np.array_split(np.arange(len(lines)), 6):
             table.add(b"".join(lines[k] for k in part))
             yield table.data
 

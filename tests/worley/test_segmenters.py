@@ -12,7 +12,8 @@ from perf_worley.segmenters.hill_climb import HillClimb, climb
 from perf_worley.segmenters.least_squares import LeastSquares
 from perf_worley.segmenters.minimax import Minimax
 from perf_worley.segmenters.options import HillClimbOptions
-from perf_worley.trees.moment_tree import BLOCK, MomentTree
+from perf_worley.trees.moment_kernels import BLOCK
+from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 from perfcore.contracts import Basis
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from perf_worley.phase_model import Phase, SequenceEntry
+from perf_worley.phase import Phase, SequenceEntry
 from perf_worley.segmenters.hill_climb import climb
 from perf_worley.sensitivity import persistence
 from perf_worley.trees.error_trees import factor_tree, moment_tree

@@ -12,7 +12,8 @@ import perfcore
 from perf_worley.companion import Companion
 from perf_worley.names.activity import activities
 from perf_worley.options import WorleyOptions
-from perf_worley.phase_model import Phase, PhaseModel, function_of_time
+from perf_worley.phase import Phase
+from perf_worley.phase_model import PhaseModel, function_of_time
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.contracts import Basis, Fitter, Segmenter

@@ -18,7 +18,7 @@ from perf_worley.choice.number_of_phases import choose
 from perf_worley.companion import Companion
 from perf_worley.describe_phases import PhaseMaker, sequence_entries
 from perf_worley.options import WorleyOptions
-from perf_worley.phase_model import Evidence
+from perf_worley.phase import Evidence
 from perf_worley.search import Found, with_errors
 from perf_worley.trees.error_trees import moment_tree
 from perf_worley.uncertainty.joint_intervals import joint_break_intervals

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perf_worley.phase_model import Evidence, PhaseModel
+from perf_worley.phase import Evidence
+from perf_worley.phase_model import PhaseModel
 from perfcore.base.errors import listing
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Presenter, Tables

@@ -16,7 +16,7 @@ from perf_worley.choice.joint_search import placed_together
 from perf_worley.choice.number_of_phases import Choice, choose, gains_of
 from perf_worley.describe_phases import PhaseMaker, sequence_entries
 from perf_worley.options import WorleyOptions
-from perf_worley.phase_model import Evidence, Phase, SequenceEntry
+from perf_worley.phase import Evidence, Phase, SequenceEntry
 from perf_worley.sensitivity import RULES, persistence
 from perf_worley.trees.error_trees import moment_tree
 from perf_worley.uncertainty.phase_errors import phase_errors

@@ -13,7 +13,8 @@ from perfcore.data.units import readable, shown_origin
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perf_worley.phase_model import Phase, PhaseModel, SequenceEntry
+    from perf_worley.phase import Phase, SequenceEntry
+    from perf_worley.phase_model import PhaseModel
 
 __all__ = ["category_table", "phase_frame", "phase_table", "sequence_table"]
 

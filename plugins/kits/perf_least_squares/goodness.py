@@ -11,6 +11,8 @@ __all__ = ["information", "r_squared", "relative_errors"]
 
 Floats = npt.NDArray[np.float64]
 
+_ROUNDING = 1e-13  # of the sums of squares, whose difference says nothing below it
+
 
 def r_squared(sum_of_squares: Any, total: Any) -> Any:
     """Determination coefficient ``1 - SSE/SST`` (...,); NaN where the total is 0.
@@ -22,12 +24,15 @@ def r_squared(sum_of_squares: Any, total: Any) -> Any:
     --------
     >>> round(float(r_squared(26.13, 3677.85)), 5)
     0.9929
+    >>> float(r_squared(1.0 + 1e-15, 1.0))  # the mean itself, but for rounding
+    0.0
     """
     sum_of_squares, total = np.asarray(sum_of_squares, dtype=np.float64), np.asarray(total, dtype=np.float64)
     share = np.divide(
         sum_of_squares, total, out=np.full(np.broadcast(sum_of_squares, total).shape, np.nan), where=total > 0
     )
-    return 1.0 - share
+    found = 1.0 - share
+    return np.where(np.abs(found) < _ROUNDING, 0.0, found)
 
 
 def information(sum_of_squares: Any, n_observations: Any, n_parameters: Any) -> tuple[Floats, Floats]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.trees.moment_tree import MomentTree, interval
+from perf_worley.trees.moment_kernels import interval
+from perf_worley.trees.moment_tree import MomentTree
 from perfcore.base.kernels import kernel
 
 __all__ = ["CELLS", "LONGEST_OUTLIER", "TOLERANCE", "Cells", "cells_of", "even_cells", "without_outliers"]

@@ -13,7 +13,7 @@ from perf_worley.choice.curve_models import curve_models
 from perf_worley.describe_phases import PhaseMaker
 from perf_worley.iterations.iterations import Iterations, iterations_of
 from perf_worley.iterations.presenter import in_a_line
-from perf_worley.phase_model import Phase, Repetition
+from perf_worley.phase import Phase, Repetition
 from perf_worley.uncertainty.phase_errors import phase_errors
 from perfcore.contracts import Segmentation
 from perfcore.data.curve import UtilizationCurve

@@ -11,7 +11,8 @@ from __future__ import annotations
 import heapq
 import math
 
-from perf_worley.trees.moment_tree import MomentTree, interval, squared_error
+from perf_worley.trees.moment_kernels import interval, squared_error
+from perf_worley.trees.moment_tree import MomentTree
 from perfcore.base.kernels import kernel
 
 __all__ = ["best_split"]

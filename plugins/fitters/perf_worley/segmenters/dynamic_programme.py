@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from perf_worley.trees.moment_tree import EMPTY, join, squared_error
+from perf_worley.trees.moment_kernels import join, squared_error
+from perf_worley.trees.moment_tree import EMPTY
 from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation, kernel
 
