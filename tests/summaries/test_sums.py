@@ -1,12 +1,15 @@
 """Sums of parts are those of the whole, bit for bit, and those that a plain loop finds."""
 
+import io
 import itertools
+import zipfile
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from perf_summaries import summary_file
 from perf_summaries.run import ListedFile, Run
 from perf_summaries.summarized_trace import SummarizedTrace
 from perf_summaries.summary import Gathered, ordered_columns
@@ -53,7 +56,7 @@ def traces(draw):
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(traces(), st.randoms(use_true_random=False))
 def test_sums_of_parts_are_those_of_the_whole_and_those_of_a_plain_loop(traces, random):
     run = run_of(len(traces))
@@ -140,7 +143,7 @@ def test_what_cannot_be_added_is_refused():
     assert unaligned.span_ns == (0, 20)
 
 
-def test_a_file_that_was_tampered_with_is_refused():
+def test_a_file_that_was_tampered_with_is_refused(monkeypatch):
     rank = Trace([0, 0], [0, 1], [5, 6], [6, 9], ["a"], STATES[:2])
     content = encode(gathered(run_of(1), [rank], [0]), (1, 1))
     assert decode(content, "part")[1] == (1, 1)
@@ -151,3 +154,9 @@ def test_a_file_that_was_tampered_with_is_refused():
     ):
         with pytest.raises(InputError, match="damaged"):
             decode(wrong, "part")
+    monkeypatch.setattr(summary_file, "_FREELY_BYTES", 1 << 10)
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("perfcore-summary.json", bytes(1 << 20))
+    with pytest.raises(InputError, match="damaged: perfcore-summary.json says that its .* bytes are 1048576"):
+        decode(target.getvalue(), "part")

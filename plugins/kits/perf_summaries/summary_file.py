@@ -30,7 +30,9 @@ VERSION = 1
 _ARRAYS = ("cells", "windows", "places", "times", "entries")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every member: the earliest that zip knows
 _LEVEL = 6
-_MOST_DOCUMENT, _MOST_ARRAY = 1 << 28, 1 << 31  # bytes
+# Equal numbers take next to no place, so a few kilobytes may stand for more than memory holds: beyond so many bytes a
+# member may be so many times as large as it is packed.
+_FREELY_BYTES, _LARGEST_GROWTH = 1 << 26, 300
 _MOST_BITS = 62
 
 Bits = Annotated[int, msgspec.Meta(ge=0, le=_MOST_BITS)]
@@ -129,12 +131,12 @@ def decode(content: bytes, name: str) -> tuple[Summary, tuple[int, int] | None]:
 def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None]:
     try:
         with zipfile.ZipFile(file) as archive:
-            content = _member(archive, DOCUMENT, _MOST_DOCUMENT)
+            content = _member(archive, DOCUMENT)
             if (version := msgspec.json.decode(content, type=_Version).version) != VERSION:
                 problem = f"is a summary of version {version}, and this program reads {VERSION}; summarize anew"
                 raise InputError(name, problem)
             document = msgspec.json.decode(content, type=_Document)
-            arrays = {each: _array(_member(archive, f"{each}.npy", _MOST_ARRAY)) for each in _ARRAYS}
+            arrays = {each: _array(_member(archive, f"{each}.npy")) for each in _ARRAYS}
         return _checked(document, arrays), document.part
     except (
         *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError),
@@ -143,12 +145,12 @@ def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None
         raise InputError(name, f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}") from None
 
 
-def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     said = archive.getinfo(name)
-    if said.file_size > most:
-        raise ValueError(f"{name} says that it is {said.file_size} bytes")
+    if said.file_size > max(_FREELY_BYTES, _LARGEST_GROWTH * said.compress_size):
+        raise ValueError(f"{name} says that its {said.compress_size} bytes are {said.file_size}")
     with archive.open(said) as member:
-        return member.read(most)
+        return member.read(said.file_size)
 
 
 def _array(content: bytes) -> npt.NDArray[np.int64]:
