@@ -158,5 +158,5 @@ def test_a_file_that_was_tampered_with_is_refused(monkeypatch):
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("perfcore-summary.json", bytes(1 << 20))
-    with pytest.raises(InputError, match="damaged: perfcore-summary.json says that its .* bytes are 1048576"):
+    with pytest.raises(InputError, match=r"damaged: perfcore-summary.json says that its .* bytes are 1048576"):
         decode(target.getvalue(), "part")
