@@ -13,7 +13,11 @@ import numpy as np
 from trace_samples import TRACE_SAMPLES
 
 from perf_experiments import Store
-from perf_experiments.runs.records import Run
+from perf_experiments.runs import records
+from perf_summaries.run import ListedFile, Run
+from perf_summaries.summary import Gathered, ordered_columns
+from perf_summaries.summary_file import encode
+from perfcore import Trace
 
 CURVE = "time_ms,value\n0,1\n2.5,4\n3,\n"
 SERIES = "time_s,user,system\n0,1,\n1,2,5\n3,2,0.25\n"
@@ -489,7 +493,7 @@ def cube() -> bytes:
 
 def experiments() -> bytes:
     """A store of runs with two measurements and a failure."""
-    well = Run(
+    well = records.Run(
         *({"p": 1, "solver": "cg"}, 1, None, "2026-01-02T03:04:05.678+00:00", ("app", "1"), 2_500_000_000),
         *(1.5, 0.25, 2048, 0, None, 0.125, False),
         values={"time": 2.25},
@@ -576,6 +580,14 @@ def extrap_binary(order: str = "<") -> bytes:
     return b"".join(parts)
 
 
+def summary() -> bytes:
+    """Of one file with two locations."""
+    gathered = Gathered(Run((ListedFile("run.csv", 9, 7),), 16, None, "auto", {}))
+    trace = Trace([0, 0, 1], [0, 1, 0], [0, 6, 1], [6, 90, 70], ["a", "b"], ["solve", "MPI_Wait"], time_unit="ms")
+    gathered.add_trace(0, trace, ordered_columns(trace))
+    return encode(gathered.summary())
+
+
 SAMPLES = {
     "csv": [
         ("curve.csv", CURVE),
@@ -615,6 +627,7 @@ SAMPLES = {
     "extrap-binary": [("little", extrap_binary()), ("big", extrap_binary(">"))],
     "talp": [("talp.json", TALP), ("older.json", TALP_OLDER)],
     "model-factors": [("modelfactors.csv", MODEL_FACTORS)],
+    "summary": [("run.summary", summary())],
     "talpas": [("talpas.txt", TALPAS)],
     "caliper": [("run.cali", CALIPER)],
     "cube": [("profile.cubex", cube())],

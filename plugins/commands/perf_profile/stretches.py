@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
+from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.markers import families
 from perf_traces.model_phases import model_edges
 from perfcore.base.errors import DataError
@@ -61,9 +62,8 @@ def span_of(trace: Trace) -> tuple[int, int]:
     from perf_io.tables.tabular_trace import TabularTrace
 
     start, end = trace.span_ns
-    if not isinstance(
-        trace, TabularTrace
-    ):  # of which the span contains all intervals, and the arrays are not in memory
+    # Their spans contain all intervals, and their arrays are not in memory.
+    if not isinstance(trace, TabularTrace | SummarizedTrace):
         start, end = min(start, int(trace.start_ns.min())), max(end, int(trace.end_ns.max()))
     if end <= start:
         raise DataError(f"{trace.source}: the trace has no duration")

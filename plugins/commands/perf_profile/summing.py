@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from perf_profile.run_profile import NO_STATE, RunProfile
 from perf_profile.stretches import Stretches, whole_run
+from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.joined_trace import JoinedTrace
 from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation, kernel
@@ -133,6 +134,9 @@ def _summed(
 ) -> tuple[Integers, Integers] | None:
     """Times and entries; None where a location's intervals are not in the order of time."""
     times, entries = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    if isinstance(trace, SummarizedTrace) and shape[2] == 1:
+        times[function, :, 0], entries[function, :, 0] = (each.T for each in trace.times_and_entries())
+        return times, entries
     last_end, last_function = np.full(shape[1], _BEFORE), np.full(shape[1], -1, np.int32)
     with contextlib.closing(_columns(trace, in_order)) as chunks:
         for columns in chunks:

@@ -161,6 +161,9 @@ def located(trace: Trace, level: str) -> Trace:
     >>> gpu.locations, gpu.state.tolist(), gpu.start_ns.tolist(), gpu.end_ns.tolist()
     (('GPU 0',), [0, 1], [0, 40], [40, 60])
     """
+    own: Callable[[str], Trace] | None = getattr(trace, "located", None)
+    if own is not None:
+        return own(level)
     if level in _AS_RECORDED:
         return trace
     which = "device" if level == "auto" else level
