@@ -167,7 +167,7 @@ class StructuralModel(Result):
             taken of what can be negative.
         """
         found = predict_together([self.part()], options)[0][0]
-        return found if self.recalibration is None else _recalibrated(found, self.recalibration)
+        return _recalibrated(found, self.recalibration) if isinstance(self.recalibration, Recalibration) else found
 
     def predict_each(self, name: str, **options: Any) -> list[Prediction]:
         """The distribution of each copy of a replicated component or input; options as for `predict`."""

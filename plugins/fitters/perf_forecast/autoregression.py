@@ -63,8 +63,7 @@ def _coefficients(known: Floats, lags: Sequence[int]) -> Floats:
     longest = lags[-1]
     rows = [known[longest - lag : len(known) - lag] for lag in lags]
     design = np.column_stack([np.ones(len(known) - longest), *rows])
-    coefficients: Floats = np.linalg.lstsq(design, known[longest:], rcond=1e-8)[0]
-    return coefficients
+    return np.asarray(np.linalg.lstsq(design, known[longest:], rcond=1e-8)[0], dtype=np.float64)
 
 
 def _continued(

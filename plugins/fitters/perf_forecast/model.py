@@ -48,7 +48,7 @@ class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chosen: tuple[str, ...]
     judged: int
     judged_at: int
-    held: tuple[float, float, float] | None
+    held: tuple[float, ...] | None
     crps: float | None
 
 
@@ -103,6 +103,8 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(
                     f"quantiles {steps} steps ahead: {len(LEVELS)} numbers in increasing order are expected"
                 )
+            if ahead.held is not None and len(ahead.held) != len(JUDGED_COVERAGES):
+                raise ValueError(f"held {steps} steps ahead: {len(JUDGED_COVERAGES)} shares are expected")
             if not ahead.chosen:
                 raise ValueError(f"{steps} steps ahead: what was chosen is missing")
 

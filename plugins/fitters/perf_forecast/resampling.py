@@ -75,13 +75,15 @@ class Resampling:
             distance += np.arange(window) * (1e-12 * float(np.ptp(forecasts[first:])) + np.finfo(float).tiny)
             chosen = np.argpartition(distance, self.nearest - 1, axis=1)[:, : self.nearest]
             earlier = np.take_along_axis(earlier, chosen, axis=1)
+        followed: Floats = values[earlier + steps]
         if self.carried == "values":
-            return values[earlier + steps]
-        errors = values[earlier + steps] - forecasts[earlier]
+            return followed
+        errors: Floats = followed - forecasts[earlier]
         if self.carried == "scaled errors":
             scales = _scales(forecasts, values, steps, first)
             errors *= scales[origins][:, None] / scales[earlier]
-        return here + errors
+        samples: Floats = here + errors
+        return samples
 
 
 def _scales(forecasts: Floats, values: Floats, steps: int, first: int) -> Floats:

@@ -41,7 +41,7 @@ _RUNS_A_KNOT, _MOST_KNOTS = 10, 20
 _EVIDENCE = 20.0  # runs that weigh as much as the belief that predictions are right as they are
 _FOLDS = 5  # stretches of runs, each left out once
 _MOST_SCORED = 1000  # runs, evenly over all: enough to tell, and each takes a quantile function
-_SCORED_LEVELS: Floats = (np.arange(100) + 0.5) / 100.0
+_SCORED_LEVELS: Floats = (np.arange(100, dtype=np.float64) + 0.5) / 100.0
 _TAIL = (1e-6, 1e-5, 1e-4, 1e-3, 2.5e-3, 5e-3)
 _NEXT_TO_NONE = 1e-12
 _EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for level in reversed(_TAIL))])
@@ -166,13 +166,15 @@ class Recalibration(Result):
         masses = np.diff([0.0, *_EDGES, 1.0])
         return from_dict({"representation": "histogram", "edges": edges.tolist(), "masses": masses.tolist()})
 
-    def places_of(self, levels: npt.ArrayLike) -> Floats:
+    def places_of(self, levels: Sequence[float] | Floats) -> Floats:
         """Which predicted quantiles become those of the given levels (...)."""
-        return np.interp(levels, self.levels, self.places)
+        found: Floats = np.interp(np.asarray(levels), self.levels, self.places)
+        return found
 
-    def levels_of(self, places: npt.ArrayLike) -> Floats:
+    def levels_of(self, places: Sequence[float] | Floats) -> Floats:
         """The probability of values up to what had the given places in the prediction (...)."""
-        return np.interp(places, self.places, self.levels)
+        found: Floats = np.interp(np.asarray(places), self.places, self.levels)
+        return found
 
 
 def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) -> Recalibration:
@@ -196,7 +198,7 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
             f"{len(known)} runs with a predicted distribution; a recalibration needs {_FEWEST} or more: "
             "judge more runs, or predict distributions and not bounds or points"
         )
-    values, places, actual = [predictions[run] for run in known], places[known], actual[known]
+    values, places, actual = [predictions[run] for run in known.tolist()], places[known], actual[known]
     runs = np.arange(len(places))
     scored = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_SCORED)).astype(int))
     before, after, levels = np.zeros(len(places)), np.zeros(len(places)), np.zeros(len(places))
@@ -204,7 +206,7 @@ def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) 
         left_out = runs * _FOLDS // len(places) == fold
         learned = _map_of(places[~left_out])
         levels[left_out] = learned.levels_of(places[left_out])
-        for run in scored[left_out[scored]]:
+        for run in scored[left_out[scored]].tolist():
             before[run] = _loss(values[run], _SCORED_LEVELS, actual[run])
             after[run] = _loss(values[run], learned.places_of(_SCORED_LEVELS), actual[run])
     gains = before[scored] - after[scored]
