@@ -44,7 +44,7 @@ def profile(
     files: str = "auto",
     read: Read = _read,
 ) -> Profiles:
-    """Exclusive time of every function of one or several runs.
+    """Time and calls of every function of one or several runs.
 
     Take it to see where the time of a run goes, function by function, and to find the law of each: the fitters
     `scaling`, `lca` and `modgen` take its `measurements`, and the files that `perfcore.write` makes of them.
@@ -83,11 +83,11 @@ def profile(
     Examples
     --------
     >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
-    >>> profile(runs).to_frame()[["function", "p", "all_locations_ns", "entries"]].to_string(index=False).splitlines()
+    >>> profile(runs).to_frame()[["function", "p", "all_locations_ns", "calls"]].to_string(index=False).splitlines()
     ... # doctest: +NORMALIZE_WHITESPACE
-    ['function  p  all_locations_ns  entries', '   solve  1                 8        1',
-     '    wait  1                 1        1', '   solve  1                 4        1',
-     '    wait  1                 5        1']
+    ['function  p  all_locations_ns  calls', '   solve  1                 8      1',
+     '    wait  1                 1      1', '   solve  1                 4      1',
+     '    wait  1                 5      1']
     """
     given = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
     if not given:

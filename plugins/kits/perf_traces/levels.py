@@ -18,6 +18,7 @@ import numpy.typing as npt
 from perf_states.classes import state_classes
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.merging import merged_states
+from perf_traces.nesting import mark_nested
 from perf_traces.sum_of_ranks import FEW_INTERVALS
 from perf_traces.windows import cut_trace
 from perfcore.base.errors import DataError, listing
@@ -81,6 +82,8 @@ class LocatedTrace(Trace):
             levels=_levels_above(recorded, place, first.tolist()),
             facts=recorded.facts,
         )
+        if len(place) > len(locations):
+            mark_nested(self)
         self.notes = (*(note for note in self.notes if _AT_ONCE not in note), _how_many_at_once(self))
 
     def cut(

@@ -40,8 +40,9 @@ def command(
     """Say in which functions the time of TRACES goes, and write one table from which the law of each is found.
 
     Times are exclusive: a function is a state, region or kernel, and each nanosecond of a location is in the innermost
-    one, or in none. Entries count maximal intervals, also those after a return from a callee; they are no calls. The
-    table has a column of what was varied: what --from-name says, or else p, the number of locations.
+    one, or in none. Inclusive times are those with callees, of a function that calls itself once; where no states are
+    nested both are the same, and calls are intervals. The table has a column of what was varied: what --from-name says,
+    or else p, the number of locations.
 
     \b
     perf profile trace.prv --phases 4 --plot functions.png
