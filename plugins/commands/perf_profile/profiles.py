@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from perf_profile.run_profile import NO_STATE, RunProfile, imbalance_of
+from perf_traces.runs import REPETITIONS, symbols_of
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import is_processors
 from perfcore.data.units import readable
 from perfcore.results import Result
 
@@ -28,8 +28,6 @@ _OWN = frozenset(
         *("inclusive_s", "calls", "imbalance", "longest_location", "file"),
     ]
 )
-# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
-_REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
 _ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
 
 
@@ -82,12 +80,7 @@ class Profiles(Result):
     @property
     def parameters(self) -> dict[str, str]:
         """Symbols of what was varied, processors first, and their columns; of runs at one point all that is known."""
-        known = self.runs[0].parameters
-        numbers = [name for name, value in known.items() if not isinstance(value, str) and name not in _REPETITIONS]
-        varied = [name for name in numbers if len({run.parameters[name] for run in self.runs}) > 1] or numbers
-        columns = sorted(varied, key=lambda column: not is_processors(column))
-        named = "p" in columns or not is_processors(columns[0])
-        return {(column if named or at else "p"): column for at, column in enumerate(columns)}
+        return symbols_of([run.parameters for run in self.runs])
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -111,7 +104,7 @@ class Profiles(Result):
         words = [
             name
             for name, value in self.runs[0].parameters.items()
-            if isinstance(value, str) and name not in _REPETITIONS
+            if isinstance(value, str) and name not in REPETITIONS
         ]
         return Measurements(
             self.table(),
@@ -270,7 +263,7 @@ def _different_sizes(profiles: Profiles) -> list[str]:
     """Runs of one point that took very different times."""
     points: dict[tuple[Any, ...], list[RunProfile]] = {}
     for run in profiles.runs:
-        said = (value for name, value in run.parameters.items() if name not in _REPETITIONS)
+        said = (value for name, value in run.parameters.items() if name not in REPETITIONS)
         points.setdefault(tuple(said), []).append(run)
     found = []
     for runs in points.values():
