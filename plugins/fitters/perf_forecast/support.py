@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from perfcore.base.errors import DataError, OptionError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["check_within", "parse_within", "support_of"]
 
@@ -72,6 +73,8 @@ def support_of(values: npt.ArrayLike, within: str, names: str) -> tuple[Bounds, 
     >>> support_of([0.2, 0.9], "auto", "cpu 0 busy")
     ((0.0, 1.0), 'a share, by its name and samples')
     """
+    import numpy as np
+
     samples = np.asarray(values, dtype=np.float64)
     bounds = parse_within(within)
     if bounds == "none":

@@ -20,6 +20,7 @@ from perf_states.classes import state_classes
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.lazy_columns import COLUMNS, LazyTrace, run_of
 from perf_traces.merging import merged_states
+from perf_traces.nesting import mark_nested
 from perf_traces.windows import cut_trace
 from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
@@ -87,6 +88,8 @@ class LocatedTrace(LazyTrace):
             facts=recorded.facts,
         )
         self.notes = (*self.notes, _how_many_at_once(self))
+        if len(place) > len(locations):
+            mark_nested(self)
 
     @property
     def n_intervals(self) -> int:
