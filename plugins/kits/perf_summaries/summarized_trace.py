@@ -13,7 +13,7 @@ from perf_summaries.run import ListedFile, Run
 from perf_summaries.summary import FileFacts, Summary
 from perf_traces.clocks import no_common_clock
 from perf_traces.joined_trace import levels_of_ranks
-from perf_traces.nesting import is_incomplete, mark_nested
+from perf_traces.nesting import NESTED, mark_nested
 from perf_traces.rank_numbers import RANK, check_job, numbered
 from perf_traces.ranks import notes_of_ranks
 from perf_traces.stored_trace import StoredTrace
@@ -76,7 +76,9 @@ class SummarizedTrace(Trace):
         else:
             self.locations, self.levels = traces[0].locations, dict(traces[0].levels)
             self.facts, self.notes = dict(traces[0].facts), (*notes, *traces[0].notes)
-        if any(map(is_incomplete, traces)):  # of calls within calls, times of the innermost ones are kept
+        if any(
+            part.facts.get(NESTED) for part in traces
+        ):  # of calls within calls, times of the innermost ones are kept
             mark_nested(self)
 
     def __repr__(self) -> str:

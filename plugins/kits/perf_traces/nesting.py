@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from perfcore.data.trace import Trace
 
-__all__ = ["Nesting", "is_incomplete", "keep_nesting", "mark_nested", "nesting_of", "nesting_of_pieces"]
+__all__ = ["NESTED", "Nesting", "is_incomplete", "keep_nesting", "mark_nested", "nesting_of", "nesting_of_pieces"]
 
-_TABLE, _NESTED = "nesting", "nested"  # names among a trace's facts; the second one stays where a trace is stored
+_TABLE, NESTED = "nesting", "nested"  # names among a trace's facts; the second one stays where a trace is stored
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -62,7 +62,7 @@ def keep_nesting(trace: Trace, nesting: Nesting) -> Trace:
 
 def mark_nested(trace: Trace) -> None:
     """Let a trace know that several states at one time were made one, which leaves no whole calls."""
-    trace.facts = {**getattr(trace, "facts", {}), _NESTED: True}
+    trace.facts = {**getattr(trace, "facts", {}), NESTED: True}
 
 
 def nesting_of(trace: Trace) -> Nesting | None:
@@ -77,7 +77,7 @@ def nesting_of(trace: Trace) -> Nesting | None:
 
 def is_incomplete(trace: Trace) -> bool:
     """Whether of several states at one time one is left, and the trace does not say of which calls it is a part."""
-    return bool(getattr(trace, "facts", {}).get(_NESTED)) and nesting_of(trace) is None
+    return bool(getattr(trace, "facts", {}).get(NESTED)) and nesting_of(trace) is None
 
 
 def nesting_of_pieces(
