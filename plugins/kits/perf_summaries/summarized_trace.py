@@ -78,7 +78,7 @@ class SummarizedTrace(Trace):
             self.facts, self.notes = dict(traces[0].facts), (*notes, *traces[0].notes)
         if any(
             part.facts.get(NESTED) for part in traces
-        ):  # of calls within calls, times of the innermost ones are kept
+        ):  # times of the innermost ones are kept
             mark_nested(self)
 
     def __repr__(self) -> str:
