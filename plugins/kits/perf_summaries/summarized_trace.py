@@ -76,9 +76,7 @@ class SummarizedTrace(Trace):
         else:
             self.locations, self.levels = traces[0].locations, dict(traces[0].levels)
             self.facts, self.notes = dict(traces[0].facts), (*notes, *traces[0].notes)
-        if any(
-            part.facts.get(NESTED) for part in traces
-        ):  # times of the innermost ones are kept
+        if any(part.facts.get(NESTED) for part in traces):  # times of the innermost ones are kept
             mark_nested(self)
 
     def __repr__(self) -> str:

@@ -57,10 +57,9 @@ def summarized(
                 advance(count)
     problems = [text for _, text in sorted(gathered.left_out.items())]
     if problems and not (allow_missing and len(problems) < len(positions)):
-        if len(positions) == 1:
-            raise DataError(problems[0])
         more = f" ({len(problems)} in all)" if len(problems) > 1 else ""
-        raise DataError(f"{problems[0]}{more}; --allow-missing leaves out what cannot be read")
+        cure = "; --allow-missing leaves out what cannot be read" if len(problems) < len(positions) else ""
+        raise DataError(f"{problems[0]}{more}{cure}")
     if problems:
         progress.note(f"left out: {listing(problems, 3)}")
     return gathered.summary()
