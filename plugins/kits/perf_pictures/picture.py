@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from perfcore.results import Result
 
-__all__ = ["check_ending", "check_files", "draw_curve", "draw_measurements", "plot", "time_axis"]
+__all__ = ["check_ending", "check_files", "draw_curve", "draw_measurements", "drawn", "plot", "time_axis"]
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
@@ -86,30 +86,52 @@ def plot(model: Result | None, data: Any, path: str | os.PathLike[str]) -> None:
         Neither model nor data were given, or the ending is not known.
     """
     ending = check_ending(path)
+    from perf_pictures.style import drawing
+
+    # The same picture gives the same bytes.
+    with drawing(svg_hashsalt="perfcore"):
+        figure = drawn(model, data)
+        if ending == ".html":
+            write_bytes(path, _page(figure, model, _title(model, data)).encode())
+            return
+        with atomic_path(path) as temporary:
+            _save(figure, temporary, ending)
+
+
+def _title(model: Result | None, data: Any) -> str:
+    if model is not None:
+        return model.title
+    return f"{'Measurements' if isinstance(data, Measurements) else 'Processor utilization'}: {data.source}"
+
+
+def drawn(model: Result | None, data: Any) -> Figure:
+    """A figure of a model, data, or a model over its data; make and use it within `perf_pictures.style.drawing`.
+
+    Raises
+    ------
+    OptionError, DataError
+        There is nothing that has a picture.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+
+    from perf_pictures.style import finish
 
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
     if model is not None:
         model.draw(figure, data)
-        title = model.title
     elif isinstance(data, Measurements):
         draw_measurements(figure.add_subplot(), data)
-        title = f"Measurements: {data.source}"
     elif data is not None:
         curve = data.utilization() if isinstance(data, Trace) else data.curve() if isinstance(data, Series) else data
         if not isinstance(curve, UtilizationCurve):
             raise DataError(f"{type(data).__name__} has no picture of its own; fit a model and draw that")
         draw_curve(figure.add_subplot(), curve)
-        title = f"Processor utilization: {curve.source}"
     else:
         raise OptionError("there is nothing to draw: give a model or data")
-    if ending == ".html":
-        write_bytes(path, _page(figure, model, title).encode())
-        return
-    with atomic_path(path) as temporary:
-        _save(figure, temporary, ending)
+    finish(figure)
+    return figure
 
 
 def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> Callable[[npt.ArrayLike], Floats]:
@@ -156,6 +178,9 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     """
     import matplotlib as mpl
 
+    from perf_pictures.style import add_legend, set_logarithmic, tick_base
+    from perf_views.short_names import LABEL_LETTERS, shortened, shortened_apart
+
     seen = data.observations(duplicates="keep")
     symbol = next(iter(seen.points))
     cells = np.unique(seen.cell)
@@ -167,19 +192,21 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
             seen.points[symbol][mine][order], seen.value[mine][order], "o-", color=colour, markersize=3, linewidth=0.8,
             label=seen.cell_name(int(cell)),
         )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel=seen.columns[symbol])
-    axes.set_ylabel(f"{seen.value_name} ({seen.unit})" if seen.unit else seen.value_name)
+    axes.set(xscale="log", yscale="log")
+    set_logarithmic(axes, "x", *axes.get_xlim(), base=tick_base(seen.points[symbol]))
+    set_logarithmic(axes, "y", *axes.get_ylim())
+    axes.set_xlabel(shortened(seen.columns[symbol]), parse_math=False)
+    unit = f" ({seen.unit})" if seen.unit else ""
+    axes.set_ylabel(shortened(seen.value_name) + unit, parse_math=False)
     if 1 < len(cells) <= _MOST_NAMED:
-        axes.legend(fontsize="x-small", ncols=2)
+        names = shortened_apart([seen.cell_name(int(cell)) for cell in cells], LABEL_LETTERS)
+        add_legend(axes, names, axes.get_lines(), fontsize="x-small", ncols=2)
 
 
 def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:
-    """Write a drawing; the same one gives the same bytes, so neither the date nor random names go into it."""
-    import matplotlib as mpl
-
+    """Write a drawing; neither the date nor random names go into it."""
     date = {".svg": "Date", ".pdf": "CreationDate"}.get(ending)
-    with mpl.rc_context({"svg.hashsalt": "perfcore"}):
-        figure.savefig(target, format=ending[1:], dpi=150, metadata=None if date is None else {date: None})
+    figure.savefig(target, format=ending[1:], dpi=150, metadata=None if date is None else {date: None})
 
 
 def _page(figure: Figure, model: Result | None, title: str) -> str:

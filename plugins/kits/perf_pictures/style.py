@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
 __all__ = [
@@ -19,8 +24,11 @@ __all__ = [
     "SMALL_POINTS",
     "TINY_POINTS",
     "add_legend",
+    "drawing",
+    "finish",
     "set_logarithmic",
     "set_plain",
+    "tick_base",
 ]
 
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
@@ -29,6 +37,40 @@ MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can 
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
 _MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
+
+
+@contextlib.contextmanager
+def drawing(**settings: Any) -> Iterator[None]:
+    """Everything is drawn and written within it: a name is a name, whatever stands in it.
+
+    A dollar does not begin mathematics, and a letter that the font lacks, such as an emoji, is an empty box.
+
+    Parameters
+    ----------
+    **settings
+        More settings of matplotlib, with ``_`` for the dot; they belong to the whole process.
+    """
+    given = {name.replace("_", ".", 1): value for name, value in settings.items()}
+    with mpl.rc_context({"text.parse_math": False, **given}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        yield
+
+
+def finish(figure: FigureBase) -> None:
+    """Give logarithmic axes that a presenter left as they are the style of all others, and say where nothing is drawn.
+
+    Parameters
+    ----------
+    figure : matplotlib FigureBase
+        With everything that is drawn.
+    """
+    panels = figure.findobj(Axes)
+    for axes in panels:
+        for name, axis, limits in (("x", axes.xaxis, axes.get_xlim()), ("y", axes.yaxis, axes.get_ylim())):
+            if axis.get_scale() == "log" and isinstance(axis.get_major_formatter(), LogFormatter):
+                set_logarithmic(axes, name, *limits, base=2 if getattr(axis.get_transform(), "base", 10) == 2 else 10)
+    if not any(axes.has_data() or axes.texts for axes in panels):
+        figure.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color="0.35")
 
 
 def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int = 10) -> None:
@@ -54,6 +96,19 @@ def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int =
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     set_plain(axes)
+
+
+def tick_base(levels: npt.NDArray[np.float64]) -> int:
+    """Base of the ticks for levels that were measured: powers of two get ticks of their own.
+
+    Examples
+    --------
+    >>> tick_base(np.array([2.0, 4.0, 32.0])), tick_base(np.array([3.0, 4.0]))
+    (2, 10)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log2(levels)
+    return 2 if len(levels) and np.array_equal(logs, np.round(logs)) and np.isfinite(logs).all() else 10
 
 
 def set_plain(axes: Axes) -> None:

@@ -96,7 +96,7 @@ def _draw_panel(shown: Selection, axes: Axes, code: int, curves: list[Curve]) ->
     for curve in curves:
         colour, marker = shown.systems[curve.system]
         known = np.isfinite(curve.lower)
-        if has_bands and np.isfinite(curve.low) and known.any():
+        if has_bands and known.any():
             lower, upper = (np.clip(bound, bottom, top) for bound in (curve.lower, curve.upper))
             axes.fill_between(curve.over, lower, upper, where=known.tolist(), color=colour, alpha=0.1, linewidth=0)
             drawn.add(_BAND)
