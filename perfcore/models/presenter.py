@@ -31,28 +31,16 @@ class ModelPresenter(Presenter):
 
     def summary(self, result: Model) -> list[str]:
         """The title, the formula where there is one, and the figures of the fit."""
-        figures = [
-            f"{name.replace('_', ' ')} {f'{value:.6g}' if isinstance(value, float) else value}"
-            for name, value in result.statistics.items()
-            if value is not None
-        ]
-        return [
-            self.title(result),
-            *([result.formula] if result.formula else []),
-            *([", ".join(figures)] * bool(figures)),
-        ]
+        known = {name.replace("_", " "): value for name, value in result.statistics.items() if value is not None}
+        figures = [f"{name} {f'{value:.6g}' if isinstance(value, float) else value}" for name, value in known.items()]
+        return [line for line in (self.title(result), result.formula, ", ".join(figures)) if line]
 
     def tables(self, result: Model) -> Tables:
         """Every parameter with its standard error."""
-        rows = [
-            [
-                each.name,
-                f"{each.estimate:.6g}",
-                "-" if each.standard_error is None else f"{each.standard_error:.3g}",
-                each.unit or "",
-            ]
-            for each in result.parameters
-        ]
+        rows = []
+        for each in result.parameters:
+            error = "-" if each.standard_error is None else f"{each.standard_error:.3g}"
+            rows.append([each.name, f"{each.estimate:.6g}", error, each.unit or ""])
         return [("", ["parameter", "estimate", "standard error", "unit"], rows)]
 
     def frame(self, result: Model) -> pd.DataFrame:

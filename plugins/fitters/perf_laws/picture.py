@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend,
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
@@ -30,6 +31,7 @@ __all__ = [
     "draw_panel",
     "held_text",
     "law_curve",
+    "law_panels",
     "path_points",
     "standard_errors",
 ]
@@ -113,6 +115,24 @@ def draw_laws(model: LawModel, figure: Figure) -> None:
     draw_legend(model, chosen, figure)
 
 
+def law_panels(model: LawModel) -> dict[str, Callable[[Axes], None]]:
+    """Panels by name: ``curves`` is that of the path with the largest share at the target, ``curves-2`` the next.
+
+    The path that stands alone has one for each parameter.
+    """
+    chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
+    symbols = model.symbols if len(chosen) == 1 else model.symbols[:1]
+    unit = f" ({model.unit})" if model.unit else ""
+
+    def draw(axes: Axes, path: int, symbol: str) -> None:
+        draw_panel(model, axes, path, symbol)
+        axes.set_title(shortened(model.paths[path], _LONGEST[False]), fontsize=SMALL_POINTS, parse_math=False)
+        axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
+
+    panels = [partial(draw, path=path, symbol=symbol) for path in chosen for symbol in symbols]
+    return {f"curves-{number}" if number > 1 else "curves": panel for number, panel in enumerate(panels, 1)}
+
+
 def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
     """Draw one path over one parameter: dashed where nothing was measured.
 
@@ -138,23 +158,28 @@ def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
     marked = curves[-1][0]
     bottom, top = _limits(points, [curve for curve, _ in curves])
     for curve, colour in curves:
-        for bounds, shade in ((curve.run, 0.13), (curve.mean, 0.28)):
+        for bounds, shade, what in ((curve.run, 0.13, "single runs"), (curve.mean, 0.28, "the mean")):
             sides = np.clip(bounds[:, 1:], bottom, top)
-            axes.fill_between(curve.over, *sides.T, color=colour, alpha=shade, linewidth=0.0)
+            label = f"{COVERAGE:.0%} of {what}"
+            axes.fill_between(curve.over, *sides.T, color=colour, alpha=shade, linewidth=0.0, label=label)
     inside = (measured.over >= low) & (measured.over <= high)
-    axes.plot(measured.over[inside], measured.mean[inside, 0], color=_COLOUR, linewidth=1.5)
+    axes.plot(measured.over[inside], measured.mean[inside, 0], color=_COLOUR, linewidth=1.5, label="law")
     if marked is measured:
         for beyond in (measured.over <= low, measured.over >= high):
-            axes.plot(measured.over[beyond], measured.mean[beyond, 0], "--", color=_COLOUR, linewidth=1.3)
+            axes.plot(
+                measured.over[beyond], measured.mean[beyond, 0], "--", color=_COLOUR, linewidth=1.3, label="predicted"
+            )
     else:
-        axes.plot(marked.over, marked.mean[:, 0], "--", color=_TARGET, linewidth=1.3)
+        axes.plot(marked.over, marked.mean[:, 0], "--", color=_TARGET, linewidth=1.3, label="predicted")
     axes.errorbar(
         points.over, points.mean, yerr=np.minimum(points.error, points.mean - bottom), fmt="o", color="black",
-        markersize=4.0, elinewidth=0.8, capsize=2.0, zorder=3,
+        markersize=4.0, elinewidth=0.8, capsize=2.0, zorder=3, label="mean of runs",
     )  # fmt: skip
     target = model.target[symbol]
     axes.axvline(target, color=_TARGET, linewidth=0.9, linestyle=":")
-    axes.plot([target], marked.mean[marked.over == target, 0], "D", color=_TARGET, markersize=5.0, zorder=4)
+    axes.plot(
+        [target], marked.mean[marked.over == target, 0], "D", color=_TARGET, markersize=5.0, zorder=4, label="target"
+    )
     set_logarithmic(axes, "x", marked.over[0] / 1.15, marked.over[-1] * 1.15, base=tick_base(points.over))
     set_logarithmic(axes, "y", bottom, top)
     held = held_text(model, path, symbol)

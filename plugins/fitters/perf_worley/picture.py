@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,17 +11,20 @@ import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
 
 from perf_pictures.picture import draw_curve, time_axis
+from perf_pictures.style import TINY_POINTS, add_legend
 from perf_worley.names.picture import draw_activity
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from perf_worley.phase_model import PhaseModel
 
-__all__ = ["draw_phases", "draw_sequence", "mark_intervals", "number_phases"]
+__all__ = ["draw_phases", "draw_sequence", "mark_intervals", "number_phases", "phase_panels"]
 
 _POINTS_PER_PHASE = 101
 _ROOM = 0.011  # of the picture's width for a digit
@@ -55,6 +59,34 @@ def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
     if model.sequence:
         _draw_breaks(model, further[-2], span)
         _draw_errors(model, further[-1])
+
+
+def phase_panels(model: PhaseModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    """Panels by name: ``model``, and as far as the model has them ``activity``, ``breaks`` and ``errors``."""
+    curve = None if data is None else _curve_of(model, data)
+    span = _span(model, curve)
+
+    def draw_model(axes: Axes) -> None:
+        _draw_model(model, axes, curve)
+        _set_legend_inside(axes)
+
+    def draw_states(axes: Axes) -> None:
+        draw_activity(model, axes, span)
+        _set_legend_inside(axes)
+
+    panels: dict[str, Callable[[Axes], None]] = {"model": draw_model}
+    if all(phase.activity is not None for phase in model.phases):
+        panels["activity"] = draw_states
+    if model.sequence:
+        panels |= {"breaks": lambda axes: _draw_breaks(model, axes, span), "errors": partial(_draw_errors, model)}
+    return panels
+
+
+def _set_legend_inside(axes: Axes) -> None:
+    """Put the legend where a panel by itself has room for it."""
+    handles, names = axes.get_legend_handles_labels()
+    add_legend(axes, names, handles, fontsize=TINY_POINTS, loc="lower left")
+    axes.get_legend().set_frame_on(True)  # it may stand on what is drawn
 
 
 def draw_sequence(model: PhaseModel, figure: Figure) -> None:
