@@ -85,9 +85,9 @@ JSON = {
 # What is said of the program; as wide as the variable COLUMNS says.
 COLUMNS = "100"
 COMMANDS = (
-    "compare", "completion", "design", "eval", "explore", "fit", "formats", "gate", "history", "info", "iterations",
-    "judge", "messages", "next", "overheads", "plot", "plugins", "predict", "profile", "rank", "read", "report", "run",
-    "runs", "sample", "schedule", "value", "verify", "whatif",
+    "compare", "completion", "decide", "design", "eval", "explore", "fit", "formats", "gate", "history", "info",
+    "iterations", "judge", "messages", "next", "overheads", "plot", "plugins", "predict", "profile", "rank",
+    "read", "report", "run", "runs", "sample", "schedule", "solve", "value", "verify", "whatif",
 )  # fmt: skip
 HELP = {
     "perf": ["--help"],

@@ -18,6 +18,7 @@ __all__ = ["announce_compilation", "kernel"]
 # Sums may be reordered and multiplications fused, so that loops become vector instructions; NaN and infinity keep
 # their meaning. Kernels touch arrays alone, so that threads may run them side by side.
 _OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}, "error_model": "numpy", "nogil": True}
+_note_once = functools.cache(progress.note)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -38,19 +39,12 @@ def kernel(function: Callable[..., Any]) -> Any:
 def announce_compilation(*kernels: Any) -> None:
     """Tell the user, once in a process, if any of the kernels that are about to be called must be compiled first."""
     if not all(_is_cached(compiled) for compiled in kernels):
-        _announce()
-
-
-@functools.cache
-def _announce() -> None:
-    progress.note("compiling the kernels, once for this machine (some seconds)")
+        _note_once("compiling the kernels, once for this machine (some seconds)")
 
 
 def _is_cached(compiled: Any) -> bool:
     if compiled.signatures:
         return True
     folder = compiled.stats.cache_path
-    if folder is None:
-        return False
     name = f"{compiled.py_func.__module__.rpartition('.')[2]}.{compiled.py_func.__qualname__}-*.nbi"
-    return any(Path(folder).glob(name))
+    return folder is not None and any(Path(folder).glob(name))

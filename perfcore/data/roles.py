@@ -44,7 +44,7 @@ _MEAN = re.compile(r"(?:mean|average|avg\.?|median)(?:\s+of)?[\s_-]+(?=\w)|(?<=\
 _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words to which formulas give a meaning, so that no parameter can be called so.
 FORMULA_WORDS = frozenset(
-    ["abs", "and", "cbrt", "ceil", "exp", "floor", "log", "log10", "log2", "max", "min", "not", "or", "sqrt"]
+    ["abs", "and", "cbrt", "ceil", "exp", "floor", "if", "log", "log10", "log2", "max", "min", "not", "or", "sqrt"]
 )
 
 

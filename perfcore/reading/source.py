@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import select
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -19,6 +20,7 @@ __all__ = ["Source"]
 
 HEAD_BYTES = 1 << 16  # enough for every header that a format is told by
 _LONGEST_LINE = 1 << 20
+_PIPE_WAITS_S = 60
 
 
 class Source:
@@ -72,20 +74,24 @@ class Source:
     def _locate(self) -> Path:
         """The file to read: the named one, or a copy of what can be read only once."""
         if self.is_stdin:
-            return self._spool(lambda: contextlib.nullcontext(sys.stdin.buffer))
+            return self._spool(sys.stdin.buffer)
         if not self._named.exists():
             raise InputError(self.name, "there is no such file")
         if self._named.is_dir():
             raise InputError(self.name, "is a folder; name a file in it")
         if self._named.is_file():
             return self._named
-        return self._spool(lambda: self._named.open("rb"))
+        if not self._named.is_fifo():
+            raise InputError(self.name, "is a device; name a file, or - for standard input")
+        with os.fdopen(os.open(self._named, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
+            if not select.select([pipe], [], [], _PIPE_WAITS_S)[0]:
+                raise InputError(self.name, f"is a pipe, and nothing came for {_PIPE_WAITS_S} s; - waits for more")
+            os.set_blocking(pipe.fileno(), True)
+            return self._spool(pipe)
 
-    def _spool(self, opened: Callable[[], contextlib.AbstractContextManager[BinaryIO]]) -> Path:
-        # The copy comes first: a pipe may wait for its writer, and who interrupts that wait finds nothing half made.
-        handle, name = tempfile.mkstemp(prefix="perfcore-stdin-")
-        self._spooled = Path(name)
-        with os.fdopen(handle, "wb") as spool, opened() as stream:
+    def _spool(self, stream: BinaryIO) -> Path:
+        with tempfile.NamedTemporaryFile(prefix="perfcore-stdin-", delete=False) as spool:
+            self._spooled = Path(spool.name)
             shutil.copyfileobj(stream, spool)
         return self._spooled
 
@@ -143,7 +149,6 @@ class Source:
         """Remove what standard input was spooled to."""
         if self._spooled is not None:
             self._spooled.unlink(missing_ok=True)
-            self._spooled = None
 
     def __enter__(self) -> Source:
         return self

@@ -9,6 +9,7 @@ from perfcore.hooks.registry import registry
 # Words of each command that would succeed or fail later; the folder of what is to be written does not exist.
 WORDS = {
     "compare": ["none.json", "none.json", "--at", "p=1"],
+    "decide": ["none.csv", "none.csv"],
     "design": ["-f", "p=1,2", "--model", "none.json"],
     "eval": ["a + b"],
     "fit": ["none.csv"],
@@ -25,6 +26,7 @@ WORDS = {
     "report": ["none.csv"],
     "sample": ["cpu", "--for", "1h"],
     "schedule": ["none.toml"],
+    "solve": ["none.toml", "--for", "n=1..2", "--below", "1"],
     "value": ["none.csv"],
     "verify": ["none.json", "none.csv"],
     "whatif": ["none.prv", "--noise", "5%"],

@@ -274,3 +274,16 @@ def test_a_damaged_compressed_file(tmp_path, spool, ending):
     with pytest.raises(InputError, match="damaged"):
         unpack()
     assert list(spool.iterdir()) == []
+
+
+def test_a_device_is_no_file():
+    with pytest.raises(InputError, match="is a device"):
+        Source("/dev/zero")
+
+
+def test_a_pipe_into_which_nobody_writes_is_not_waited_for(tmp_path, spool, monkeypatch):
+    monkeypatch.setattr("perfcore.reading.source._PIPE_WAITS_S", 0.01)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="nothing came for"):
+        Source(tmp_path / "pipe.csv")
+    assert not list(spool.iterdir())

@@ -179,6 +179,10 @@ def test_groups_like_python_and_computes_like_numpy(tokens, data):
         ("ceil(-1.5)", -1),
         ("sqrt(abs(-16))", 4),
         ("exp(0)", 1),
+        ("if(2 > 1, 5, 1/0)", 5),
+        ("if(0, 5, 7)", 7),
+        ("if(0/0, 5, 7)", 5),
+        ("if(1 > 2 or 2 > 3, 1, if(not 0, 8, 9))", 8),
     ],
 )
 def test_values_known_from_mathematics(text, value):
@@ -303,7 +307,7 @@ def test_minimum_and_maximum_take_any_number_of_values():
 
 OPERAND = "where a number, a name, a function or '(' is expected"
 ACCEPTED = "accepted are numbers, names, functions, + - * / % ^ ( ) < <= > >= == != and or not"
-KNOWN = ", ".join(sorted(FUNCTIONS))
+KNOWN = ", ".join(sorted([*FUNCTIONS, "if"]))
 
 
 @pytest.mark.parametrize(
@@ -325,12 +329,13 @@ KNOWN = ", ".join(sorted(FUNCTIONS))
         ("p not n", 3, "an operator is missing before 'not'"),
         ("p + not n", 5, "'not' must stand in parentheses here"),
         ("a < b <= c", 7, "comparisons do not chain; join two with 'and', as in a < b and b < c"),
-        ("1/p, p", 4, "',' may only separate the arguments of min and max"),
-        ("(p, n)", 3, "',' may only separate the arguments of min and max"),
+        ("1/p, p", 4, "',' may only separate the arguments of a function"),
+        ("(p, n)", 3, "',' may only separate the arguments of a function"),
         ("1 + log", 5, "'log' is a function; write log(...)"),
         ("log(p, p)", 1, "log takes one argument, not 2"),
         ("2*max(p)", 3, "max takes two arguments or more, not 1"),
         ("exp()", 1, "exp takes one argument, not 0"),
+        ("if(p, 1)", 1, "if takes three arguments, not 2"),
         ("lgo2(p)", 1, f"unknown function 'lgo2': did you mean 'log2'? Known: {KNOWN}; for a product write lgo2*(...)"),
         ("1e400*p", 1, "the number is too large; at most 1.7976931348623157e308 is accepted"),
         ("p = 2", 3, "'=' has no meaning here; write '=='"),

@@ -103,6 +103,30 @@ def test_what_is_damaged_is_counted_and_named(tmp_path):
     }
 
 
+BEYOND_64_BITS = [
+    "3:1:1:1:1:20:21:2:1:2:1:10:40:92233720368547758080512:7",
+    "3:1:1:1:1:20:21:2:1:2:1:10:40:999999999999999999:7",
+    "3:1:1:1:1:20:21:2:1:2:1:10:40:-512:7",
+    "3:1:1:1:1:20:21:2:1:2:1:10:20000000000000:512:7",
+    "2:1:1:1:1:20000000000000:50000001:1",
+    "2:1:1:1:1:20:50000001:18446744073709551617",
+    "1:1:1:1:1:0:20000000000000:1",
+]
+A_COUNTER = "2:1:1:1:1:20:42000050:18446744073709551615"  # of which nothing is taken here
+
+
+def test_numbers_that_64_bits_of_nanoseconds_do_not_hold_are_damage(tmp_path):
+    # In milliseconds, so that times overflow which have few digits.
+    text = PRV.replace("100_ns", "100_ms")
+    path = tmp_path / "run.prv"
+    path.write_text(text)
+    trace = perfcore.read(path)
+    path.write_text(text + "\n".join([*BEYOND_64_BITS, A_COUNTER]) + "\n")  # of states the other scan refuses them
+    found = communication_of(trace)
+    assert found.remarks() == {"records could not be read": len(BEYOND_64_BITS)}
+    assert (len(found.messages), found.end_ns.tolist()) == (1, [100_000_000, 100_000_000])
+
+
 def test_a_file_that_is_gone_when_its_messages_are_asked_for(tmp_path):
     trace = paraver(tmp_path)
     (tmp_path / "run.prv").unlink()

@@ -206,7 +206,7 @@ def test_tables_of_many_functions_and_runs_are_short():
     [(title, header, rows)] = profile(runs).tables()
     assert "(8 of 12 runs)" in title
     assert len(header) == 1 + 8 + 2
-    assert rows[0][0] == "f [1]"
+    assert rows[0][0] == "f<0>"
     assert rows[20][:2] == ["20 others", "20 ns"]
     [(_, _, rows)] = profile(runs[0]).tables()
     assert rows[20][:3] == ["20 others", "50.00%", "20 ns"]

@@ -3,7 +3,6 @@
 import pytest
 
 from perf_states.classes import STANDARD, VARIABLE, class_of, computing_states, state_classes
-from perf_states.short_names import short_name
 from perf_states.table import CLASSES, read_table
 from perfcore import Trace, read
 from perfcore.base.errors import InputError
@@ -86,17 +85,3 @@ def test_mistakes_in_a_table(tmp_path, monkeypatch, text, problem):
     with pytest.raises(InputError, match=problem) as error:
         read(data)
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("state", "short"),
-    [
-        ("gemm", "gemm"),
-        ("(anonymous namespace)::split_kernel<int>(int*)", "split_kernel"),
-        ("a name with spaces", "a name with spaces"),
-        ("std::map<int, std::vector<int>>::at(int const&)", "std::map::at"),
-        ("x" * 50, "x" * 37 + "..."),
-    ],
-)
-def test_short_names(state, short):
-    assert short_name(state) == short

@@ -157,14 +157,19 @@ def test_sampling_refuses_an_interval():
     ("equation", "message"),
     [
         ("x/(x - 0.5)", "the divisor x - 0.5 can be zero"),
-        ("y/x*y", "the divisor x can be zero"),
+        ("y/(1 - 2*x)*y", "the divisor -2.x . 1 can be zero"),
+        ("max(x - 0.6, 0)/max(x - 0.5, 0)", "is not defined everywhere"),
+        (
+            "max_over(z, 3*x)",
+            r"max_over\(z\[1\], z\[2\], 3\*x\): the number of copies came to .* to 3; 1 to 2 is accepted",
+        ),
         ("log(x - 0.5)*x", "is not defined everywhere"),
         ("sqrt(x - 0.5)*x", "is not defined everywhere"),
     ],
 )
 def test_what_sampling_meets(equation, message):
     with pytest.raises(StructuralModelError, match=message):
-        predicted(equation, {"x": UNIFORM, "y": UNIFORM}, method="sample")
+        predicted(equation, {"x": UNIFORM, "y": UNIFORM, "z": [UNIFORM, UNIFORM]}, method="sample")
 
 
 def test_an_unbounded_divisor_near_zero_is_noted():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import perfcore
+from perf_views.function_names import plain_name, plain_names
 from perf_worley.matching.comparison import compare_phases
 from perf_worley.names.activity import activities, joined
 from perf_worley.names.clipped_sums import clipped_sums
-from perf_worley.names.plain_names import plain_name, plain_names
 from perfcore import Trace, UtilizationCurve
 
 
@@ -99,6 +99,8 @@ def test_names_of_functions(name, plain):
 def test_different_functions_keep_different_names():
     names = [f"void lib::kernel<{'x' * 60}{k}>(int)" for k in range(3)] + ["void other::run()", "run"]
     assert len(set(plain_names(names))) == 5
+    long = ["f" + "x" * 90 + letter + "y" * 90 for letter in "ab"]
+    assert [name[-4:] for name in plain_names(long)] == [" [1]", " [2]"]
 
 
 def named_run(parts, n_locations=4, seed=0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perf_basics.results import Facts, Listing, Predictions
+from perf_views.function_names import short_name
 from perfcore.base.errors import listing
 from perfcore.results import Presenter, Tables
 
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["FactsPresenter", "ListingPresenter", "PredictionsPresenter"]
 
 _ONE_LINE_EACH = ("markers", "next", "notes", "points", "rows to know about", "to be told")
-_LONGEST_NAME = 60  # of a state or category; templates of GPU kernels have thousands of letters
+_FUNCTIONS = ("states", "busy")
+_MOST_NAMES = 20
+_MOST_READ = 2_000  # of which the shown ones are taken
+_LONGEST_NAME = 60
 
 
 class PredictionsPresenter(Presenter):
@@ -57,7 +61,9 @@ class FactsPresenter(Presenter):
         width = max(map(len, result.facts))
         lines = []
         for name, value in result.facts.items():
-            text = listing(map(_shortened, value)) if isinstance(value, list) and name not in _ONE_LINE_EACH else value
+            text = value
+            if isinstance(value, list) and name not in _ONE_LINE_EACH:
+                text = _functions(value) if name in _FUNCTIONS else listing(map(_shortened, value), _MOST_NAMES)
             for number, line in enumerate(text if isinstance(text, list) else [text]):
                 lines.append(f"{('' if number else name).ljust(width)}  {line}")
         return lines
@@ -92,6 +98,21 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else "" if value is None else str(value)
+
+
+def _functions(names: list[str]) -> str:
+    """Short names in a line, each once: names of GPU kernels have thousands of letters.
+
+    Examples
+    --------
+    >>> _functions(["void scale<float>(int)", "void scale<double>(int)", "sum"])
+    'scale, sum (3 in all)'
+    """
+    short = list(dict.fromkeys(map(short_name, names[:_MOST_READ])))
+    text = ", ".join(short[:_MOST_NAMES])
+    if len(short) > _MOST_NAMES:
+        text += ", ..."
+    return text if len(short) == len(names) <= _MOST_NAMES else f"{text} ({len(names)} in all)"
 
 
 def _shortened(name: object) -> str:

@@ -9,7 +9,8 @@ from perf_experiments.design.factors import is_number
 from perf_experiments.design.versions import VERSION
 from perf_experiments.reader_options import ExperimentStoreOptions
 from perf_experiments.runs.records import Run
-from perf_experiments.runs.store import Store, is_store
+from perf_experiments.runs.store import Store
+from perf_experiments.runs.store_format import is_store
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.measurements import Measurements

@@ -36,8 +36,8 @@ from perf_overheads.passes import Clocks, Moments, attributed, numbered
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.ready_work import ready_steps
 from perf_overheads.state_classes import StateClasses, classify
-from perf_states.short_names import short_name
 from perf_traces.levels import LocatedTrace, level_names
+from perf_views.function_names import short_name
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable

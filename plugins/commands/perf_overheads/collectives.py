@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from perf_overheads.devices import union
 from perf_overheads.state_classes import StateClasses
-from perf_states.short_names import short_name
 from perf_traces.levels import LocatedTrace, level_names
 from perf_traces.merging import merged_states
+from perf_views.function_names import short_name
 from perfcore.data.trace import Trace
 
 __all__ = ["WAITING_FOR_RANKS", "Collectives", "RankTimes", "matched_collectives", "with_waiting"]

@@ -11,7 +11,7 @@ from perf_overheads.pop_efficiencies import Efficiencies
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By
 from perf_overheads.stacking import check_same_categories
-from perf_states.short_names import short_name
+from perf_views.function_names import short_name
 from perfcore.data.units import readable, shown_origin
 
 __all__ = ["Table", "comparison", "efficiency_cells", "profile_tables"]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perf_profile.run_profile import NO_STATE
-from perf_profile.tables import label_of, longest_functions, told_apart
+from perf_profile.tables import label_of, longest_functions
+from perf_views.function_names import plain_names
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def draw_run(profiles: Profiles, title: str, figure: Figure) -> None:
         # The mean of equal numbers is off by the last bit of it.
         reach = np.maximum([left - low, high - left], 0.0)
         axes.errorbar(left, places, xerr=reach, fmt="none", ecolor="black", elinewidth=1.0, capsize=2.5)
-    axes.set_yticks(places, [*told_apart(names).values()], fontsize=8, parse_math=False)
+    axes.set_yticks(places, plain_names(names), fontsize=8, parse_math=False)
     axes.set(ylim=(len(rows) - 0.5, -0.5), xlabel="share of the run's time (%)", xlim=(0.0, None))
     if n > 1:
         axes.set_xlabel(f"share of the run's time (%): mean of {n} locations, and from the shortest to the longest")
@@ -80,7 +81,7 @@ def draw_runs(profiles: Profiles, title: str, figure: Figure) -> None:
     places = levels if varied else np.arange(float(len(levels)))
     order = np.argsort(places, kind="stable")
     axes = figure.add_subplot()
-    for (name, text), colour in zip(told_apart(names).items(), _COLOURS, strict=False):
+    for name, text, colour in zip(names, plain_names(names), _COLOURS, strict=False):
         times = [run.by_function_ns[run.functions.index(name)] if name in run.present else 0 for run in profiles]
         seconds = np.array([time / len(run.locations) / 1e9 for time, run in zip(times, profiles, strict=True)])
         shown = np.where(seconds > 0, seconds, np.nan)  # of which there is no logarithm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +9,11 @@ import numpy as np
 
 from perf_profile.profiles import Profiles
 from perf_profile.run_profile import NO_STATE, RunProfile, imbalance_of
-from perf_states.short_names import short_name
+from perf_views.function_names import plain_names
 from perfcore.data.units import readable
 from perfcore.results import Tables
 
-__all__ = ["label_of", "longest_functions", "mixture", "profile_tables", "told_apart"]
+__all__ = ["label_of", "longest_functions", "mixture", "profile_tables"]
 
 _MOST_FUNCTIONS = 20
 _MOST_RUNS = 8
@@ -56,22 +55,6 @@ def longest_functions(profiles: Profiles, most: int) -> tuple[str, ...]:
     return tuple(sorted(total, key=lambda name: -total[name])[:most])
 
 
-def told_apart(names: Sequence[str]) -> dict[str, str]:
-    """Short names that differ: those of several functions are numbered.
-
-    Examples
-    --------
-    >>> told_apart(["void kernel<1>(int)", "main", "void kernel<2>(int)"])
-    {'void kernel<1>(int)': 'kernel [1]', 'main': 'main', 'void kernel<2>(int)': 'kernel [2]'}
-    """
-    short = {name: short_name(name) for name in names}
-    several, met, found = Counter(short.values()), Counter[str](), {}
-    for name, text in short.items():
-        met[text] += 1
-        found[name] = text if several[text] == 1 else f"{text} [{met[text]}]"
-    return found
-
-
 def mixture(names: Sequence[str], times_ns: Any) -> str:
     """Names of functions by their shares of a time: ``84% dgemm, 12% dtrsm``.
 
@@ -105,20 +88,19 @@ def _flat(run: RunProfile) -> Table:
     spread, longest = imbalance_of(run.by_location_ns), run.by_location_ns.argmax(axis=1)
     order = [at for at in np.argsort(-run.by_function_ns, kind="stable").tolist() if run.occurs[at]]
     rows, n = [], len(run.locations)
-    called = told_apart([run.functions[at] for at in order])
-    for at in order[:_MOST_FUNCTIONS]:
+    shown = order[:_MOST_FUNCTIONS]
+    for at, called in zip(shown, plain_names([run.functions[at] for at in shown]), strict=True):
         time = int(run.by_function_ns[at])
-        name = run.functions[at]
         rows.append(
             [
-                called[name],
+                called,
                 f"{time / run.total_ns:.2%}",
                 readable(time, "ns"),
                 readable(time / n, "ns"),
                 readable(int(run.by_location_ns[at].max()), "ns"),
                 f"{spread[at]:.2f}" if time else "-",
                 run.locations[longest[at]] if time and n > 1 else "-",
-                "-" if name == NO_STATE else str(int(run.entries[at].sum())),
+                "-" if run.functions[at] == NO_STATE else str(int(run.entries[at].sum())),
             ]
         )
     rest = order[_MOST_FUNCTIONS:]
@@ -140,12 +122,11 @@ def _over_runs(profiles: Profiles) -> Table:
     header = ["function", *(label_of(profiles, run) for run in runs), "share of the last", "longest/mean of it"]
     last = runs[-1]
     spread = imbalance_of(last.by_location_ns)
-    called = told_apart(profiles.functions)
     rows = []
-    for name in names:
+    for name, called in zip(names, plain_names(names), strict=True):
         cells = [readable(_mean_ns(run, [name]), "ns") for run in runs]
         at = last.functions.index(name) if name in last.present else None
-        rows.append([called[name], *cells, f"{_mean_ns(last, [name]) / last.elapsed_ns:.2%}"])
+        rows.append([called, *cells, f"{_mean_ns(last, [name]) / last.elapsed_ns:.2%}"])
         rows[-1].append("-" if at is None or np.isnan(spread[at]) else f"{spread[at]:.2f}")
     rest = [name for name in profiles.functions if name not in names]
     if rest:
@@ -171,7 +152,7 @@ def _mean_ns(run: RunProfile, names: Sequence[str]) -> float:
 def _parts(profiles: Profiles, run: RunProfile) -> Table:
     """What each phase, marker, location or rank consists of."""
     which = f" of {run.source}" if len(profiles) > 1 else ""
-    called = [*told_apart(run.functions).values()]
+    called = plain_names(run.functions)
     if profiles.by in ("phase", "marker"):
         by_part = run.times_ns.sum(axis=1)
         rows = [

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from perf_structural.model_file import Component, read_candidates
     from perf_structural.options import EvaluationOptions
     from perf_structural.prediction import Prediction
+    from perf_structural.questions.api import decide, solve
+    from perf_structural.questions.deciding import Decision
+    from perf_structural.questions.solving import Solution
     from perf_structural.scheduling import Choice, choose, predict_candidates
     from perf_structural.statistic import Statistic, parse_statistic
     from perf_structural.structural_model import StructuralModel
@@ -26,17 +29,20 @@ if TYPE_CHECKING:
 __all__ = [
     "Choice",
     "Component",
+    "Decision",
     "Decomposition",
     "Evaluation",
     "EvaluationOptions",
     "Judgement",
     "MeasuredValue",
     "Prediction",
+    "Solution",
     "Statistic",
     "StructuralModel",
     "StructuralModelError",
     "balance",
     "choose",
+    "decide",
     "evaluate",
     "judge",
     "parse_statistic",
@@ -46,6 +52,7 @@ __all__ = [
     "register_openers",
     "register_presenters",
     "schedule",
+    "solve",
     "value",
 ]
 
@@ -54,23 +61,27 @@ __getattr__, __dir__ = lazy_names(
     {
         "Choice": "perf_structural.scheduling",
         "Component": "perf_structural.model_file",
+        "Decision": "perf_structural.questions.deciding",
         "Decomposition": "perf_structural.decomposition",
         "Evaluation": "perf_structural.evaluation",
         "EvaluationOptions": "perf_structural.options",
         "Judgement": "perf_structural.judging.judgement",
         "MeasuredValue": "perf_structural.measured_value",
         "Prediction": "perf_structural.prediction",
+        "Solution": "perf_structural.questions.solving",
         "Statistic": "perf_structural.statistic",
         "StructuralModel": "perf_structural.structural_model",
         "StructuralModelError": "perf_structural.mistakes",
         "balance": "perf_structural.decomposition",
         "choose": "perf_structural.scheduling",
+        "decide": "perf_structural.questions.api",
         "evaluate": "perf_structural.api",
         "judge": "perf_structural.judging.judge",
         "parse_statistic": "perf_structural.statistic",
         "predict_candidates": "perf_structural.scheduling",
         "read_candidates": "perf_structural.model_file",
         "schedule": "perf_structural.api",
+        "solve": "perf_structural.questions.api",
         "value": "perf_structural.api",
     },
 )
@@ -102,6 +113,20 @@ def register_commands(register: Register) -> None:
         function="perf_structural.api:schedule",
     )
     register(
+        "solve",
+        "perf_structural.cli.solve:command",
+        group=group,
+        help="How many replicas or which limit: the value of an input that suffices.",
+        function="perf_structural.questions.api:solve",
+    )
+    register(
+        "decide",
+        "perf_structural.cli.decide:command",
+        group=group,
+        help="Which of two is smaller, or how many more measurements tell.",
+        function="perf_structural.questions.api:decide",
+    )
+    register(
         "judge",
         "perf_structural.cli.judge:command",
         group=group,
@@ -117,6 +142,16 @@ def register_presenters(register: Register) -> None:
     register("perf_structural.prediction:Prediction", shown("PredictionPresenter"), help="a predicted distribution")
     register("perf_structural.scheduling:Choice", shown("ChoicePresenter"), help="candidates beside one another")
     register("perf_structural.decomposition:Decomposition", shown("DecompositionPresenter"), help="work divided")
+    register(
+        "perf_structural.questions.solving:Solution",
+        "perf_structural.views.questions:SolutionPresenter",
+        help="the value of an input that suffices",
+    )
+    register(
+        "perf_structural.questions.deciding:Decision",
+        "perf_structural.views.questions:DecisionPresenter",
+        help="two sets of measurements beside one another",
+    )
     register(
         "perf_structural.measured_value:MeasuredValue",
         "perf_structural.views.measured_value:MeasuredValuePresenter",

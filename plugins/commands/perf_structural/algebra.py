@@ -15,8 +15,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 import numpy as np
 
+from perf_formulas.parser import QUANTILE
 from perf_formulas.tree import INFIX
 from perf_structural.expression import SYMBOLS, Call, Constant, Expression, Extremum, Leaf, Product, Sum
+from perf_structural.language.functions import compute
 from perfcore.base.errors import DataError
 
 __all__ = ["MAX_NODES", "Algebra"]
@@ -200,11 +202,13 @@ class Algebra:
             Of numbers it gives none: the logarithm of a negative one.
         """
         arguments = tuple(operands)
+        if ufunc == "where" and isinstance(arguments[0], Constant):
+            return arguments[1] if arguments[0].value != 0.0 else arguments[2]
         same = ufunc in _COMPARISONS and len(set(arguments)) == 1
-        if same or all(isinstance(argument, Constant) for argument in arguments):
+        if ufunc != QUANTILE and (same or all(isinstance(argument, Constant) for argument in arguments)):
             numbers = [argument.value if isinstance(argument, Constant) else 0.0 for argument in arguments]
             with np.errstate(all="ignore"):
-                value = float(getattr(np, ufunc)(*numbers))
+                value = float(compute(ufunc, *numbers))
             if not np.isfinite(value):
                 shown_numbers = ", ".join(f"{number:g}" for number in numbers)
                 raise DataError(f"{SYMBOLS[ufunc]}({shown_numbers}) is {value}")

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from perf_formulas.parser import Parser
-from perf_formulas.tree import COMPARISON, FUNCTIONS, REDUCTIONS, Node, Number, Operation, Variable, written
+from perf_formulas.tree import (
+    COMPARISON,
+    FUNCTIONS,
+    INFIX,
+    PREFIX,
+    Node,
+    Number,
+    Operation,
+    Variable,
+    assembled,
+    folded,
+)
 from perf_structural.algebra import Algebra
 from perf_structural.expression import Constant, Expression
-from perf_structural.indexed import Indexed, aligned, converted, joined, reduced
+from perf_structural.indexed import Indexed, aligned, converted, joined, need_numbers
+from perf_structural.language.calls import Calls
+from perf_structural.language.functions import EQUATION_FUNCTIONS, parsed
 from perf_structural.units import PLAIN, Unit, parse_unit
 from perfcore.base.errors import DataError, UnknownNameError
 
-__all__ = ["Composer", "parsed"]
+__all__ = ["Composer"]
 
-_EXTREMA = {"max": True, "min": False, "max_over": True, "min_over": False}
+_EXTREMA = {"max": True, "min": False}
 _ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
 _KEEP_THE_UNIT = frozenset({"abs", "ceil", "floor"})
 _LOGICAL = frozenset({"and", "or", "not"})
-
-
-def parsed(text: str) -> Node:
-    """The tree of an equation: a formula that may also reduce over copies, as in ``max_over(work/speed)``.
-
-    Examples
-    --------
-    >>> from perf_formulas.tree import variables
-    >>> list(variables(parsed("sum_over(work/speed) + start")))
-    ['work', 'speed', 'start']
-    """
-    return Parser(text.strip(), FUNCTIONS | REDUCTIONS).formula()
+_LONG = 200  # numbers, names and operations
+_FLAT = {"+": "+", "-": "+", "*": "*", "/": "*"}
+_LONGEST = 200  # characters of a part that a message shows
 
 
 class Composer:
@@ -43,10 +46,19 @@ class Composer:
         What names stand for; read when an equation is composed, so it may grow in between.
     sizes : mapping of str to int
         Copies along each index.
+    chance : callable
+        Takes a name, and gives the quantity of that name which lies evenly between 0 and 1.
     """
 
-    def __init__(self, algebra: Algebra, known: Mapping[str, Indexed], sizes: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        algebra: Algebra,
+        known: Mapping[str, Indexed],
+        sizes: Mapping[str, int],
+        chance: Callable[[str], Expression],
+    ) -> None:
         self.algebra, self.known, self.sizes = algebra, known, sizes
+        self.calls = Calls(algebra, sizes, chance)
 
     def compose(self, text: str, unit: str | None = None, over: str | None = None) -> Indexed:
         """What an equation stands for.
@@ -90,36 +102,37 @@ class Composer:
         return converted(found, wanted, self.algebra)
 
     def _of(self, node: Node, over: str | None) -> Indexed:
-        text = written(node)
+        # Sums of thousands of terms: what is said about a part is cut, or the texts would fill the memory.
+        return folded(_with_flat_sums(node), lambda part, below: self._part(part, below, over))[1]
+
+    def _part(self, node: Node, below: Sequence[tuple[str, Indexed]], over: str | None) -> tuple[str, Indexed]:
+        """A node, from its operands, each with its text."""
+        text = assembled(node, [text for text, _ in below])
+        if len(text) > _LONGEST:
+            text = f"{text[:_LONGEST]}..."
         match node:
             case Number(value):
-                return Indexed(text, {(): self.algebra.constant(value)})
+                return text, Indexed(text, {(): self.algebra.constant(value)})
             case Variable(name):
                 try:
-                    return self.known[name]
+                    return text, self.known[name]
                 except KeyError:
                     raise UnknownNameError("component or input", name, self.known) from None
-            case Operation(rule, operands):
-                parts = [self._of(operand, over) for operand in operands]
-                if rule.symbol in REDUCTIONS:
-                    return reduced(text, lambda group: self._over(rule.symbol, group), parts[0], over)
-                try:
-                    return self._operation(text, rule.symbol, rule.ufunc, parts, rule.level == COMPARISON)
-                except DataError as error:
-                    # The innermost operation is named: what it joins is what is wrong.
-                    message = str(error)
-                    raise DataError(message if message.startswith("'") else f"{text!r}: {message}") from None
-
-    def _over(self, symbol: str, group: Sequence[Expression]) -> Expression:
-        if symbol == "sum_over":
-            return self.algebra.add(group)
-        return self.algebra.extremum(_EXTREMA[symbol], group)
+        rule, parts = node.rule, [part for _, part in below]
+        if rule.ufunc == rule.symbol and rule.symbol in EQUATION_FUNCTIONS and rule.symbol not in FUNCTIONS:
+            return text, self.calls.of(text, rule.symbol, parts, over)
+        try:
+            return text, self._operation(text, rule.symbol, rule.ufunc, parts, rule.level == COMPARISON)
+        except DataError as error:
+            # The innermost operation is named: what it joins is what is wrong.
+            message = str(error)
+            raise DataError(message if message.startswith("'") else f"{text!r}: {message}") from None
 
     def _operation(self, text: str, symbol: str, ufunc: str, parts: Sequence[Indexed], comparison: bool) -> Indexed:
         algebra = self.algebra
         if symbol in {"+", "-"}:
             parts, unit = aligned(symbol, parts, algebra)
-            weights = (1.0, 1.0 if symbol == "+" else -1.0)[-len(parts) :]
+            weights = [*[1.0] * (len(parts) - 1), 1.0 if symbol == "+" else -1.0]
             return joined(
                 text,
                 lambda *cells: algebra.add(algebra.scale(w, cell) for w, cell in zip(weights, cells, strict=True)),
@@ -128,19 +141,26 @@ class Composer:
                 unit,
             )
         if symbol in {"*", "/"}:
-            power = 1 if symbol == "*" else -1
-            unit = parts[0].unit.times(parts[1].unit.power(Fraction(power)))
+            powers = [*[1] * (len(parts) - 1), 1 if symbol == "*" else -1]
+            unit = PLAIN
+            for part, power in zip(parts, powers, strict=True):
+                unit = unit.times(part.unit.power(Fraction(power)))
             if not unit.kind.powers and unit.powers:  # MB/kB is a number
                 parts = [converted(part, part.unit.kind, algebra) for part in parts]
                 unit = PLAIN
-            return joined(text, lambda a, b: algebra.product([(a, 1), (b, power)]), parts, self.sizes, unit)
+            return joined(
+                text, lambda *cells: algebra.product(zip(cells, powers, strict=True)), parts, self.sizes, unit
+            )
         if symbol == "^":
             return self._power(text, *parts)
         if symbol in _EXTREMA:
             parts, unit = aligned(symbol, parts, algebra)
             largest = _EXTREMA[symbol]
             return joined(text, lambda *cells: algebra.extremum(largest, cells), parts, self.sizes, unit)
-        if comparison:
+        if symbol == "if":
+            branches, unit = aligned(symbol, parts[1:], algebra)
+            parts = [parts[0], *branches]
+        elif comparison:
             parts, _ = aligned(symbol, parts, algebra)
             unit = PLAIN
         elif symbol in _ROOTS:
@@ -149,12 +169,12 @@ class Composer:
             unit = parts[0].unit
         else:
             if symbol not in _LOGICAL:
-                _need_numbers(symbol, parts)
+                need_numbers(symbol, parts)
             unit = PLAIN
         return joined(text, lambda *cells: algebra.call(ufunc, cells), parts, self.sizes, unit)
 
     def _power(self, text: str, base: Indexed, exponent: Indexed) -> Indexed:
-        _need_numbers("an exponent", [exponent])
+        need_numbers("an exponent", [exponent])
         unit: Unit = PLAIN
         if base.unit.powers:
             values = {cell.value for cell in exponent.cells.values() if isinstance(cell, Constant)}
@@ -164,9 +184,24 @@ class Composer:
         return joined(text, self.algebra.power, [base, exponent], self.sizes, unit)
 
 
-def _need_numbers(what: str, parts: Sequence[Indexed]) -> None:
-    for part in parts:
-        if part.unit.powers:
-            raise DataError(
-                f"{what} takes a number without unit, but {part.described}; divide by a quantity in {part.unit}"
-            )
+def _with_flat_sums(root: Node) -> Node:
+    """A long equation, its sums and products each as one operation: term by term they would take quadratic time."""
+    return folded(root, _flat) if folded(root, _count) > _LONG else root
+
+
+def _count(node: Node, below: Sequence[int]) -> int:
+    return 1 + sum(below)
+
+
+def _flat(node: Node, operands: Sequence[Node]) -> Node:
+    if not isinstance(node, Operation):
+        return node
+    if len(operands) != 2 or node.rule.symbol not in _FLAT:
+        return Operation(node.rule, tuple(operands))
+    (left, right), joint = operands, INFIX[_FLAT[node.rule.symbol]]
+    if node.rule.symbol == "-":
+        right = Operation(PREFIX["-"], (right,))
+    elif node.rule.symbol == "/":
+        right = Operation(node.rule, (Number(1.0), right))
+    before = left.operands if isinstance(left, Operation) and left.rule is joint else (left,)
+    return Operation(joint, (*before, right))

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 
 from perf_formulas.tree import variables
 from perf_structural.algebra import Algebra
-from perf_structural.composer import Composer, parsed
+from perf_structural.composer import Composer
 from perf_structural.correlation import Pair, correlated_pairs
 from perf_structural.expression import Constant, Expression
 from perf_structural.fitted import predict_fitted
 from perf_structural.indexed import Indexed, Place, rows
 from perf_structural.inputs import Input
+from perf_structural.language.functions import parsed
 from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import Component
 from perf_structural.units import PLAIN, parse_unit
 from perfcore.base.errors import DataError
-from perfcore.stochastic import StochasticValue, of_moments
+from perfcore.stochastic import StochasticValue, default_representation, of_moments
 
 __all__ = ["Composition", "compose"]
 
@@ -87,7 +88,7 @@ class _Composing:
         self.values: dict[str, StochasticValue] = {}
         self.copies: dict[str, dict[Place, str]] = {}  # names of the leaves of an uncertain input
         self.notes: list[str] = []
-        self.composer = Composer(self.algebra, self.known, self.sizes)
+        self.composer = Composer(self.algebra, self.known, self.sizes, self.chance)
 
     def result(self, equation: str, unit: str | None, correlations: Mapping[str, float]) -> Composition:
         for name, given in self.inputs.items():
@@ -129,6 +130,12 @@ class _Composing:
                 return self.algebra.leaf(leaf)
             quantity = lowest
         return self.algebra.constant(quantity)
+
+    def chance(self, name: str) -> Expression:
+        """A quantity of its own that lies evenly between 0 and 1."""
+        if name not in self.values:
+            self.values[name] = default_representation("distributions").from_dict({"edges": [0, 1], "masses": [1]})
+        return self.algebra.leaf(name)
 
     def needs(self, name: str, component: Component) -> set[str]:
         """Names on which a component depends."""

@@ -16,7 +16,7 @@ from perf_structural.options import EvaluationOptions
 from perf_structural.sampling import Sample, draw_sample
 from perf_structural.statistic import LEVELS, quantile_name
 from perf_structural.tail_owners import tail_owners
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import DataError, OptionError
 from perfcore.stochastic import StochasticValue, as_value, default_representation
 
 __all__ = ["Evaluation", "EvaluationOptions", "evaluate_expression", "sampled"]
@@ -63,24 +63,30 @@ class Evaluation:
 
     @property
     def mean(self) -> float:
-        """Mean; NaN where there is none, as of an interval."""
-        return self.value.mean if self.sample is None else float(self.sample.mean())
+        """Mean; NaN where there is none, as of an interval, infinite where the result can be."""
+        with np.errstate(invalid="ignore"):  # infinite to both sides
+            return self.value.mean if self.sample is None else float(self.sample.mean())
 
     @property
     def std(self) -> float:
         """Standard deviation; NaN where there is none."""
-        return self.value.std if self.sample is None else float(self.sample.std())
+        if self.sample is None:
+            return self.value.std
+        return float(self.sample.std()) if np.isfinite(self.sample[:, [0, -1]]).all() else math.nan
 
     @property
     def support(self) -> tuple[float, float]:
         """Smallest and largest value; of a sample those that were met."""
-        return self.value.support
+        return self.value.support if self.sample is None else (float(self.sample.min()), float(self.sample.max()))
 
     def quantile(self, probability: float) -> float:
         """The value that is not exceeded with a probability; of a sample its own and not its histogram's."""
         if self.sample is None:
             return float(self.value.quantile(probability))
-        return float(np.quantile(self.sample, probability, method="hazen"))
+        with np.errstate(invalid="ignore"):
+            found = float(np.quantile(self.sample, probability, method="hazen"))
+        # Between a number and infinity there is neither.
+        return found if math.isfinite(found) else float(np.quantile(self.sample, probability, method="higher"))
 
     @property
     def below_limit(self) -> float:
@@ -156,7 +162,13 @@ def _evaluated(
         return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, given)
     if obstacle is not None:
         return _enclosed(root, values, obstacle)
-    quantity, error = arithmetic_value(root, values, options.bins)
+    try:
+        quantity, error = arithmetic_value(root, values, options.bins)
+    except DataError:
+        if options.method == "exact" or without:
+            raise
+        # Samples say how often a divisor is zero; what they cannot evaluate either they say themselves.
+        return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, given)
     if options.method == "exact" or error <= _ACCEPTED_ERROR or without:
         value = as_value(quantity)
         return Evaluation(value, "arithmetic", value.notes, levels=options.quantile)
@@ -188,13 +200,23 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
         To go before those of the sample.
     """
     rows = np.sort(drawn.values, axis=1)
-    value = default_representation("distributions").from_draws(rows.ravel(), options.bins)
+    finite = rows[np.isfinite(rows)]
+    if not finite.size:
+        raise DataError("the result is infinite: a divisor is zero, or more comes to a station than it can do")
+    value = default_representation("distributions").from_draws(finite, options.bins)
+    endless = 1.0 - finite.size / rows.size
+    if endless:
+        without = f"infinite with probability {endless:.3g}; the histogram is of the rest"
+        notes = (without, *notes)
     figures = {
-        "mean": rows.mean(axis=1),
-        "std": rows.std(axis=1),
+        **({} if endless else {"mean": rows.mean(axis=1), "std": rows.std(axis=1)}),
         **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
     }
-    errors = {name: float(figure.std(ddof=1)) / math.sqrt(len(rows)) for name, figure in figures.items()}
+    errors = {
+        name: float(figure.std(ddof=1)) / math.sqrt(len(rows))
+        for name, figure in figures.items()
+        if np.isfinite(figure).all()
+    }
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
     few = [_too_few(rows.size, level) for level in options.quantile]
     return Evaluation(value, method, (*notes, *drawn.notes, *filter(None, few)), errors, rows, options.quantile)
@@ -214,5 +236,6 @@ def _row_quantiles(rows: Floats, probability: float) -> Floats:
     place = min(max(probability * rows.shape[1] - 0.5, 0.0), rows.shape[1] - 1.0)
     below = int(place)
     above = min(below + 1, rows.shape[1] - 1)
-    between: Floats = rows[:, below] + (place - below) * (rows[:, above] - rows[:, below])
+    with np.errstate(invalid="ignore"):
+        between: Floats = rows[:, below] + (place - below) * (rows[:, above] - rows[:, below])
     return between

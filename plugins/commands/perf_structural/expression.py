@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perf_formulas.tree import FUNCTIONS, INFIX, PREFIX
+from perf_formulas.tree import INFIX, PREFIX
+from perf_structural.language.functions import EQUATION_FUNCTIONS
 
 __all__ = [
     "SYMBOLS",
@@ -22,7 +23,10 @@ __all__ = [
 ]
 
 SYMBOLS = {
-    rule.ufunc: symbol for table in (INFIX, PREFIX, FUNCTIONS) for symbol, rule in table.items() if symbol != "**"
+    rule.ufunc: symbol
+    for table in (INFIX, PREFIX, EQUATION_FUNCTIONS)
+    for symbol, rule in table.items()
+    if symbol != "**"
 }
 
 
@@ -80,7 +84,7 @@ class Extremum(Expression):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Call(Expression):
-    """Any other operation, named by the numpy function that computes it."""
+    """Any other operation, named by the function that computes it (`perf_structural.language.functions.compute`)."""
 
     ufunc: str
 

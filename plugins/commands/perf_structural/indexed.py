@@ -11,7 +11,18 @@ from perf_structural.expression import Constant, Expression
 from perf_structural.units import PLAIN, Unit
 from perfcore.base.errors import DataError
 
-__all__ = ["Indexed", "Place", "aligned", "converted", "joined", "places", "reduced", "rows"]
+__all__ = [
+    "Indexed",
+    "Place",
+    "aligned",
+    "at_place",
+    "converted",
+    "joined",
+    "need_numbers",
+    "places",
+    "reduced",
+    "rows",
+]
 
 Place = tuple[int, ...]
 
@@ -90,16 +101,29 @@ def joined(
 
 def reduced(
     text: str,
-    operation: Callable[[Sequence[Expression]], Expression],
+    operation: Callable[[Sequence[Expression], Sequence[Expression]], Expression],
     operand: Indexed,
     over: str | None,
+    others: Sequence[Indexed] = (),
 ) -> Indexed:
     """An operation over all places along one index, which then is gone.
+
+    Parameters
+    ----------
+    text : str
+    operation : callable
+        Takes the expressions along the index, and those of the others.
+    operand : Indexed
+    over : str, optional
+        The index, where the operand has several.
+    others : sequence of Indexed
+        What else the operation takes; not replicated over the index.
 
     Raises
     ------
     DataError
-        The operand is not replicated, or over several indices of which none was named.
+        The operand is not replicated, or over several indices of which none was named; another one is replicated over
+        what is left out.
     """
     if not operand.indices:
         raise DataError(
@@ -116,8 +140,25 @@ def reduced(
     groups: dict[Place, list[Expression]] = {}
     for place, cell in operand.cells.items():
         groups.setdefault(place[:axis] + place[axis + 1 :], []).append(cell)
-    cells = {place: operation(group) for place, group in groups.items()}
-    return Indexed(text, cells, operand.indices[:axis] + operand.indices[axis + 1 :], operand.unit)
+    left = operand.indices[:axis] + operand.indices[axis + 1 :]
+    cells = {place: operation(group, at_place(text, others, left, place)) for place, group in groups.items()}
+    return Indexed(text, cells, left, operand.unit)
+
+
+def at_place(text: str, operands: Sequence[Indexed], indices: Sequence[str], place: Place) -> list[Expression]:
+    """Expressions of operands at a place along some indices.
+
+    Raises
+    ------
+    DataError
+        One is replicated over another index.
+    """
+    found = []
+    for operand in operands:
+        if not set(operand.indices) <= set(indices):
+            raise DataError(f"{text}: {operand.text!r} is replicated itself; one number is expected")
+        found.append(operand.cells[tuple(place[indices.index(index)] for index in operand.indices)])
+    return found
 
 
 def converted(operand: Indexed, unit: Unit, algebra: Algebra) -> Indexed:
@@ -149,6 +190,21 @@ def aligned(symbol: str, operands: Sequence[Indexed], algebra: Algebra) -> tuple
         else:
             raise DataError(f"{symbol} needs one unit, but {first.described} and {operand.described}")
     return found, first.unit
+
+
+def need_numbers(what: str, parts: Sequence[Indexed]) -> None:
+    """Refuse quantities with a unit.
+
+    Raises
+    ------
+    DataError
+        With the first.
+    """
+    for part in parts:
+        if part.unit.powers:
+            raise DataError(
+                f"{what} takes a number without unit, but {part.described}; divide by a quantity in {part.unit}"
+            )
 
 
 def _is_zero(cell: Expression) -> bool:

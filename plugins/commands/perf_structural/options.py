@@ -7,11 +7,23 @@ from dataclasses import dataclass
 from perf_structural.statistic import LEVELS, parse_level, parse_levels
 from perfcore.hooks.options import option
 
-__all__ = ["EvaluationOptions", "JudgingOptions", "PredictionOptions"]
+__all__ = ["EvaluationOptions", "JudgingOptions", "PredictionOptions", "SamplingOptions"]
 
 
 @dataclass(frozen=True)
-class EvaluationOptions:
+class SamplingOptions:
+    """How a sample is drawn."""
+
+    samples: int | None = option(
+        None,
+        "points of a sample, rounded up by up to an eighth (default: 100000, fewer for more than 128 inputs)",
+        minimum=64,
+    )
+    seed: int = option(0, "seed of the sample", minimum=0)
+
+
+@dataclass(frozen=True)
+class EvaluationOptions(SamplingOptions):
     """How an equation is evaluated."""
 
     method: str = option(
@@ -21,8 +33,6 @@ class EvaluationOptions:
     )
     # At 100 bins one operation errs by some 0.001 in the cumulative distribution and takes a millisecond.
     bins: int = option(100, "bins of the histograms that operations and sampling give", minimum=1)
-    samples: int = option(100_000, "points of a sample; it may be rounded up by an eighth", minimum=64)
-    seed: int = option(0, "seed of the sample", minimum=0)
     quantile: tuple[float, ...] = option(
         LEVELS, "levels of the quantiles that are shown", parse=parse_levels, metavar="Q,..."
     )

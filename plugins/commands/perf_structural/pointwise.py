@@ -21,35 +21,53 @@ from perf_structural.expression import (
     ordered,
     shown,
 )
+from perf_structural.language.functions import MAY_BE_INFINITE, compute
 from perfcore.base.errors import DataError
 
 __all__ = ["PointwiseEvaluation"]
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_RANGES = 4  # of operands in a message
+
 
 @dataclass
 class _Crossing:
-    """What a divisor was: how often at or below zero and above, and between what."""
+    """What a divisor was: how often below zero, zero and above, and between what."""
 
     below: int = 0
+    zero: int = 0
     above: int = 0
     low: float = math.inf
     high: float = -math.inf
 
     def add(self, values: Floats) -> None:
-        self.below += int(np.count_nonzero(values <= 0.0))
-        self.above += int(np.count_nonzero(values >= 0.0))
+        """Look at further values."""
+        self.below += int(np.count_nonzero(values < 0.0))
+        self.zero += int(np.count_nonzero(values == 0.0))
+        self.above += int(np.count_nonzero(values > 0.0))
         self.low, self.high = values.min(initial=self.low), values.max(initial=self.high)
 
     @property
-    def share(self) -> float:
-        """Of the points on the side where fewer are."""
-        return min(self.below, self.above) / (self.below + self.above)
+    def beyond(self) -> float:
+        """Share of the values on the side of zero where fewer are."""
+        return min(self.below, self.above) / (self.below + self.zero + self.above)
 
     @property
     def both(self) -> bool:
+        """Whether there are values on both sides."""
         return self.below > 0 and self.above > 0
+
+    def note(self, divisor: str) -> str:
+        """What is to be said about it; empty where it stays away from zero."""
+        if self.both:
+            return (
+                f"the divisor {divisor} is beyond zero with probability {self.beyond:.2g}: "
+                "the result has quantiles, but no mean and no standard deviation"
+            )
+        if self.zero:
+            return f"the divisor {divisor} comes down to zero: the result has quantiles, but perhaps no mean"
+        return ""
 
 
 class PointwiseEvaluation:
@@ -79,6 +97,7 @@ class PointwiseEvaluation:
         for operand, node in last.items():
             self.released.setdefault(node, []).append(operand)
         self.crossings: dict[Expression, _Crossing] = {}
+        self.branches = _only_in_branches(root, self.nodes)
 
     def values_at(self, quantities: Mapping[str, Floats]) -> Floats:
         """The expression at each point.
@@ -95,7 +114,7 @@ class PointwiseEvaluation:
         ------
         DataError
             A bounded divisor came to both sides of zero, also in an earlier call; or an operation is not defined at a
-            point, as the logarithm of a negative number.
+            point, as the logarithm of a negative number, and no ``if`` leaves it out.
         """
         found: dict[Expression, Floats] = {}
         with np.errstate(all="ignore"):
@@ -117,7 +136,7 @@ class PointwiseEvaluation:
                 total = node.weights[0] * operands[0] + node.constant
                 for weight, operand in zip(node.weights[1:], operands[1:], strict=True):
                     total += operand if weight == 1.0 else weight * operand
-                return total
+                return self._defined(node, total, operands)
             case Product():
                 return self._product(node, operands)
             case Extremum():
@@ -127,7 +146,7 @@ class PointwiseEvaluation:
                     best = choose(best, operand)
                 return best
             case Call():
-                return self._finite(node, np.asarray(getattr(np, node.ufunc)(*operands), dtype=np.float64), operands)
+                return self._defined(node, self._called(node, operands), operands)
         raise TypeError(node)
 
     def _product(self, node: Product, operands: Sequence[Floats]) -> Floats:
@@ -135,13 +154,20 @@ class PointwiseEvaluation:
         result: Floats = np.asarray(node.factor)
         for expression, operand, power in zip(node.operands, operands, node.powers, strict=True):
             if power < 0:
-                self._watch_divisor(expression, operand)
-                result = result / (operand if power == -1 else operand**-power)
+                divisor = operand if node in self.branches else self._watched_divisor(expression, operand)
+                result = result / (divisor if power == -1 else divisor**-power)
             else:
                 result = result * (operand if power == 1 else operand**power)
-        return self._finite(node, result, operands)
+        return self._defined(node, result, operands)
 
-    def _watch_divisor(self, divisor: Expression, values: Floats) -> None:
+    def _called(self, node: Call, operands: Sequence[Floats]) -> Floats:
+        """A function of arrays; what it refuses is said with the call."""
+        try:
+            return compute(node.ufunc, *operands)
+        except DataError as error:
+            raise DataError(f"{shown(node)}: {error}") from None
+
+    def _watched_divisor(self, divisor: Expression, values: Floats) -> Floats:
         """Refuse a bounded divisor that comes to both sides of zero; count how often an unbounded one does."""
         seen = self.crossings.setdefault(divisor, _Crossing())
         seen.add(values)
@@ -150,23 +176,44 @@ class PointwiseEvaluation:
             seen.add(np.array([end for end in self.supports[divisor.name] if math.isfinite(end)]))
         if seen.both and all(map(math.isfinite, self._bounds(divisor))):
             raise DataError(f"the divisor {shown(divisor)} can be zero: it was {seen.low:.4g} to {seen.high:.4g}")
+        # Zero that is come to from below makes the quotient infinite to the other side.
+        return values if seen.above else np.where(values == 0.0, -0.0, values)
 
     def _bounds(self, node: Expression) -> list[float]:
         """Ends of the supports of all quantities below a node."""
         return [end for name in leaves(node) for end in self.supports[name]]
 
-    def _finite(self, node: Expression, result: Floats, operands: Sequence[Floats]) -> Floats:
-        """The result, unless an operation is not defined at some point."""
-        if np.isfinite(result).all():
+    def _defined(self, node: Expression, result: Floats, operands: Sequence[Floats]) -> Floats:
+        """The result, unless an operation is not defined at some point; what divides by zero is infinite."""
+        if node in self.branches or np.isfinite(result).all():
             return result
-        ranges = ", ".join(f"{operand.min():.4g} to {operand.max():.4g}" for operand in operands)
-        raise DataError(f"{shown(node)} is not defined everywhere: its operands were {ranges}")
+        if np.isnan(result).any() or not (self._may_be_infinite(node) or any(map(_has_infinite, operands))):
+            ranges = ", ".join(f"{operand.min():.4g} to {operand.max():.4g}" for operand in operands[:_MOST_RANGES])
+            ranges += ", ..." if len(operands) > _MOST_RANGES else ""
+            raise DataError(f"{shown(node)} is not defined everywhere: its operands were {ranges}")
+        return result
+
+    def _may_be_infinite(self, node: Expression) -> bool:
+        """Whether it is what gives infinity of finite operands for good reason: by zero, or a station with too much."""
+        if isinstance(node, Product):
+            divisors = (divisor for divisor, power in zip(node.operands, node.powers, strict=True) if power < 0)
+            return any(self.crossings[divisor].zero > 0 for divisor in divisors)
+        return isinstance(node, Call) and node.ufunc in MAY_BE_INFINITE
 
     def notes(self) -> tuple[str, ...]:
-        """What is to be said about divisors that came to both sides of zero."""
-        return tuple(
-            f"the divisor {shown(divisor)} is beyond zero with probability {seen.share:.2g}: "
-            "the result has quantiles, but no mean and no standard deviation"
-            for divisor, seen in self.crossings.items()
-            if seen.both
-        )
+        """What is to be said about divisors that came to zero or beyond."""
+        return tuple(filter(None, (seen.note(shown(divisor)) for divisor, seen in self.crossings.items())))
+
+
+def _has_infinite(values: Floats) -> bool:
+    return bool(np.isinf(values).any())
+
+
+def _only_in_branches(root: Expression, nodes: Sequence[Expression]) -> frozenset[Expression]:
+    """Nodes that count only where an ``if`` chooses them, so that they may be undefined elsewhere."""
+    always = {root}
+    for node in reversed(nodes):
+        if node in always:
+            branching = isinstance(node, Call) and node.ufunc == "where"
+            always.update(node.operands[:1] if branching else node.operands)
+    return frozenset(nodes) - always

@@ -20,15 +20,21 @@ from perf_structural.pointwise import PointwiseEvaluation
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue
 
-__all__ = ["FEWEST_NETS", "Formula", "Sample", "draw_sample", "draw_together"]
+__all__ = ["FEWEST_NETS", "Formula", "Sample", "draw_sample", "draw_together", "points_for"]
 
 Floats = npt.NDArray[np.float64]
 
 # Few enough that each net stays large, many enough for a standard error that is itself known to a quarter.
 FEWEST_NETS = 8
 
+# Points where nobody says how many: so many, or of many inputs so many numbers together, of which a second draws as
+# many. A sum of hundreds of inputs is not smoother for more: its p95 is known to 0.02 standard deviations.
+_POINTS = 100_000
+_NUMBERS = 2**24
+_FEWEST_POINTS = 1024
+
 # Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
-_MOST_AT_ONCE = 2**22
+_MOST_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True)
@@ -78,22 +84,37 @@ def draw_sample(
     root: Expression,
     values: Mapping[str, StochasticValue],
     correlations: Mapping[Pair, float],
-    samples: int,
+    samples: int | None,
     seed: int,
 ) -> Sample:
     """Values of one expression; see `draw_together`."""
     return draw_together([Formula(root, values, correlations)], samples, seed)[0]
 
 
-def draw_together(formulas: Sequence[Formula], samples: int, seed: int) -> list[Sample]:
+def points_for(samples: int | None, inputs: int) -> int:
+    """How many points are drawn: those asked for, or as many as so many inputs can have in a second.
+
+    Examples
+    --------
+    >>> points_for(500, 3), points_for(None, 3), points_for(None, 1024)
+    (500, 100000, 16384)
+    """
+    if samples is not None:
+        return samples
+    most = 1 << int(math.log2(_NUMBERS / max(inputs, 1)))
+    return max(min(_POINTS, most), _FEWEST_POINTS)
+
+
+def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -> list[Sample]:
     """Values of expressions at the same points, which fill the space of all their inputs evenly.
 
     Parameters
     ----------
     formulas : sequence of Formula
         What has one key in several of them is one quantity.
-    samples : int, >= 8
-        In all. At least 8 nets share them, each of the same power of 2; so it may be rounded up by less than an eighth.
+    samples : int, >= 8, or None
+        In all; by default as `points_for` says. At least 8 nets share them, each of the same power of 2; so it may be
+        rounded up by less than an eighth.
     seed : int
 
     Raises
@@ -107,6 +128,7 @@ def draw_together(formulas: Sequence[Formula], samples: int, seed: int) -> list[
     keys = list(dict.fromkeys(formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)))
     if len(keys) > qmc.Sobol.MAXDIM:
         raise DataError(f"{len(keys):,} uncertain inputs; sampling takes at most {qmc.Sobol.MAXDIM:,}")
+    samples = points_for(samples, len(keys))
     size = 2 ** int(math.log2(samples / FEWEST_NETS))
     nets = math.ceil(samples / size)
     correlate = _Correlated(keys, formulas)

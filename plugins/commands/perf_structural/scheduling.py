@@ -36,6 +36,10 @@ class Choice(Result):
     beaten : mapping of str to float
         For each other candidate the probability that the chosen one is smaller, at the same draws of what both share;
         empty where that is not known, as of bounds.
+    deadline : float, optional
+        Where candidates are compared by cost.
+    late : mapping of str to float
+        For each candidate the probability of missing it.
     """
 
     predictions: Mapping[str, Prediction]
@@ -43,6 +47,8 @@ class Choice(Result):
     figures: Mapping[str, float]
     chosen: str
     beaten: Mapping[str, float] = field(default_factory=dict)
+    deadline: float | None = None
+    late: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def unit(self) -> str:
@@ -54,8 +60,15 @@ class Choice(Result):
         return {
             "by": self.statistic.name,
             "chosen": self.chosen,
+            **({} if self.deadline is None else {"deadline": self.deadline}),
             "candidates": [
-                {"candidate": name, "by": self.figures[name], "beaten": self.beaten.get(name), **prediction.to_dict()}
+                {
+                    "candidate": name,
+                    "by": self.figures[name],
+                    "beaten": self.beaten.get(name),
+                    **({"late": self.late[name]} if name in self.late else {}),
+                    **prediction.to_dict(),
+                }
                 for name, prediction in self.predictions.items()
             ],
         }

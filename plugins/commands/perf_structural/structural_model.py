@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from perf_formulas.parser import Parser
-from perf_formulas.tree import FUNCTIONS, REDUCTIONS, Variable
+from perf_formulas.tree import Variable
 from perf_structural.composition import Composition, compose
 from perf_structural.inputs import Input, read_input
+from perf_structural.language.functions import EQUATION_FUNCTIONS
 from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import by_name, read_component, read_model_file
 from perf_structural.prediction import Prediction
@@ -185,7 +186,7 @@ class StructuralModel(Result):
 
 def _check_name(name: str) -> None:
     """Refuse what an equation could not name."""
-    tree = Parser(name, FUNCTIONS | REDUCTIONS).formula() if name.isidentifier() else None
+    tree = Parser(name, EQUATION_FUNCTIONS).formula() if name.isidentifier() else None
     if not isinstance(tree, Variable):
         raise DataError(
             f"{name!r} cannot be a name: letters, digits and _ are, that begin with no digit and name no function"

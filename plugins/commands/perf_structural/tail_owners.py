@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from perf_structural.correlation import Pair
 from perf_structural.expression import Expression, Leaf, ordered
-from perf_structural.sampling import Formula, draw_together
+from perf_structural.sampling import Formula, draw_together, points_for
 from perfcore.base.errors import OptionError
 from perfcore.stochastic import StochasticValue
 
@@ -36,7 +36,7 @@ def tail_owners(
     values: Mapping[str, StochasticValue],
     correlations: Mapping[Pair, float],
     level: float,
-    samples: int,
+    samples: int | None,
     seed: int,
 ) -> dict[str, float]:
     """For each uncertain input its share, the largest first.
@@ -50,6 +50,7 @@ def tail_owners(
     level : float, 0 to 1
         The tail is what is above this quantile; below 0.5 what is below it.
     samples, seed : int
+        Points may be None, as of `perf_structural.sampling.points_for`.
 
     Raises
     ------
@@ -62,10 +63,12 @@ def tail_owners(
             raise OptionError(
                 f"--tail: {node.name!r} has bounds and no distribution, so nobody knows how late it makes"
             )
-    points = max(_FEWEST, min(samples, _MOST_NUMBERS // (len(inputs) + 1)))
+    points = max(_FEWEST, min(points_for(samples, len(inputs)), _MOST_NUMBERS // (len(inputs) + 1)))
     formulas = [Formula(node, values, correlations) for node in (root, *inputs)]
     result, *columns = (sample.values.ravel() for sample in draw_together(formulas, points, seed))
-    place = np.quantile(result, level, method="hazen")
+    # Between a number and infinity there is neither; then what is infinite is late.
+    with np.errstate(invalid="ignore"):
+        place = np.nan_to_num(np.quantile(result, level, method="hazen"), nan=np.finfo(np.float64).max)
     late = (result > place) if level >= 0.5 else (result < place)
     shares = {node.name: share_of_tail(late, column) for node, column in zip(inputs, columns, strict=True)}
     return dict(sorted(shares.items(), key=lambda each: -each[1]))

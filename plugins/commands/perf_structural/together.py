@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,14 @@ import numpy.typing as npt
 from perf_structural.composition import Composition
 from perf_structural.evaluation import EvaluationOptions, evaluate_expression
 from perf_structural.expression import leaves
+from perf_structural.language.resolving import resolved
 from perf_structural.mistakes import located
 from perf_structural.prediction import Prediction
-from perf_structural.sampling import Formula, Sample, draw_together
+from perf_structural.sampling import Formula, Sample, draw_together, points_for
 from perfcore.base.errors import DataError
 from perfcore.hooks.options import build
 
-__all__ = ["Part", "predict_together", "probability_below"]
+__all__ = ["Part", "predict_together", "probability_below", "without_quantiles"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,6 +80,7 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
         As of `perf_structural.StructuralModel.predict`, with the part's label.
     """
     chosen: EvaluationOptions = build(EvaluationOptions, options, "structural models")
+    parts = [without_quantiles(part, chosen) for part in parts]
     samples = _samples(parts, chosen)
     predicted = []
     for part, drawn in zip(parts, samples, strict=True):
@@ -96,6 +98,22 @@ def predict_together(parts: Sequence[Part], options: Mapping[str, Any]) -> list[
     return predicted
 
 
+def without_quantiles(part: Part, options: EvaluationOptions) -> Part:
+    """A part with the numbers that its quantiles are.
+
+    Raises
+    ------
+    PerfError
+        As of `perf_structural.language.resolving.resolved`, with the part's label.
+    """
+    composition = part.composition
+    cells = composition.result.cells
+    with located(part.source, part.label):
+        found, notes = resolved(list(cells.values()), composition.values, composition.correlations, options)
+    result = replace(composition.result, cells=dict(zip(cells, found, strict=True)))
+    return replace(part, composition=replace(composition, result=result, notes=(*composition.notes, *notes)))
+
+
 def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sample | None]]:
     """For each cell of each part its sample; None for all where there is none to draw."""
     formulas = [
@@ -105,7 +123,8 @@ def _samples(parts: Sequence[Part], options: EvaluationOptions) -> list[list[Sam
     ]
     drawn: list[Sample | None] = [None] * len(formulas)
     known = all(each.values[leaf].has_distribution for each in formulas for leaf in leaves(each.root))
-    fits = 1 < len(formulas) <= _MOST_NUMBERS // options.samples
+    inputs = {formula.key(leaf) for formula in formulas for leaf in leaves(formula.root)}
+    fits = 1 < len(formulas) <= _MOST_NUMBERS // points_for(options.samples, len(inputs))
     if known and fits and options.method != "exact":
         with contextlib.suppress(DataError):  # whichever of them cannot be evaluated says so itself, with its name
             drawn = list(draw_together(formulas, options.samples, options.seed))

@@ -27,7 +27,8 @@ class Formula:
 
     Numbers are floats. Operators, from the loosest: ``or``, ``and``, ``not``; one of ``< <= > >= == !=``; ``+ -``;
     ``* / %``; signs; ``^``, also written ``**``, which groups from the right. ``a % b`` is the remainder with the sign
-    of ``b``, as in Python. Functions: abs, cbrt, ceil, exp, floor, log (natural), log10, log2, max, min, sqrt.
+    of ``b``, as in Python. Functions: abs, cbrt, ceil, exp, floor, if, log (natural), log10, log2, max,
+    min, sqrt; ``if(c, a, b)`` is a where c is not 0, else b.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
 from perf_formulas.tree import (
@@ -24,13 +25,37 @@ from perf_formulas.tree import (
 )
 from perfcore.base.errors import PerfError, UnknownNameError
 
-__all__ = ["MAX_DEPTH", "MAX_LENGTH", "MAX_NODES", "SPACE", "FormulaError", "Parser", "excerpt", "fail"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_LENGTH",
+    "MAX_NODES",
+    "QUANTILE",
+    "SPACE",
+    "FormulaError",
+    "Limits",
+    "Parser",
+    "excerpt",
+    "fail",
+]
 
 # Formulas of papers have some 100 characters and nest 5 deep. The limits keep hostile texts cheap, and all recursion
-# here below 300 calls, of which Python allows 1,000.
+# over trees below 300 calls, of which Python allows 1,000.
 MAX_LENGTH = 1_000
 MAX_NODES = 200
 MAX_DEPTH = 32
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a text may have at most: characters; and numbers, names and operations together."""
+
+    length: int = MAX_LENGTH
+    nodes: int = MAX_NODES
+
+
+QUANTILE = "quantile"
+_PERCENTILE = re.compile("p([0-9]{2,})")  # p95, p999
+_ASSOCIATIVE = frozenset({"max", "min"})
 
 _EXCERPT = 60  # characters of a formula that an error shows, so that the line stays readable
 SPACE = " \t\r\n"
@@ -78,15 +103,16 @@ class Parser:
     ----------
     text : str
     functions : mapping of str to Rule
-        The functions that it may call.
+        The functions that it may call. With ``quantile`` among them ``p95(x)`` is ``quantile(x, 0.95)``.
+    limits : Limits
     """
 
-    def __init__(self, text: str, functions: Mapping[str, Rule] = FUNCTIONS) -> None:
+    def __init__(self, text: str, functions: Mapping[str, Rule] = FUNCTIONS, limits: Limits = Limits()) -> None:
         if not text:
             fail(text, 0, "there is no formula; an example is p^2*log2(p)")
-        if len(text) > MAX_LENGTH:
-            fail(text, MAX_LENGTH, f"it has {len(text):,} characters; at most {MAX_LENGTH:,} are accepted")
-        self.text, self.functions = text, functions
+        if len(text) > limits.length:
+            fail(text, limits.length, f"it has {len(text):,} characters; at most {limits.length:,} are accepted")
+        self.text, self.functions, self.limits = text, functions, limits
         self.tokens = list(_tokens(text))
         self.at = self.nodes = self.depth = 0
 
@@ -107,8 +133,8 @@ class Parser:
     def counted(self, node: Node, token: _Token) -> Node:
         """A new node of the tree, unless there are too many."""
         self.nodes += 1
-        if self.nodes > MAX_NODES:
-            self.refuse(f"more than {MAX_NODES} numbers, names and operations", token)
+        if self.nodes > self.limits.nodes:
+            self.refuse(f"more than {self.limits.nodes:,} numbers, names and operations", token)
         return node
 
     def formula(self) -> Node:
@@ -176,19 +202,21 @@ class Parser:
         name = _cut(token.text)
         if not called:
             self.refuse(f"{name!r} is a function; write {name}(...)", token)
-        if token.text not in self.functions:
+        percentile = _PERCENTILE.fullmatch(token.text) if QUANTILE in self.functions else None
+        if percentile is None and token.text not in self.functions:
             self.refuse(
                 f"{UnknownNameError('function', name, self.functions)}; for a product write {name}*(...)", token
             )
-        rule = self.functions[token.text]
-        arguments, wanted = self.arguments(), len(rule.operands)
-        if len(arguments) < wanted or wanted == 1 < len(arguments):
-            expected = "two arguments or more" if wanted == 2 else "one argument"
-            self.refuse(f"{name} takes {expected}, not {len(arguments)}", token)
-        found = self.counted(Operation(rule, tuple(arguments[:wanted])), token)
-        for argument in arguments[wanted:]:  # max(a, b, c) is max(max(a, b), c)
-            found = self.counted(Operation(rule, (found, argument)), token)
-        return found
+        rule, arguments = self.functions[QUANTILE if percentile else token.text], self.arguments()
+        if percentile is not None:
+            if len(arguments) != 1:
+                self.refuse(f"{name} takes one argument, not {len(arguments)}", token)
+            arguments.append(self.counted(Number(float(f"0.{percentile[1]}")), token))
+        elif len(arguments) < len(rule.operands) or (rule.most is not None and len(arguments) > rule.most):
+            self.refuse(f"{name} takes {rule.arity}, not {len(arguments)}", token)
+        if rule.symbol in _ASSOCIATIVE:  # max(max(a, b), c) is max(a, b, c)
+            arguments = [inner for argument in arguments for inner in _joined(rule, argument)]
+        return self.counted(Operation(rule, tuple(arguments)), token)
 
     def arguments(self) -> list[Node]:
         """Read what stands in the parentheses after the name of a function."""
@@ -214,10 +242,14 @@ class Parser:
         if token.text == ")":
             self.refuse("')' closes nothing")
         if token.text == ",":
-            self.refuse("',' may only separate the arguments of min and max")
+            self.refuse("',' may only separate the arguments of a function")
         if token.kind == "word" or token.text == "(":
             self.refuse(f"an operator is missing; for a product write {_cut(before.text)}*{_cut(token.text)}")
         self.refuse(f"an operator is missing before {_cut(token.text)!r}")
+
+
+def _joined(rule: Rule, node: Node) -> tuple[Node, ...]:
+    return node.operands if isinstance(node, Operation) and node.rule is rule else (node,)
 
 
 def _cut(text: str) -> str:

@@ -5,9 +5,10 @@ numpy is imported when a tree is evaluated, not before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,12 +21,13 @@ __all__ = [
     "OR",
     "POWER",
     "PREFIX",
-    "REDUCTIONS",
     "Node",
     "Number",
     "Operation",
     "Rule",
     "Variable",
+    "assembled",
+    "folded",
     "replaced",
     "value_of",
     "variables",
@@ -38,16 +40,49 @@ OR, AND, NOT, COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(1, 10)
 
 @dataclass(frozen=True)
 class Rule:
-    """An operation: its symbol, the numpy function that computes it, how it binds, how its operands must bind."""
+    """An operation: its symbol, the function that computes it, how it binds, how its operands must bind.
+
+    Parameters
+    ----------
+    symbol : str
+    ufunc : str
+        The numpy function; what else a command has functions for (structural models have) it computes itself.
+    level : int
+    operands : tuple of int
+        One for each operand that must be there; those that may follow bind like the last.
+    most : int or None
+        How many operands there may be at most; None where there may be any number.
+    """
 
     symbol: str
     ufunc: str
     level: int
     operands: tuple[int, ...]
+    most: int | None
+
+    @property
+    def arity(self) -> str:
+        """How many arguments it takes, in words.
+
+        Examples
+        --------
+        >>> FUNCTIONS["log"].arity, FUNCTIONS["if"].arity, FUNCTIONS["max"].arity
+        ('one argument', 'three arguments', 'two arguments or more')
+        """
+        least = _COUNTS[len(self.operands)]
+        if self.most is None:
+            return f"{least} arguments or more"
+        if self.most > len(self.operands):
+            return f"{least} to {_COUNTS[self.most]} arguments"
+        return f"{least} argument{'s' if self.most > 1 else ''}"
 
 
-def _rules(level: int, operands: tuple[int, ...], ufuncs: Mapping[str, str]) -> dict[str, Rule]:
-    return {symbol: Rule(symbol, ufunc, level, operands) for symbol, ufunc in ufuncs.items()}
+_COUNTS = ("no", "one", "two", "three", "four")
+
+
+def _rules(level: int, operands: tuple[int, ...], ufuncs: Mapping[str, str], most: int | None = 0) -> dict[str, Rule]:
+    most = len(operands) if most == 0 else most
+    return {symbol: Rule(symbol, ufunc, level, operands, most) for symbol, ufunc in ufuncs.items()}
 
 
 _ONE_ARGUMENT = ("abs", "cbrt", "ceil", "exp", "floor", "log", "log10", "log2", "sqrt")
@@ -67,10 +102,9 @@ PREFIX = {
 }
 FUNCTIONS = {
     **_rules(ATOM, (OR,), {name: name for name in _ONE_ARGUMENT}),
-    **_rules(ATOM, (OR, OR), {"max": "maximum", "min": "minimum"}),
+    **_rules(ATOM, (OR, OR), {"max": "maximum", "min": "minimum"}, most=None),
+    **_rules(ATOM, (OR, OR, OR), {"if": "where"}),
 }
-# Over the copies of what is replicated; only structural models have such, so only they ask for these.
-REDUCTIONS = _rules(ATOM, (OR,), {"sum_over": "add", "max_over": "maximum", "min_over": "minimum"})
 
 
 @dataclass(frozen=True)
@@ -98,55 +132,100 @@ class Operation:
 Node = Number | Variable | Operation
 
 
+_Found = TypeVar("_Found")
+
+
+def folded(root: Node, combine: Callable[[Node, list[_Found]], _Found]) -> _Found:
+    """What a function makes of a tree, from the leaves up; a sum of thousands of terms is as deep, so nothing recurses.
+
+    Parameters
+    ----------
+    root : Node
+    combine : callable
+        Takes a node, and what it gave for each of its operands.
+
+    Examples
+    --------
+    >>> from perf_formulas.parser import Parser
+    >>> folded(Parser("a + 2*b").formula(), lambda node, below: 1 + sum(below))
+    5
+    """
+    found: list[_Found] = []
+    waiting: list[tuple[Node, bool]] = [(root, False)]
+    while waiting:
+        node, ready = waiting.pop()
+        operands = node.operands if isinstance(node, Operation) else ()
+        if operands and not ready:
+            waiting.append((node, True))
+            waiting += [(operand, False) for operand in reversed(operands)]
+            continue
+        below = found[len(found) - len(operands) :]
+        del found[len(found) - len(operands) :]
+        found.append(combine(node, below))
+    return found.pop()
+
+
 def value_of(node: Node, arrays: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
     """The tree at the values of its variables; warnings are the caller's."""
     import numpy as np
 
-    match node:
-        case Number(value):
-            return np.asarray(value)
-        case Variable(name):
-            return arrays[name]
-        case Operation(rule, operands):
-            result = getattr(np, rule.ufunc)(*[value_of(operand, arrays) for operand in operands])
-            # Comparisons give booleans, of which a sum would be an `or`.
-            return np.asarray(result, dtype=np.float64)
+    def value(node: Node, operands: list[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+        match node:
+            case Number(value):
+                return np.asarray(value)
+            case Variable(name):
+                return arrays[name]
+        function = getattr(np, node.rule.ufunc)
+        result = functools.reduce(function, operands) if node.rule.most is None else function(*operands)
+        # Comparisons give booleans, of which a sum would be an `or`.
+        return np.asarray(result, dtype=np.float64)
+
+    return folded(node, value)
 
 
 def variables(node: Node) -> Iterator[str]:
     """Names in order of appearance, repeated as they are."""
-    match node:
-        case Variable(name):
-            yield name
-        case Operation(_, operands):
-            for operand in operands:
-                yield from variables(operand)
+    waiting = [node]
+    while waiting:
+        match waiting.pop():
+            case Variable(name):
+                yield name
+            case Operation(_, operands):
+                waiting += reversed(operands)
 
 
 def replaced(node: Node, mapping: Mapping[str, Node]) -> Node:
     """The tree with variables replaced by trees, all at once."""
-    match node:
-        case Variable(name) if name in mapping:
-            return mapping[name]
-        case Operation(rule, operands):
-            return Operation(rule, tuple(replaced(operand, mapping) for operand in operands))
-        case _:
-            return node
+
+    def replacement(node: Node, operands: list[Node]) -> Node:
+        match node:
+            case Variable(name) if name in mapping:
+                return mapping[name]
+            case Operation(rule, _):
+                return Operation(rule, tuple(operands))
+        return node
+
+    return folded(node, replacement)
 
 
 def written(node: Node) -> str:
     """The tree as text with the fewest parentheses."""
+    return folded(node, assembled)
+
+
+def assembled(node: Node, operands: Sequence[str]) -> str:
+    """A node as text with the fewest parentheses, from the texts of its operands."""
     match node:
         case Number(value):
             return repr(value).removesuffix(".0").replace("e+", "e")
         case Variable(name):
             return name
-        case Operation(rule, operands):
-            parts = []
-            for operand, level in zip(operands, rule.operands, strict=True):
-                loose = isinstance(operand, Operation) and operand.rule.level < level
-                parts.append(f"({written(operand)})" if loose else written(operand))
-            if rule.level == ATOM:
-                return f"{rule.symbol}({', '.join(parts)})"
-            space = "" if rule.level >= PRODUCT else " "
-            return f"{space}{rule.symbol}{space}".join(parts) if len(parts) == 2 else f"{rule.symbol}{space}{parts[0]}"
+    rule, parts = node.rule, []
+    for number, (operand, text) in enumerate(zip(node.operands, operands, strict=True)):
+        level = rule.operands[min(number, len(rule.operands) - 1)]
+        loose = isinstance(operand, Operation) and operand.rule.level < level
+        parts.append(f"({text})" if loose else text)
+    if rule.level == ATOM:
+        return f"{rule.symbol}({', '.join(parts)})"
+    space = "" if rule.level >= PRODUCT else " "
+    return f"{space}{rule.symbol}{space}".join(parts) if len(parts) > 1 else f"{rule.symbol}{space}{parts[0]}"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+from perfcore.base.errors import OptionError
+
 __all__ = ["parse_values"]
 
 _MOST_POINTS = 10_000_000
@@ -14,6 +18,8 @@ def parse_values(text: str) -> list[float]:
     ------
     ValueError, ZeroDivisionError
         The text is none of these, or a number is not finite.
+    OptionError
+        A range of more than ten million numbers.
 
     Examples
     --------
@@ -31,15 +37,22 @@ def parse_values(text: str) -> list[float]:
         first, last, step = float(first_text), float(last_text), float(step_text)
         if by == ":":
             count = (last - first) / step
-            if not 0 <= count < _MOST_POINTS:
+            if not count >= 0:
                 raise ValueError
+            _check(count, part)
             found += [first + k * step for k in range(int(count + 1e-9) + 1)]
         else:
             if not (0 < first <= last < float("inf") and step > 1.0):
                 raise ValueError
+            _check(math.log(last / first) / math.log(step), part)
             while first <= last * (1 + 1e-9):
                 found.append(first)
                 first *= step
     if not all(abs(value) < float("inf") for value in found):
         raise ValueError
     return found
+
+
+def _check(count: float, part: str) -> None:
+    if count >= _MOST_POINTS:
+        raise OptionError(f"{part}: {count:.3g} points, and at most {_MOST_POINTS:,} can be asked for")

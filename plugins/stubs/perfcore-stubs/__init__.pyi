@@ -23,6 +23,8 @@ from perf_structural.api import evaluate as evaluate
 from perf_structural.api import schedule as schedule
 from perf_structural.api import value as value
 from perf_structural.judging.judge import judge as judge
+from perf_structural.questions.api import decide as decide
+from perf_structural.questions.api import solve as solve
 from perf_whatif.api import messages as messages
 from perf_whatif.api import whatif as whatif
 from perf_worley.iterations.iterations import iterations as iterations

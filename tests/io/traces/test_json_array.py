@@ -75,3 +75,12 @@ def test_an_error_names_the_line_in_a_later_piece(monkeypatch):
     rows[6] = '{"ph": 1 1}'
     with pytest.raises(InputError, match="demo:8: is no JSON"):
         pieces('{"traceEvents": [\n' + ",\n".join(rows) + "]}")
+
+
+def test_wherever_an_open_array_is_cut_the_message_says_so():
+    """Within a word, a number, an escape or a letter of two bytes; between elements it only lacks its end."""
+    text = '[{"ph": "X", "tid": "r\u00e4 \\u00e9", "ts": -0.5, "dur": 1e3, "args": [null]},\n{"ph": "X"}]'.encode()
+    whole = text.index(b"\n") - 1
+    for end in (*range(2, whole), *range(whole + 3, len(text) - 1)):
+        with pytest.raises(InputError, match=r"cut short; -r to_the_cut=yes"):
+            list(ArrayPieces(io.BytesIO(text[:end]), "cut", "traceEvents").decoded(ANY))

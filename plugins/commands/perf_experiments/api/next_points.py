@@ -16,7 +16,8 @@ from perf_experiments.design.design_file import write_design
 from perf_experiments.design.factors import Point, check_factors, level_of
 from perf_experiments.design.layouts import full_factorial
 from perf_experiments.runs.options import parse_share
-from perf_experiments.runs.store import Store, is_store
+from perf_experiments.runs.store import Store
+from perf_experiments.runs.store_format import is_store
 from perf_points.places import levels_at
 from perf_series.durations import parse_duration
 from perfcore.base.errors import OptionError

@@ -170,7 +170,7 @@ def _kept_versions(store: PathLike) -> list[str]:
         return list((opened.study or {}).get("versions", {}))
 
 
-def runs(store: PathLike, *, failed: bool = False, show: int | None = None) -> Runs:
+def runs(store: PathLike, *, failed: bool = False, show: int | None = None, check: bool = False) -> Runs:
     """The runs that a store holds, also while ``perf run`` adds to it; the function behind ``perf runs``.
 
     Parameters
@@ -180,6 +180,8 @@ def runs(store: PathLike, *, failed: bool = False, show: int | None = None) -> R
         Only those that failed.
     show : int, >= 1, optional
         Only the run of this number, with what it printed.
+    check : bool
+        Read all that runs printed too, and SQLite's own structures: whether each is as it was written.
 
     Raises
     ------
@@ -198,6 +200,8 @@ def runs(store: PathLike, *, failed: bool = False, show: int | None = None) -> R
     45
     """
     with Store.read(store) as opened:
+        if check:
+            opened.check()
         every = opened.runs()
         shown = every if show is None else opened.runs(show)
         waiting = len(opened.jobs())

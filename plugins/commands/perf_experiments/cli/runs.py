@@ -23,6 +23,9 @@ def command(
     show: Annotated[
         int | None, typer.Option("--show", min=1, metavar="RUN", help="All about one run, with its output.")
     ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read all of the store, and refuse it where something has changed since.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """List the runs in STORE, which `perf run` made; also while it runs.
@@ -36,7 +39,7 @@ def command(
     with reporting():
         from perf_experiments.api.run import runs
 
-        kept = runs(store, failed=failed, show=show)
+        kept = runs(store, failed=failed, show=show, check=check)
     texts = {} if show is None else {name: getattr(kept.listed[0], name).decode(errors="replace") for name in _PRINTED}
     if as_json:
         content = [_facts(run) for run in kept.listed]
@@ -48,6 +51,8 @@ def command(
     if show is None:
         for _, header, rows in kept.tables():
             print_table(header, rows)
+    if check:
+        typer.echo(f"{typer.format_filename(store)}: everything is as it was written")
     for line in (kept if show is None else kept.listed[0]).summary():
         typer.echo(typer.format_filename(line))
     for name, text in texts.items():

@@ -15,64 +15,22 @@ import msgspec
 
 from perf_experiments.design.factors import Point, point_text
 from perf_experiments.runs.records import Job, Run
+from perf_experiments.runs.store_file import READ_WAIT_S, connected, damage, need_store, problem
+from perf_experiments.runs.store_format import (
+    APPLICATION_ID,
+    OUTPUT,
+    RUN_COLUMNS,
+    SCHEMA,
+    SCHEMA_VERSION,
+    checksum,
+)
+from perfcore.base import progress
 from perfcore.base.errors import InputError
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "Store", "is_store"]
+__all__ = ["Store"]
 
-APPLICATION_ID = 0x70726663  # "prfc"; SQLite keeps it in bytes 68 to 71 of the file
-SCHEMA_VERSION = 1
-_MAGIC = b"SQLite format 3\0"
-_READ_WAIT_S = 30.0  # a commit of another process takes milliseconds, on a network file system perhaps seconds
-
-_SCHEMA = (
-    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
-    "CREATE TABLE environments (id INTEGER PRIMARY KEY, content TEXT NOT NULL UNIQUE)",
-    """CREATE TABLE runs (
-        id INTEGER PRIMARY KEY,
-        point TEXT NOT NULL,
-        replication INTEGER NOT NULL,
-        problem TEXT,
-        started TEXT NOT NULL,
-        command TEXT NOT NULL,
-        wall_ns INTEGER NOT NULL,
-        user_s REAL NOT NULL,
-        system_s REAL NOT NULL,
-        peak_memory_kib INTEGER NOT NULL,
-        exit_status INTEGER,
-        signal TEXT,
-        busy_before REAL,
-        noisy INTEGER NOT NULL,
-        reported TEXT NOT NULL,
-        stdout BLOB NOT NULL,
-        stderr BLOB NOT NULL,
-        results BLOB NOT NULL,
-        environment INTEGER NOT NULL REFERENCES environments (id)
-    )""",
-    # Runs that a scheduler has. No number is given twice: what an old job writes is not to be taken for a new one's.
-    """CREATE TABLE jobs (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        point TEXT NOT NULL,
-        replication INTEGER NOT NULL,
-        job TEXT,
-        handed_over REAL NOT NULL
-    )""",
-)
-_SMALL = (
-    *("id", "point", "replication", "problem", "started", "command", "wall_ns", "user_s", "system_s"),
-    *("peak_memory_kib", "exit_status", "signal", "busy_before", "noisy", "reported"),
-)
-_INSERT = (*_SMALL[1:], "stdout", "stderr", "results", "environment")
-
-
-def is_store(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is a store.
-
-    Examples
-    --------
-    >>> is_store(b"SQLite format 3")
-    False
-    """
-    return head.startswith(_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+_SEQUENCE = "CREATE TABLE sqlite_sequence(name,seq)"  # SQLite's own, of numbers that are not given twice
+_JOB_COLUMNS = ("id", "point", "replication", "handed_over", "job")
 
 
 class Store:
@@ -98,8 +56,8 @@ class Store:
             There is no such file, or it is no store, of another version, damaged, or cut short.
         """
         name = os.fspath(path)
-        _need_store(name)
-        store = cls(name, _connected(name))
+        need_store(name)
+        store = cls(name, connected(name))
         with contextlib.closing(store._connection), store._told():
             store._connection.execute("BEGIN")  # a commit of another process waits until the check is done
             store._check()
@@ -119,15 +77,15 @@ class Store:
         name = os.fspath(path)
         new = not Path(name).exists() or Path(name).stat().st_size == 0
         if not new:
-            _need_store(name)
-        store = cls(name, _connected(name))
+            need_store(name)
+        store = cls(name, connected(name))
         with contextlib.closing(store._connection), store._told():
             store._connection.execute("PRAGMA journal_mode = DELETE")
             store._connection.execute("PRAGMA synchronous = EXTRA")
             store._begin()
             # Another may have made it since.
             if store._pragma("application_id") == 0 and not store._rows("SELECT 1 FROM sqlite_master"):
-                for statement in _SCHEMA:
+                for statement in SCHEMA:
                     store._connection.execute(statement)
                 store._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 store._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -143,7 +101,9 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise InputError(self.path, _problem(error)) from error
+            raise InputError(self.path, problem(error)) from error
+        except UnicodeDecodeError as error:
+            raise InputError(self.path, damage("a text in it is no UTF-8")) from error
 
     def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, parameters).fetchall()
@@ -170,7 +130,7 @@ class Store:
                 ) from None
             raise InputError(self.path, "another `perf run` is making this store; wait until it ends") from None
         finally:
-            self._connection.execute(f"PRAGMA busy_timeout = {int(_READ_WAIT_S * 1000)}")
+            self._connection.execute(f"PRAGMA busy_timeout = {int(READ_WAIT_S * 1000)}")
 
     def _commit(self) -> None:
         """Make what was added durable, and keep the lock."""
@@ -188,20 +148,49 @@ class Store:
                 f"is a store of version {version}, and {SCHEMA_VERSION} is known here; use the perfcore that wrote it, "
                 "or name another store",
             )
+        declared = {sql for (sql,) in self._rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+        if declared != {*SCHEMA, _SEQUENCE}:
+            raise InputError(self.path, damage("it holds other tables than a store, or views or triggers"))
         # SQLite takes a last page that is cut for one that ends in zeros.
         size, pages = Path(self.path).stat().st_size, self._pragma("page_count")
         if size != (whole := pages * self._pragma("page_size")):
-            raise InputError(self.path, _damage(f"it has {size:,} of {whole:,} bytes"))
+            raise InputError(self.path, damage(f"it has {size:,} of {whole:,} bytes"))
         found = self._pragma("quick_check")
         if found != "ok":
-            raise InputError(self.path, _damage(" ".join(str(found).split())))
+            raise InputError(self.path, damage(" ".join(str(found).split())))
+
+    def _checked(self, what: str, columns: Sequence[str], source: str, *given: Any) -> list[tuple[Any, ...]]:
+        """Rows of a table, each as it was written.
+
+        Parameters
+        ----------
+        what : str
+            Each of them, in messages.
+        columns : sequence of str
+            All that the checksum is of; the first names the row.
+        source : str
+            The table, and which rows in which order.
+        *given : int or str
+            For the question marks in it.
+
+        Raises
+        ------
+        InputError
+            One is not.
+        """
+        rows = self._rows(f"SELECT {', '.join(columns)}, checksum FROM {source}", given)  # noqa: S608 (constants)
+        for row in rows:
+            if checksum(row[:-1]) != row[-1]:
+                raise InputError(self.path, damage(f"{what} {row[0]} is not as it was written"))
+        return [row[:-1] for row in rows]
 
     def _fact(self, name: str) -> str | None:
-        rows = self._rows("SELECT value FROM facts WHERE name = ?", (name,))
-        return rows[0][0] if rows else None
+        rows = self._checked("fact", ("name", "value"), "facts WHERE name = ?", name)
+        return rows[0][1] if rows else None
 
     def _set_fact(self, name: str, value: str) -> None:
-        self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+        row = (name, value)
+        self._connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", (*row, checksum(row)))
 
     @property
     def study(self) -> dict[str, Any] | None:
@@ -244,10 +233,10 @@ class Store:
     def jobs(self) -> list[Job]:
         """Runs that were handed to a scheduler and have not been collected."""
         with self._told():
-            rows = self._rows("SELECT id, point, replication, job, handed_over FROM jobs ORDER BY id")
+            rows = self._checked("job", _JOB_COLUMNS, "jobs ORDER BY id")
         return [
             Job(number, msgspec.json.decode(point, type=dict[str, int | float | str]), replication, name, at)
-            for number, point, replication, name, at in rows
+            for number, point, replication, at, name in rows
         ]
 
     def announce_job(self, point: Point, replication: int, at: float) -> int:
@@ -255,16 +244,22 @@ class Store:
         with self._told():
             row = (msgspec.json.encode(point).decode(), replication, at)
             cursor = self._connection.execute(
-                "INSERT INTO jobs (point, replication, handed_over) VALUES (?, ?, ?)", row
+                "INSERT INTO jobs (point, replication, handed_over, checksum) VALUES (?, ?, ?, '')", row
             )
-            self._commit()
-            return cursor.lastrowid or 0
+            number = cursor.lastrowid or 0
+            self._write_job((number, *row, None))
+            return number
 
     def name_job(self, number: int, name: str) -> None:
         """Keep what the scheduler calls a job."""
         with self._told():
-            self._connection.execute("UPDATE jobs SET job = ? WHERE id = ?", (name, number))
-            self._commit()
+            for row in self._checked("job", _JOB_COLUMNS, "jobs WHERE id = ?", number):
+                self._write_job((*row[:-1], name))
+
+    def _write_job(self, row: Sequence[Any]) -> None:
+        """Keep the name and the checksum of a job."""
+        self._connection.execute("UPDATE jobs SET job = ?, checksum = ? WHERE id = ?", (row[-1], checksum(row), row[0]))
+        self._commit()
 
     def forget_job(self, number: int) -> None:
         """A job that was not handed over after all."""
@@ -292,17 +287,22 @@ class Store:
             The disk is full or fails; the runs before are safe.
         """
         try:
-            place = self._environment_number(run.environment)
+            number = self._rows("SELECT ifnull(max(id), 0) + 1 FROM runs")[0][0]
+            output = (run.stdout, run.stderr, run.results)
             values = (
-                msgspec.json.encode(run.point).decode(),
-                *(run.replication, run.problem, run.started, msgspec.json.encode(run.command).decode()),
-                *(run.wall_ns, run.user_s, run.system_s, run.peak_memory_kib, run.exit_status, run.signal),
-                *(run.busy_before, run.noisy, msgspec.json.encode(run.values).decode()),
-                *(run.stdout, run.stderr, run.results, place),
+                *(number, msgspec.json.encode(run.point).decode(), run.replication, run.problem, run.started),
+                *(msgspec.json.encode(run.command).decode(), run.wall_ns, float(run.user_s), float(run.system_s)),
+                *(run.peak_memory_kib, run.exit_status, run.signal),
+                *(None if run.busy_before is None else float(run.busy_before), int(run.noisy)),
+                *(msgspec.json.encode(run.values).decode(), self._environment_number(run.environment)),
+                checksum(output),
             )
-            places = ", ".join("?" * len(_INSERT))
-            cursor = self._connection.execute(f"INSERT INTO runs ({', '.join(_INSERT)}) VALUES ({places})", values)  # noqa: S608 (names are constants)
-            number = cursor.lastrowid or 0
+            names = (*RUN_COLUMNS, "checksum", *OUTPUT)
+            places = ", ".join("?" * len(names))
+            self._connection.execute(
+                f"INSERT INTO runs ({', '.join(names)}) VALUES ({places})",  # noqa: S608 (names are constants)
+                (*values, checksum(values), *output),
+            )
             if job is not None:
                 self._connection.execute("DELETE FROM jobs WHERE id = ?", (job,))
             self._connection.execute("COMMIT")
@@ -311,7 +311,7 @@ class Store:
                 self._connection.execute("ROLLBACK")
             raise InputError(
                 self.path,
-                f"{_problem(error)}; the run {point_text(run.point)} could not be kept, the runs before it are safe; "
+                f"{problem(error)}; the run {point_text(run.point)} could not be kept, the runs before it are safe; "
                 "the same `perf run` goes on from there",
             ) from error
         with self._told():
@@ -321,8 +321,12 @@ class Store:
     def _environment_number(self, content: Mapping[str, object]) -> int:
         text = msgspec.json.encode(content).decode()
         if text not in self._environments:
-            self._connection.execute("INSERT OR IGNORE INTO environments (content) VALUES (?)", (text,))
-            self._environments[text] = self._rows("SELECT id FROM environments WHERE content = ?", (text,))[0][0]
+            known = self._rows("SELECT id FROM environments WHERE content = ?", (text,))
+            if not known:
+                known = self._rows("SELECT ifnull(max(id), 0) + 1 FROM environments")
+                row = (known[0][0], text)
+                self._connection.execute("INSERT INTO environments VALUES (?, ?, ?)", (*row, checksum(row)))
+            self._environments[text] = known[0][0]
         return self._environments[text]
 
     def runs(self, number: int | None = None) -> list[Run]:
@@ -331,75 +335,63 @@ class Store:
         Raises
         ------
         InputError
-            The store is damaged.
+            The store is damaged, or one of these runs is not as it was written.
         """
         with self._told():
-            environments = dict(self._rows("SELECT id, content FROM environments"))
-            names = (*_SMALL, "environment", *(("stdout", "stderr", "results") if number is not None else ()))
-            where = "" if number is None else " WHERE id = ?"
-            rows = self._rows(
-                f"SELECT {', '.join(names)} FROM runs{where} ORDER BY id",  # noqa: S608 (names are constants)
-                () if number is None else (number,),
-            )
-        try:
-            return [_as_run(dict(zip(names, row, strict=True)), environments) for row in rows]
-        except (msgspec.MsgspecError, KeyError, TypeError) as error:
-            raise InputError(self.path, _damage(str(error))) from error
+            if number is None:
+                rows, output = self._checked("run", RUN_COLUMNS, "runs ORDER BY id"), []
+            else:
+                rows = self._checked("run", RUN_COLUMNS, "runs WHERE id = ?", number)
+                output = self._rows("SELECT stdout, stderr, results FROM runs WHERE id = ?", (number,))
+            # Read last: of a run that is added meanwhile the environment is there.
+            environments = dict(self._checked("environment", ("id", "content"), "environments"))
+        found = []
+        for row in rows:
+            named = dict(zip(RUN_COLUMNS, row, strict=True))
+            printed = dict(zip(OUTPUT, output[0], strict=True)) if output else {}
+            if printed and checksum(output[0]) != named["output_checksum"]:
+                raise InputError(self.path, damage(f"what run {number} printed is not as it was written"))
+            try:
+                found.append(_as_run(named | printed, environments[named["environment"]]))
+            except (msgspec.MsgspecError, KeyError, TypeError) as error:
+                raise InputError(self.path, damage(str(error))) from error
+        return found
+
+    def check(self) -> int:
+        """Read all that the store holds, as it was written.
+
+        Returns
+        -------
+        int
+            How many runs there are.
+
+        Raises
+        ------
+        InputError
+            Something is not as it was written; it says what.
+        """
+        with self._told():
+            found = self._pragma("integrity_check")
+            if found != "ok":
+                raise InputError(self.path, damage(" ".join(str(found).split())))
+            self._checked("fact", ("name", "value"), "facts")
+            numbers = [number for (number,) in self._rows("SELECT id FROM runs ORDER BY id")]
+        self.jobs()
+        with progress.bar(f"checking {self.path}", len(numbers)) as advance:
+            for number in numbers:
+                self.runs(number)
+                advance(1)
+        return len(numbers)
 
 
-def _as_run(row: dict[str, Any], environments: Mapping[int, str]) -> Run:
+def _as_run(row: dict[str, Any], environment: str) -> Run:
+    del row["output_checksum"], row["environment"]
     return Run(
         point=msgspec.json.decode(row.pop("point"), type=dict[str, int | float | str]),
         command=msgspec.json.decode(row.pop("command"), type=tuple[str, ...]),
         values=msgspec.json.decode(row.pop("reported"), type=dict[str, float]),
-        environment=msgspec.json.decode(environments[row.pop("environment")], type=dict[str, Any]),
+        environment=msgspec.json.decode(environment, type=dict[str, Any]),
         noisy=bool(row.pop("noisy")),
         number=row.pop("id"),
         **row,
-    )
-
-
-def _connected(name: str) -> sqlite3.Connection:
-    """Open a file; for reading too, since what a killed process left half done is undone first."""
-    writable = not Path(name).exists() or os.access(name, os.W_OK)
-    address = f"{Path(name).resolve().as_uri()}?mode={'rwc' if writable else 'ro'}"
-    try:
-        return sqlite3.connect(address, uri=True, timeout=_READ_WAIT_S, isolation_level=None)
-    except sqlite3.Error as error:
-        raise InputError(name, _problem(error)) from error
-
-
-def _need_store(name: str) -> None:
-    """Refuse what is certainly no store, before SQLite touches it."""
-    path = Path(name)
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(100)
-    except FileNotFoundError:
-        raise InputError(name, "there is no such store; `perf run` makes one") from None
-    except OSError as error:
-        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
-    if not head.startswith(_MAGIC[: len(head)]) or not head:
-        raise InputError(name, "is not a store of runs; `perf run` makes one, by default beside the design as .db")
-    if len(head) < 100:
-        raise InputError(name, _damage("its header is not whole"))
-
-
-def _problem(error: sqlite3.Error) -> str:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
-        return "the disk is full; free some space"
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return _damage(str(error))
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return f"cannot be written: {error}"
-    if code == sqlite3.SQLITE_BUSY:
-        return "another process holds the store; try again when it has ended"
-    return f"{error}; look at the disk"
-
-
-def _damage(what: str) -> str:
-    return (
-        f"the store is damaged or cut short ({what}); it was not changed; take a copy from a backup, or save what "
-        "is left with `sqlite3 FILE .recover`"
     )

@@ -124,6 +124,8 @@ class ChoicePresenter(Presenter):
             for column in next(iter(statistics.values()))
         }
         columns.setdefault(result.statistic.name, dict(result.figures))
+        if result.deadline is not None:
+            columns[f"P(later than {result.deadline:g})"] = dict(result.late)
         return columns
 
 

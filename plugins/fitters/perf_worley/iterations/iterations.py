@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_views.function_names import plain_name
 from perf_worley.iterations.alignment import align
 from perf_worley.iterations.differences import Differences, differences_of
 from perf_worley.iterations.markers import marked_iterations, named_iterations
@@ -17,7 +18,6 @@ from perf_worley.iterations.periods import candidates
 from perf_worley.iterations.signal import signal_of
 from perf_worley.names.activity import Activity, activities, joined
 from perf_worley.names.clipped_sums import clipped_sums
-from perf_worley.names.plain_names import plain_name
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.series import Series

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from perf_states.classes import state_classes
 from perf_states.table import COMPUTING, OTHER
+from perf_views.function_names import plain_names
 from perf_worley.names.clipped_sums import clipped_sums
-from perf_worley.names.plain_names import plain_names
 from perfcore.data.trace import Trace, busy_mask
 
 __all__ = ["Activity", "StateTime", "activities", "joined"]

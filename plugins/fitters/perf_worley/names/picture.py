@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from perf_pictures.picture import time_axis
 from perf_pictures.style import COLOURS, SMALL_POINTS
-from perf_worley.names.plain_names import plain_names
+from perf_views.function_names import plain_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -75,8 +75,7 @@ class ArrayPieces:
             if found is None:
                 # Programs that were stopped leave an array open; the format allows that where nothing is around it.
                 self.closed = False
-                text = b"[" + self._buffer.rstrip(b" \t\r\n,") + b"]"
-                found = self._attempt(decoder, text, True) if may_stay_open else None
+                found = self._with_an_end(decoder) if may_stay_open else None
             if found is None and self._to_the_cut:
                 self.cut = True
                 return
@@ -170,6 +169,15 @@ class ArrayPieces:
         whole = self._buffer if self._at_end else self._buffer.rstrip(_WORDS)
         return self._attempt(decoder, b"[" + whole, True)
 
+    def _with_an_end(self, decoder: msgspec.json.Decoder[list[Any]]) -> _Piece | None:
+        """The last elements of an array that was left open; None where the file ends within one."""
+        text = b"[" + self._buffer.rstrip(b" \t\r\n,") + b"]"
+        try:
+            msgspec.json.decode(text, type=list[msgspec.Raw])
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        return self._attempt(decoder, text, True)
+
     def _ends(self) -> list[int]:
         """Where elements may end that others follow."""
         first = _FIRST_KEY.match(self._buffer)
@@ -189,6 +197,8 @@ class ArrayPieces:
         except msgspec.ValidationError as error:
             raise self._wrong_element(text, error) from None
         except msgspec.DecodeError as error:
+            if self._at_end and _breaks_off_in_number(text, error):
+                return None
             if found := _TRAILING.search(str(error)):
                 text = text[: text.rindex(b"]", 0, int(found[1]) - 1) + 1]
                 return decoder.decode(text), text, True
@@ -215,10 +225,18 @@ class ArrayPieces:
         return self._error(said, self.line + text.count(b"\n", 0, at))
 
     def _malformed(self, text: bytes, error: Exception) -> InputError:
-        said = str(error)
-        digits = said.rpartition("(byte ")[2].rstrip(")")
-        end = int(digits) if digits.isdecimal() else len(text)
-        return self._error(f"is no JSON: {said}", self.line + text.count(b"\n", 0, end))
+        return self._error(f"is no JSON: {error}", self.line + text.count(b"\n", 0, _place_of(error, len(text))))
 
     def _error(self, problem: str, line: int | None = None) -> InputError:
         return InputError(self._source, problem, line=self.line if line is None else line)
+
+
+def _place_of(error: Exception, otherwise: int) -> int:
+    """At which byte a decoder met what is no JSON."""
+    digits = str(error).rpartition("(byte ")[2].rstrip(")")
+    return int(digits) if digits.isdecimal() else otherwise
+
+
+def _breaks_off_in_number(text: bytes, error: Exception) -> bool:
+    """Whether the last byte is a sign, a point or an exponent that nothing follows."""
+    return text[-1:] in (b"-", b"+", b".", b"e", b"E") and _place_of(error, 0) >= len(text) - 1

@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from perf_io.traces.paraver_scan import MOST_DIGITS
+
 __all__ = ["DAMAGED", "EVENTS", "MESSAGES", "MOST_FIELDS", "scan_messages"]
 
 # Positions in the cursor: rows of the two tables, and lines that could not be taken.
@@ -16,6 +18,8 @@ EVENTS, MESSAGES, DAMAGED = range(3)
 MOST_FIELDS = 1 << 16  # of one line; a record of events has two for each counter
 _COLON, _RETURN, _NEWLINE, _MINUS, _ZERO = b":\r\n-0"
 _EVENT_HEAD, _MESSAGE_FIELDS, _STATE_FIELDS = 6, 15, 8
+_MESSAGE_TIMES = (5, 6, 11, 12)
+_LARGEST_BYTES = 1 << 40  # of one message: no rank has so much memory, and millions of them have a sum
 _CALLS, _ARGUMENTS = 50_000_001, 50_100_001  # the first of five types of calls, of four that say more of collectives
 
 Integers = npt.NDArray[np.int64]
@@ -61,6 +65,8 @@ def scan_messages(
         Where the line begins that was not taken.
     """
     fields = np.empty(MOST_FIELDS, np.int64)
+    too_large = np.iinfo(np.int64).max
+    largest = (too_large - 1) // nanoseconds
     while at < end:
         here, kind, n_fields = at, text[at], 0
         if kind == _ZERO + 1 or kind == _ZERO + 2 or kind == _ZERO + 3:
@@ -76,6 +82,8 @@ def scan_messages(
                 if here == first or n_fields == MOST_FIELDS:
                     good = False
                     break
+                if here - first > MOST_DIGITS:  # counters may be; of what is taken below that is damage
+                    value = too_large
                 fields[n_fields] = -value if negative else value
                 n_fields += 1
                 if text[here] != _COLON:
@@ -85,11 +93,14 @@ def scan_messages(
                 here += 1
             good = good and text[here] == _NEWLINE
             if kind == _ZERO + 1:
-                good = good and n_fields == _STATE_FIELDS
+                good = good and n_fields == _STATE_FIELDS and 0 <= fields[5] <= fields[6] <= largest
             elif kind == _ZERO + 2:
-                good = good and n_fields >= _EVENT_HEAD and n_fields % 2 == 0
+                good = good and n_fields >= _EVENT_HEAD and n_fields % 2 == 0 and 0 <= fields[5] <= largest
             else:
                 good = good and n_fields == _MESSAGE_FIELDS
+                for k in _MESSAGE_TIMES:
+                    good = good and 0 <= fields[k] <= largest
+                good = good and 0 <= fields[13] <= _LARGEST_BYTES and abs(fields[14]) < too_large
             if not good:
                 cursor[DAMAGED] += 1
             else:
@@ -120,6 +131,9 @@ def scan_messages(
                     for k in range(_EVENT_HEAD, n_fields, 2):
                         number = fields[k]
                         if _CALLS <= number < _CALLS + 5 or _ARGUMENTS <= number < _ARGUMENTS + 4:
+                            if abs(fields[k + 1]) == too_large:
+                                cursor[DAMAGED] += 1
+                                continue
                             row = cursor[EVENTS]
                             events[row, 0], events[row, 1] = place, fields[5] * nanoseconds
                             events[row, 2], events[row, 3] = number, fields[k + 1]

@@ -6,11 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from perf_views.short_names import shortened, shortened_apart
+from perf_views.short_names import shortened
 
-__all__ = ["plain_name", "plain_names"]
+__all__ = ["plain_name", "plain_names", "short_name"]
 
 _MOST_LETTERS = 34
+_MOST_APART = 2 * _MOST_LETTERS  # of a name that others look like
 _CODE = re.compile(r"::|\w ?<.*>|\w\(.*\)")
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)::|\{anonymous\}::|<unnamed>::")
 _OPERATOR = re.compile(r"\boperator\s*(<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))")  # its brackets open nothing
@@ -67,20 +68,45 @@ def _split(text: str, separators: str) -> list[str]:
     return [part for part in parts if part] or [""]
 
 
+def short_name(name: str) -> str:
+    """The plain name of a function, short enough for a line of text.
+
+    Examples
+    --------
+    >>> short_name("void at::native::reduce_kernel<512, at::Max>(int)"), short_name("MPI_Wait")
+    ('reduce_kernel', 'MPI_Wait')
+    """
+    return shortened(plain_name(name), _MOST_LETTERS)
+
+
 def plain_names(names: Sequence[str]) -> list[str]:
-    """Plain names, short enough for a table; those that would look alike keep their templates, or all.
+    """Short names for a table; those that would look alike keep their templates, else all, and else are numbered.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All different.
 
     Examples
     --------
     >>> plain_names(["la::gemm<double>(int)", "la::gemm<float>(int)", "MPI_Wait"])
     ['gemm<double>', 'gemm<float>', 'MPI_Wait']
+    >>> plain_names(["Main::done(int)", "Worker::done(int)"])
+    ['Main::done(int)', 'Worker::done(int)']
     """
-    found = [shortened(plain_name(name), _MOST_LETTERS) for name in names]
-    counts = Counter(found)
-    alike = [at for at, short in enumerate(found) if counts[short] > 1]
-    longer = [plain_name(names[at], templates=True) for at in alike]
-    if len(set(longer)) < len({names[at] for at in alike}):
-        longer = [names[at] for at in alike]
-    for at, name in zip(alike, shortened_apart(longer, _MOST_LETTERS), strict=True):
-        found[at] = name
+    found = [short_name(name) for name in names]
+    for at in _alike(found):
+        found[at] = shortened(plain_name(names[at], templates=True), _MOST_APART)
+    for at in _alike(found):
+        found[at] = shortened(names[at], _MOST_APART)
+    met = Counter[str]()
+    for at in _alike(found):
+        met[found[at]] += 1
+        found[at] = f"{short_name(names[at])} [{met[found[at]]}]"
     return found
+
+
+def _alike(names: Sequence[str]) -> list[int]:
+    """Where names stand that stand elsewhere too."""
+    counts = Counter(names)
+    return [at for at, name in enumerate(names) if counts[name] > 1]

@@ -1,0 +1,67 @@
+"""``perf decide``: which of two is smaller by what was measured, or how many more measurements tell."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from perf_structural.cli._showing import show
+from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Json, Picture
+from perfcore.cli.reading import HowToRead
+
+__all__ = ["command"]
+
+
+def command(
+    first: Annotated[
+        str, typer.Argument(metavar="FIRST", show_default=False, help="A file of samples, as perf value.")
+    ],
+    second: Annotated[str, typer.Argument(metavar="SECOND", show_default=False, help="Likewise.")],
+    how: HowToRead,
+    column: Annotated[
+        str | None, typer.Option("--column", metavar="NAME", help="Files of several columns: the one to compare.")
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", metavar="CONDITIONS", help="Rows of a table that count, such as host=a,p>4."),
+    ] = None,
+    quantile: Annotated[
+        float | None, typer.Option("--quantile", metavar="Q", help="Compare this quantile instead of the mean.")
+    ] = None,
+    worth: Annotated[
+        float | None,
+        typer.Option("--worth", metavar="SHARE", help="Smallest difference that matters: 0.01 for one per cent."),
+    ] = None,
+    power: Annotated[
+        float, typer.Option("--power", metavar="P", help="How probable a decision shall be after measuring more.")
+    ] = 0.9,
+    picture: Picture = None,
+    as_json: Json = False,
+) -> None:
+    """Say whether FIRST or SECOND is smaller, or how many more measurements of each would decide it.
+
+    Both are files of independent samples of one quantity: numbers one a line, tables of runs, series.
+
+    \b
+    perf decide old.csv new.csv --column time_s
+    perf decide a.txt b.txt --quantile 0.95 --worth 0.02
+    """
+    with reporting():
+        from perf_pictures.picture import check_files
+        from perf_structural.measuring import KINDS
+        from perf_structural.questions.api import decide
+
+        check_files(picture)
+        decision = decide(
+            first,
+            second,
+            column=column,
+            where=where,
+            quantile=quantile,
+            worth=worth,
+            power=power,
+            read=lambda path: how.read_file(str(path), KINDS),
+        )
+        show("decision", decision, as_json, picture)

@@ -1,0 +1,53 @@
+"""``perf solve``: the value of an input with which a model keeps a limit often enough."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from perf_structural.cli._showing import show
+from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Json, Picture
+from perfcore.cli.signature import OptionsOf
+
+__all__ = ["command"]
+
+
+def command(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", show_default=False, help="A structural model (.toml), or a formula.")
+    ],
+    range_: Annotated[
+        str,
+        typer.Option("--for", metavar="NAME=LOW..HIGH", help="The input, such as servers=1..64 or limit=0.1..2.0."),
+    ],
+    below: Annotated[float, typer.Option("--below", metavar="LIMIT", help="What the result is to keep.")],
+    probability: Annotated[
+        float, typer.Option("--probability", metavar="P", help="How often, between 0 and 1.")
+    ] = 0.99,
+    quantities: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="NAME=QUANTITY", help="An input, as of perf eval. Once for each."),
+    ] = None,
+    picture: Picture = None,
+    as_json: Json = False,
+    **options: Annotated[Any, OptionsOf("perf_structural.options:SamplingOptions", "sampling")],
+) -> None:
+    """Find how many replicas, or which time limit, keep the result of MODEL below LIMIT with probability P.
+
+    The least value that suffices is found, or the largest where the least of the range does. All are tried with the
+    same draws.
+
+    \b
+    perf solve service.toml --for servers=1..64 --below 0.2 --probability 0.99
+    perf solve "0.05 + queue_wait(rate, 0.05, n)" --for n=1..64 --below 0.1 --with rate=normal:100,5
+    """
+    with reporting():
+        from perf_pictures.picture import check_files
+        from perf_structural.quantities import given_quantities
+        from perf_structural.questions.api import solve
+
+        check_files(picture)
+        inputs = given_quantities(quantities or [])
+        show("solution", solve(model, range_, below, probability, inputs=inputs, **options), as_json, picture)

@@ -1,0 +1,1 @@
+"""What equations say beyond formulas: copies, quantiles, stations that requests share, loops and pipelines."""

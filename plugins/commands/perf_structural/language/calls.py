@@ -1,0 +1,149 @@
+"""Calls of what only equations have, with their units: made into expressions, simplified where a number is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from perf_formulas.parser import QUANTILE
+from perf_structural.algebra import Algebra
+from perf_structural.expression import Constant, Expression
+from perf_structural.indexed import Indexed, aligned, at_place, joined, need_numbers, places, reduced, rows
+from perf_structural.language.copies import whole
+from perf_structural.language.functions import OVER_COPIES
+from perf_structural.units import PLAIN
+from perfcore.base.errors import DataError
+
+__all__ = ["Calls"]
+
+_STATIONS = frozenset({"queue_wait", "mean_queue_wait", "sharing_slowdown"})
+
+
+class Calls:
+    """Makes expressions of calls.
+
+    Parameters
+    ----------
+    algebra : Algebra
+    sizes : mapping of str to int
+        Copies along each index.
+    chance : callable
+        Takes a name, and gives the quantity of that name which lies evenly between 0 and 1.
+    """
+
+    def __init__(self, algebra: Algebra, sizes: Mapping[str, int], chance: Callable[[str], Expression]) -> None:
+        self.algebra, self.sizes, self.chance = algebra, sizes, chance
+
+    def of(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
+        """What a call stands for.
+
+        Parameters
+        ----------
+        text : str
+            The call, for messages.
+        symbol : str
+            The function.
+        parts : sequence of Indexed
+            Its arguments, as many as it takes.
+        over : str, optional
+            The index along which copies are taken where there are several.
+
+        Raises
+        ------
+        DataError
+            Units do not fit, an argument is not replicated, or a number is outside of what is accepted.
+        """
+        try:
+            if symbol == "pipeline_over":
+                return self._pipeline(text, parts, over)
+            if symbol in OVER_COPIES:
+                return self._over_copies(text, symbol, parts, over)
+            if symbol in _STATIONS:
+                return self._station(text, symbol, parts)
+            if symbol == QUANTILE:
+                return joined(text, self._quantile, parts, self.sizes, parts[0].unit)
+            need_numbers("the place", parts[:1])
+            values, unit = aligned(symbol, parts[1:], self.algebra)
+            return joined(text, lambda k, *cells: self._k_th(k, cells), [parts[0], *values], self.sizes, unit)
+        except DataError as error:
+            message = str(error)
+            raise DataError(message if message.startswith(text) else f"{text}: {message}") from None
+
+    def _over_copies(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
+        place = OVER_COPIES[symbol]
+        others = [*parts[:place], *parts[place + 1 :]]
+        need_numbers(symbol, [*others, *(parts[:1] if symbol == "barrier_over" else ())])
+        return reduced(text, lambda group, numbers: self._of_copies(symbol, group, numbers), parts[place], over, others)
+
+    def _of_copies(self, symbol: str, group: Sequence[Expression], numbers: Sequence[Expression]) -> Expression:
+        """One expression of the copies along an index."""
+        algebra = self.algebra
+        match symbol:
+            case "k_th_over":
+                return self._k_th(numbers[0], group)
+            case "pick_over":
+                number = numbers[0]
+                if isinstance(number, Constant):
+                    return group[int(whole("number of the copy", number.value, 1, len(group))) - 1]
+                return algebra.call(symbol, [*group, number])
+            case "loop_over":
+                return algebra.call(symbol, [*group, numbers[0], *(numbers[1:] or [algebra.constant(1.0)])])
+            case "barrier_over":
+                return algebra.call(symbol, [*group, numbers[0]])
+        for count in numbers:
+            if not isinstance(count, Constant):
+                return algebra.call(symbol, [*group, count])
+            least = 0 if symbol == "sum_over" else 1
+            group = group[: int(whole("number of copies", count.value, least, len(group)))]
+        if symbol in {"max_over", "min_over"}:
+            return algebra.extremum(symbol == "max_over", group)
+        return algebra.add(group) if symbol == "sum_over" else algebra.scale(1.0 / len(group), algebra.add(group))
+
+    def _k_th(self, k: Expression, cells: Sequence[Expression]) -> Expression:
+        if isinstance(k, Constant):
+            place = int(whole("place", k.value, 1, len(cells)))
+            if place in {1, len(cells)}:
+                return self.algebra.extremum(place == len(cells), cells)
+        return self.algebra.call("k_th", [k, *cells])
+
+    def _quantile(self, operand: Expression, level: Expression) -> Expression:
+        if not isinstance(level, Constant) or not 0.0 < level.value < 1.0:
+            raise DataError("the level of a quantile is a number between 0 and 1, such as 0.95")
+        return operand if isinstance(operand, Constant) else self.algebra.call(QUANTILE, [operand, level])
+
+    def _station(self, text: str, symbol: str, parts: Sequence[Indexed]) -> Indexed:
+        rate, service, *numbers = parts
+        need_numbers(symbol, numbers)
+        work = rate.unit.times(service.unit)
+        if work.kind.powers:
+            raise DataError(
+                f"the first argument is a rate, such as 1/s for times in s, but {rate.described} and "
+                f"{service.described}"
+            )
+        scale, unit = work.scale_to(PLAIN), PLAIN if symbol == "sharing_slowdown" else service.unit
+        indices, found = rows(parts, self.sizes)
+        cells = {}
+        for place, (arrivals, *row) in found.items():
+            arguments = [self.algebra.scale(scale, arrivals), *row]
+            if symbol == "queue_wait":
+                number = f"[{','.join(str(index + 1) for index in place)}]" if place else ""
+                arguments.append(self.chance(f"chance in {text}{number}"))
+            cells[place] = self.algebra.call(symbol, arguments)
+        return Indexed(text, cells, indices, unit)
+
+    def _pipeline(self, text: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
+        times, room = parts
+        need_numbers("the room between two stages", [room])
+        if len(times.indices) != 2:
+            known = f"replicated over {' and '.join(times.indices)}" if times.indices else "not replicated"
+            raise DataError(
+                f"{times.text!r} is {known}; one time for each stage and item is expected: "
+                'each = [...], over = "stage", replicate = { item = 100 }'
+            )
+        stage = times.indices.index(over) if over in times.indices else 0
+        in_order = [
+            times.cells[place if stage == 1 else place[::-1]]
+            for place in places([times.indices[1 - stage], times.indices[stage]], self.sizes)
+        ]
+        (capacity,) = at_place(text, [room], (), ())
+        stages = self.algebra.constant(float(self.sizes[times.indices[stage]]))
+        return Indexed(text, {(): self.algebra.call("pipeline_over", [*in_order, capacity, stages])}, (), times.unit)

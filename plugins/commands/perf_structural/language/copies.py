@@ -1,0 +1,116 @@
+"""Functions of the copies of what is replicated, point by point: of the first few, the k-th smallest, one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError
+
+__all__ = ["k_th", "max_of_first", "mean_of_first", "min_of_first", "picked", "sum_of_first", "whole"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def whole(name: str, numbers: npt.ArrayLike, least: int, most: float) -> Floats:
+    """Numbers rounded to whole ones.
+
+    Raises
+    ------
+    DataError
+        One is not finite, or outside of what is accepted.
+
+    Examples
+    --------
+    >>> whole("workers", [1.2, 3.9], 1, 4)
+    array([1., 4.])
+    """
+    given = np.asarray(numbers, dtype=np.float64)
+    rounded = np.rint(given)
+    if not np.all((rounded >= least) & (rounded <= most)):  # NaN is neither
+        low, high = float(given.min()), float(given.max())
+        found = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+        accepted = f"at least {least}" if most == np.inf else f"{least} to {most:.0f}"
+        raise DataError(f"the {name} came to {found}; {accepted} is accepted")
+    return rounded
+
+
+def sum_of_first(*arguments: npt.ArrayLike) -> Floats:
+    """Sum of the first copies; the last argument says of how many, 0 to all.
+
+    Examples
+    --------
+    >>> sum_of_first(1.0, 2.0, 4.0, [0, 2, 3])
+    array([0., 3., 7.])
+    """
+    *values, count = arguments
+    number = whole("number of copies", count, 0, len(values))
+    total: Floats = np.zeros(())
+    for place, value in enumerate(values, start=1):
+        total = total + np.where(place <= number, value, 0.0)
+    return total
+
+
+def mean_of_first(*arguments: npt.ArrayLike) -> Floats:
+    """Mean of the first copies, 1 to all; arguments as of `sum_of_first`."""
+    number = whole("number of copies", arguments[-1], 1, len(arguments) - 1)
+    return sum_of_first(*arguments) / number
+
+
+def max_of_first(*arguments: npt.ArrayLike) -> Floats:
+    """Largest of the first copies, 1 to all; arguments as of `sum_of_first`.
+
+    Examples
+    --------
+    >>> max_of_first(1.0, 7.0, 4.0, [1, 2, 3])
+    array([1., 7., 7.])
+    """
+    return _extreme(np.maximum, arguments)
+
+
+def min_of_first(*arguments: npt.ArrayLike) -> Floats:
+    """Smallest of the first copies, 1 to all; arguments as of `sum_of_first`."""
+    return _extreme(np.minimum, arguments)
+
+
+def _extreme(choose: np.ufunc, arguments: Sequence[npt.ArrayLike]) -> Floats:
+    *values, count = arguments
+    number = whole("number of copies", count, 1, len(values))
+    best = np.asarray(values[0], dtype=np.float64)
+    for place, value in enumerate(values[1:], start=2):
+        best = np.where(place <= number, choose(best, value), best)
+    return best
+
+
+def k_th(k: npt.ArrayLike, *values: npt.ArrayLike) -> Floats:
+    """The k-th smallest of some: 2 of 3 answers are there after the second.
+
+    Examples
+    --------
+    >>> k_th([1, 2], 5.0, 1.0, 3.0)
+    array([1., 3.])
+    """
+    place, *spread = np.broadcast_arrays(whole("place", k, 1, len(values)), *values)
+    in_order = np.sort(spread, axis=0)
+    return _at(in_order, place)
+
+
+def picked(*arguments: npt.ArrayLike) -> Floats:
+    """One of the copies; the last argument says which, from 1.
+
+    Examples
+    --------
+    >>> picked(5.0, 1.0, 3.0, [1, 3])
+    array([5., 3.])
+    """
+    *values, number = arguments
+    place, *spread = np.broadcast_arrays(whole("number of the copy", number, 1, len(values)), *values)
+    return _at(np.array(spread), place)
+
+
+def _at(values: Floats, place: Floats) -> Floats:
+    """At each point the value at a place, counted from 1."""
+    found: Floats = np.take_along_axis(values, place[None].astype(int) - 1, axis=0)[0]
+    return found

@@ -1,0 +1,102 @@
+"""The functions that an equation may call, and the arrays that compute those which are no functions of numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_formulas.parser import QUANTILE, Limits, Parser
+from perf_formulas.tree import FUNCTIONS, OR, Node, Rule
+from perf_structural.language import copies, pipeline, queues, workers
+
+__all__ = ["COMPUTED", "EQUATION_FUNCTIONS", "LIMITS", "MAY_BE_INFINITE", "OVER_COPIES", "compute", "parsed"]
+
+Floats = npt.NDArray[np.float64]
+
+_LEVEL = FUNCTIONS["max"].level
+
+# An equation of a thousand terms is written by a program and is meant; ten thousand take a second.
+LIMITS = Limits(length=100_000, nodes=10_000)
+
+
+def _rule(symbol: str, fewest: int, most: int | None) -> Rule:
+    return Rule(symbol, symbol, _LEVEL, (OR,) * fewest, most)
+
+
+# Place of the replicated argument of each function that takes its copies.
+OVER_COPIES: Mapping[str, int] = {
+    "sum_over": 0,
+    "mean_over": 0,
+    "max_over": 0,
+    "min_over": 0,
+    "k_th_over": 1,
+    "pick_over": 0,
+    "loop_over": 0,
+    "barrier_over": 0,
+    "pipeline_over": 0,
+}
+
+_RULES = (
+    _rule("sum_over", 1, 2),
+    _rule("mean_over", 1, 2),
+    _rule("max_over", 1, 2),
+    _rule("min_over", 1, 2),
+    _rule("k_th", 3, None),
+    _rule("k_th_over", 2, 2),
+    _rule("pick_over", 2, 2),
+    _rule(QUANTILE, 2, 2),
+    _rule("queue_wait", 3, 4),
+    _rule("mean_queue_wait", 3, 4),
+    _rule("sharing_slowdown", 3, 3),
+    _rule("loop_over", 2, 3),
+    _rule("barrier_over", 2, 2),
+    _rule("pipeline_over", 2, 2),
+)
+EQUATION_FUNCTIONS: Mapping[str, Rule] = FUNCTIONS | {rule.symbol: rule for rule in _RULES}
+
+# Each takes the values of its arguments, copies spread out, at the same points.
+COMPUTED: Mapping[str, Callable[..., Floats]] = {
+    "where": np.where,
+    "sum_over": copies.sum_of_first,
+    "mean_over": copies.mean_of_first,
+    "max_over": copies.max_of_first,
+    "min_over": copies.min_of_first,
+    "k_th": copies.k_th,
+    "pick_over": copies.picked,
+    "queue_wait": queues.queue_wait,
+    "mean_queue_wait": queues.mean_queue_wait,
+    "sharing_slowdown": queues.sharing_slowdown,
+    "loop_over": workers.loop_time,
+    "barrier_over": workers.barrier_progress,
+    "pipeline_over": pipeline.pipeline_time,
+}
+
+# What gives infinity of finite numbers for good reason: a station to which more comes than it can do.
+MAY_BE_INFINITE = frozenset({"queue_wait", "mean_queue_wait", "sharing_slowdown"})
+
+
+def compute(name: str, *operands: npt.ArrayLike) -> Floats:
+    """A function of arrays by its name: one of equations, else numpy's.
+
+    Examples
+    --------
+    >>> compute("k_th", 2.0, 5.0, 1.0, 3.0)
+    array(3.)
+    """
+    function = COMPUTED.get(name) or getattr(np, name)
+    with np.errstate(all="ignore"):
+        return np.asarray(function(*operands), dtype=np.float64)
+
+
+def parsed(text: str) -> Node:
+    """The tree of an equation: a formula that may also call what only equations have, as in ``max_over(work/speed)``.
+
+    Examples
+    --------
+    >>> from perf_formulas.tree import variables
+    >>> list(variables(parsed("sum_over(work/speed) + start")))
+    ['work', 'speed', 'start']
+    """
+    return Parser(text.strip(), EQUATION_FUNCTIONS, LIMITS).formula()

@@ -1,0 +1,107 @@
+"""Quantiles within an equation become the numbers that they are, before the equation is evaluated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from perf_formulas.parser import QUANTILE
+from perf_structural.algebra import Algebra
+from perf_structural.correlation import Pair
+from perf_structural.evaluation import evaluate_expression
+from perf_structural.expression import Call, Constant, Expression, Extremum, Leaf, Product, Sum, ordered, shown
+from perf_structural.options import EvaluationOptions
+from perf_structural.statistic import quantile_name
+from perfcore.base.errors import DataError, OptionError
+from perfcore.stochastic import StochasticValue
+
+__all__ = ["resolved"]
+
+
+def resolved(
+    roots: Sequence[Expression],
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    options: EvaluationOptions,
+) -> tuple[list[Expression], tuple[str, ...]]:
+    """Expressions without quantiles, and a note for each quantile with its value.
+
+    Parameters
+    ----------
+    roots : sequence of Expression
+    values : mapping of str to StochasticValue
+        At least the expressions' leaves.
+    correlations : mapping of frozenset of str to float
+    options : EvaluationOptions
+        How each quantile is evaluated.
+
+    Raises
+    ------
+    OptionError
+        A quantile is asked for of what has bounds and no distribution.
+    DataError
+        As of `perf_structural.evaluation.evaluate_expression`.
+    """
+    nodes = _ordered_together(roots)
+    if not any(isinstance(node, Call) and node.ufunc == QUANTILE for node in nodes):
+        return list(roots), ()
+    algebra, made, notes = Algebra(), dict[Expression, Expression](), []
+    for node in nodes:
+        operands = [made[operand] for operand in node.operands]
+        if isinstance(node, Call) and node.ufunc == QUANTILE:
+            number, note = _quantile(operands, values, correlations, options)
+            made[node] = algebra.constant(number)
+            notes.append(note)
+        else:
+            made[node] = _again(algebra, node, operands)
+    return [made[root] for root in roots], tuple(dict.fromkeys(filter(None, notes)))
+
+
+def _quantile(
+    operands: Sequence[Expression],
+    values: Mapping[str, StochasticValue],
+    correlations: Mapping[Pair, float],
+    options: EvaluationOptions,
+) -> tuple[float, str]:
+    operand, level = operands
+    assert isinstance(level, Constant)
+    if isinstance(operand, Constant):
+        return operand.value, ""
+    chosen = replace(options, quantile=(level.value,), tail=None, below=None)
+    found = evaluate_expression(operand, values, correlations, chosen)
+    name = quantile_name(level.value)
+    if not found.value.has_distribution:
+        raise OptionError(f"{name}({shown(operand)}) is asked for of what has bounds and no distribution")
+    number = found.quantile(level.value)
+    if not math.isfinite(number):
+        raise DataError(
+            f"{name}({shown(operand)}) is infinite: a divisor is zero, or a station has more than it can do"
+        )
+    error = f" ± {found.errors[name]:.2g}" if name in found.errors else ""
+    return number, f"{name}({shown(operand)}) is {number:.6g}{error}"
+
+
+def _ordered_together(roots: Sequence[Expression]) -> list[Expression]:
+    """All nodes below and with some, operands before those that use them."""
+    found = {node for root in roots for node in ordered(root)}
+    return sorted(found, key=lambda node: node.number)
+
+
+def _again(algebra: Algebra, node: Expression, operands: Sequence[Expression]) -> Expression:
+    """A node of another algebra, of operands that may have become numbers."""
+    match node:
+        case Constant():
+            return algebra.constant(node.value)
+        case Leaf():
+            return algebra.leaf(node.name)
+        case Sum():
+            terms = (algebra.scale(weight, operand) for weight, operand in zip(node.weights, operands, strict=True))
+            return algebra.add([*terms, algebra.constant(node.constant)])
+        case Product():
+            return algebra.scale(node.factor, algebra.product(zip(operands, node.powers, strict=True)))
+        case Extremum():
+            return algebra.extremum(node.largest, operands)
+        case Call():
+            return algebra.call(node.ufunc, operands)
+    raise TypeError(node)

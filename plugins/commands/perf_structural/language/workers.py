@@ -1,0 +1,92 @@
+"""Workers of unequal speed: a loop that they share by taking chunks, and what barriers leave of their progress.
+
+Sources. Barriers: D. G. Feitelson and L. Rudolph, "Gang scheduling performance benefits for fine-grain
+synchronization", Journal of Parallel and Distributed Computing 16, 1992, say why processes that are not scheduled
+together progress together only while all of them run; the exponent between that and the slowest is ours. The loop:
+C. D. Polychronopoulos and D. J. Kuck, "Guided self-scheduling", IEEE Transactions on Computers 36, 1987, section II
+(self-scheduling with a fixed size of chunks): whoever is free takes the next chunk.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_structural.language.copies import whole
+from perfcore.base.errors import DataError
+
+__all__ = ["barrier_progress", "loop_time"]
+
+Floats = npt.NDArray[np.float64]
+
+_MOST_ITERATIONS = 2.0**53
+
+
+def barrier_progress(*arguments: npt.ArrayLike) -> Floats:
+    """Share of full speed that workers which meet at barriers make together of their shares of their processors.
+
+    The smallest share, times every other one to the power of an exponent. Between barriers that are much further apart
+    than time slices only the slowest counts: 0. Where they are much closer together, all must run at once, which
+    happens with the product of the shares: 1.
+
+    Parameters
+    ----------
+    *arguments : array_like
+        Shares, 0 to 1; then the exponent, 0 to 1.
+
+    Examples
+    --------
+    >>> barrier_progress(0.5, 0.8, [0.0, 1.0])
+    array([0.5, 0.4])
+    """
+    *shares, exponent = (np.asarray(argument, dtype=np.float64) for argument in arguments)
+    for name, values in (("exponent", [exponent]), ("share of a processor", shares)):
+        for value in values:
+            if not np.all((value >= 0.0) & (value <= 1.0)):
+                raise DataError(f"the {name} came to {value.min():.4g} to {value.max():.4g}; 0 to 1 is accepted")
+    spread = np.array(np.broadcast_arrays(*shares))
+    slowest = spread.min(axis=0)
+    with np.errstate(all="ignore"):
+        others = np.where(slowest > 0.0, spread.prod(axis=0) / slowest, 1.0)
+    return np.asarray(slowest * others**exponent)
+
+
+def loop_time(*arguments: npt.ArrayLike) -> Floats:
+    """Time until a loop is done whose iterations workers take in chunks, each as soon as it is free.
+
+    Parameters
+    ----------
+    *arguments : array_like
+        Time of each worker for one iteration, > 0; then how many iterations there are, and how many make a chunk, both
+        rounded to whole numbers.
+
+    Examples
+    --------
+    >>> loop_time(1.0, 2.0, 4, 1)  # the first does three in the time in which the second does one, and begins another
+    array(3.)
+    >>> loop_time(1.0, 2.0, 4, 2)
+    array(4.)
+    """
+    *times, iterations, chunk = arguments
+    total = whole("number of iterations", iterations, 0, _MOST_ITERATIONS)
+    size = whole("size of a chunk", chunk, 1, _MOST_ITERATIONS)
+    spread = np.broadcast_arrays(total, size, *times)
+    total, size, each = spread[0], spread[1], np.array(spread[2:], dtype=np.float64)
+    if not np.all((each > 0.0) & np.isfinite(each)):
+        raise DataError(
+            f"the time of an iteration came to {each.min():.4g} to {each.max():.4g}; more than 0 is accepted"
+        )
+    chunks = np.ceil(total / size)
+    of_chunk = each * size
+    # Chunks begin at multiples of each worker's time. Before this moment fewer than all have begun, and few are left.
+    moment = np.maximum(chunks - len(each), 0.0) / (1.0 / of_chunk).sum(axis=0)
+    begun = np.ceil(moment / of_chunk)
+    free = begun * of_chunk
+    missing = chunks - begun.sum(axis=0)
+    last_size = total - (chunks - 1.0) * size
+    for number in range(int(missing.max(initial=0.0))):
+        taker = np.argmin(free, axis=0)[None]
+        takes = np.where(number < missing, np.where(number + 1 == missing, last_size, size), 0.0)
+        ends = np.take_along_axis(free, taker, axis=0) + takes * np.take_along_axis(each, taker, axis=0)
+        np.put_along_axis(free, taker, ends, axis=0)
+    return np.asarray(free.max(axis=0), dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Questions about models and measurements: which value suffices, what it costs, how much more to measure."""

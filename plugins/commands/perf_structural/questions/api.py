@@ -1,0 +1,158 @@
+"""The Python functions behind the commands solve and decide."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_structural.measuring import read_samples, samples_of
+from perf_structural.questions.deciding import Decision, compare_samples
+from perf_structural.questions.solving import Solution, parse_range, solve_for
+from perf_structural.structural_model import StructuralModel
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
+from perfcore.data.series import Series
+
+__all__ = ["decide", "solve"]
+
+Floats = npt.NDArray[np.float64]
+Path = str | os.PathLike[str]
+Measured = Path | Sequence[float] | Series | UtilizationCurve | Measurements
+
+
+def solve(
+    model: Path | StructuralModel,
+    range_: str,
+    below: float,
+    probability: float,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Solution:
+    """Find the value of an input with which a result keeps a limit often enough.
+
+    Choose it for how many replicas, which time limit or how much bandwidth gives P(T < 200 ms) >= 0.99. All values are
+    tried with the same draws.
+
+    Parameters
+    ----------
+    model : str, path or StructuralModel
+        A TOML file, a formula, or the model.
+    range_ : str
+        ``"servers=1..64"``: the input and between what its value is looked for; of two whole numbers only whole ones
+        are. The least that suffices is found, or the largest where the least of the range does.
+    below : float
+        The limit, in the result's unit.
+    probability : float, 0 to 1
+        Of results up to the limit.
+    inputs : mapping, optional
+        Quantities in the place of the model's, as of `evaluate`.
+    **options
+        ``samples`` and ``seed``, as of `perf_structural.EvaluationOptions`.
+
+    Returns
+    -------
+    Solution
+        ``.found`` is the value with its probability, None where none in the range suffices; ``to_frame()`` has all
+        values that were tried.
+
+    Raises
+    ------
+    OptionError
+        The range, the probability or an option is not accepted, or the equation does not use the input.
+    StructuralModelError
+        The model cannot be read or evaluated.
+
+    Examples
+    --------
+    >>> found = solve("queue_wait(rate, 0.1, servers)", "servers=1..64", 0.05, 0.99, inputs={"rate": 50}, samples=4096)
+    >>> found.found.value
+    11
+    """
+    name, ends = parse_range(range_)
+    if not isinstance(model, StructuralModel):
+        is_file = os.fspath(model).endswith(".toml")
+        model = StructuralModel.read(model) if is_file else StructuralModel(os.fspath(model), source="solve")
+    return solve_for(model.with_inputs(inputs or {}), name, ends, below, probability, **options)
+
+
+def decide(
+    first: Measured,
+    second: Measured,
+    *,
+    column: str | None = None,
+    where: str | Sequence[str] | None = None,
+    quantile: float | None = None,
+    worth: float | None = None,
+    power: float = 0.9,
+    read: Callable[[Path], Any] | None = None,
+) -> Decision:
+    """Say which of two is smaller by what was measured of each, or how many more measurements would decide it.
+
+    Choose it for two machines, settings or versions; `perf gate` is for versions in continuous integration. Samples
+    are taken to be independent.
+
+    Parameters
+    ----------
+    first, second : str, path, Series, UtilizationCurve, Measurements or sequence of float
+        As of `value`; of a series over time everything counts.
+    column : str, optional
+        May be left out when there is only one.
+    where : str or sequence of str, optional
+        Conditions on the rows of a table: ``"host=a,p>4"``.
+    quantile : float, 0 to 1, optional
+        Compare this quantile instead of the mean.
+    worth : float, >= 0, optional
+        Smallest difference that matters, as a share of the first's figure: 0.01 for one per cent.
+    power : float, 0 to 1
+        How probable a decision shall be after the further measurements.
+    read : callable, optional
+        Takes the path and gives the data.
+
+    Returns
+    -------
+    Decision
+        ``.verdict`` is ``"first"``, ``"second"``, ``"equal"`` or ``"undecided"``; ``.more`` how many more decide it.
+
+    Raises
+    ------
+    OptionError
+        A number is outside of what is accepted, or a column must be named.
+    DataError
+        There are too few samples.
+    InputError
+        A file cannot be read.
+
+    Examples
+    --------
+    >>> decide([10, 11, 12, 11, 10, 12], [14, 15, 13, 14, 15, 13]).verdict
+    'first'
+    """
+    sides = [_taken(name, given, column, where, read) for name, given in (("first", first), ("second", second))]
+    (one, ours, warnings), (other, theirs, further) = sides
+    found = compare_samples(ours, theirs, quantile, worth, power, (one, other))
+    return replace(found, notes=(*warnings, *further, *found.notes))
+
+
+def _taken(
+    name: str,
+    given: Measured,
+    column: str | None,
+    where: str | Sequence[str] | None,
+    read: Callable[[Path], Any] | None,
+) -> tuple[str, Floats, tuple[str, ...]]:
+    """What one of the two is called, its samples, and what is to be said about them."""
+    if isinstance(given, (str, os.PathLike)):
+        label = os.fspath(given)
+        samples, warnings = read_samples(given, "all", column, None, where, read)
+    elif isinstance(given, (Series, UtilizationCurve, Measurements)):
+        label = name
+        samples, warnings = samples_of(given, "all", column, None, where)
+    else:
+        return name, np.asarray(given, dtype=np.float64), ()
+    return label, samples.values, tuple(f"{label}: {warning}" for warning in warnings)

@@ -1,0 +1,39 @@
+"""``perf solve`` and ``perf decide``: what is printed, as JSON too, and what is refused."""
+
+import json
+
+import pytest
+
+
+@pytest.mark.usefixtures("folder")
+def test_solve(perf, refused):
+    words = ["solve", "t/n", "--for", "n=1..32", "--below", "1", "--with", "t=normal:10,1", "--samples", "1024"]
+    lines = perf(*words).lines
+    assert lines[0].startswith("P(<= 1) >= 0.99: n = 13, the least that suffices, with probability ")
+    assert [line.split()[1] for line in lines if line.startswith("*")] == ["13"]
+    content = json.loads(perf(*words, "--json").out)
+    assert (content["kind"], content["value"], content["probability"]) == ("solution", 13, 0.99)
+    assert "--for 'n=9..1': NAME=LOW..HIGH is expected" in refused(*words[:3], "n=9..1", *words[4:])
+    assert "the probability is 2; a number between 0 and 1" in refused(*words, "--probability", "2")
+
+
+def test_decide(perf, refused, folder):
+    (folder / "a.txt").write_text("10\n12\n11\n")
+    (folder / "b.txt").write_text("20\n22\n21\n")
+    assert perf("decide", "a.txt", "b.txt").lines[0] == "a.txt is smaller than b.txt"
+    content = json.loads(perf("decide", "b.txt", "a.txt", "--json").out)
+    assert (content["kind"], content["verdict"], content["more"]) == ("decision", "second", [0, 0])
+    assert "c.txt: there is no such file" in refused("decide", "a.txt", "c.txt")
+    assert "--worth -1: a share of at least 0" in refused("decide", "a.txt", "b.txt", "--worth", "-1")
+
+
+def test_costs(perf, refused, folder):
+    (folder / "model.toml").write_text(
+        'equation = "t"\n[inputs]\nt = 1\n[[candidate]]\nname = "slow"\ninputs = { t = 9 }\n'
+        '[[candidate]]\nname = "fast"\ninputs = { t = 5 }\n'
+    )
+    words = ["schedule", "model.toml", "--deadline", "7", "--penalty", "3"]
+    content = json.loads(perf(*words, "--cost", "10/result", "--json").out)
+    costs = {each["candidate"]: (each["by"], each["late"]) for each in content["candidates"]}
+    assert costs == {"slow": (pytest.approx(10 / 9 + 3), 1.0), "fast": (2.0, 0.0)}
+    assert "--penalty is for missing a deadline" in refused("schedule", "model.toml", "--penalty", "3")

@@ -1,0 +1,322 @@
+"""What equations have beyond formulas: against numpy's own simulation, closed forms and published tables."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perf_structural import StructuralModel, StructuralModelError
+from perf_structural.language.pipeline import pipeline_time
+from perf_structural.language.queues import mean_queue_wait, probability_of_waiting, queue_wait, sharing_slowdown
+from perf_structural.language.workers import loop_time
+from perf_structural.pointwise import PointwiseEvaluation
+from perfcore.base.errors import DataError
+
+RANDOM = np.random.default_rng(20260801)
+DRAWS = 200_000
+MACHINES = [{"normal": [10.0, 1.0]}, {"normal": [12.0, 2.0]}, {"histogram": {"edges": [5, 20], "masses": [1.0]}}]
+DRAWN = np.array([RANDOM.normal(10, 1, DRAWS), RANDOM.normal(12, 2, DRAWS), RANDOM.uniform(5, 20, DRAWS)])
+COUNT = {"histogram": {"edges": [0.5, 1.5, 2.5, 3.5], "masses": [0.2, 0.3, 0.5]}}
+COUNTED = RANDOM.choice([1, 2, 3], DRAWS, p=[0.2, 0.3, 0.5])
+FIRST = np.arange(3)[:, None] < COUNTED
+
+
+def predicted(equation, components=None, **inputs):
+    given = {"t": MACHINES, "n": COUNT, "a": MACHINES[0], "b": MACHINES[1], **inputs}
+    return StructuralModel(equation, inputs=given, components=components or {}).predict(samples=20_000)
+
+
+def looped(times, iterations, chunk):
+    """One loop, chunk by chunk."""
+    free = [0.0] * len(times)
+    while iterations > 0:
+        worker = free.index(min(free))
+        free[worker] += min(chunk, iterations) * times[worker]
+        iterations -= chunk
+    return max(free)
+
+
+# By numpy, from other draws than the model's.
+SIMULATED = {
+    "mean_over(t)": DRAWN.mean(axis=0),
+    "k_th_over(2, t)": np.median(DRAWN, axis=0),
+    "k_th(2, a, b, 11)": np.median([DRAWN[0], DRAWN[1], np.full(DRAWS, 11.0)], axis=0),
+    "k_th(n, a, b, 11)": np.sort([DRAWN[0], DRAWN[1], np.full(DRAWS, 11.0)], axis=0)[COUNTED - 1, np.arange(DRAWS)],
+    "pick_over(t, n)": DRAWN[COUNTED - 1, np.arange(DRAWS)],
+    "sum_over(t, n)": (DRAWN * FIRST).sum(axis=0),
+    "mean_over(t, n)": (DRAWN * FIRST).sum(axis=0) / COUNTED,
+    "max_over(t, n)": np.where(FIRST, DRAWN, -np.inf).max(axis=0),
+    "min_over(t, n)": np.where(FIRST, DRAWN, np.inf).min(axis=0),
+    "if(a > 10 and not (b < a), b, a + 1)": np.where((DRAWN[0] > 10) & (DRAWN[1] >= DRAWN[0]), DRAWN[1], DRAWN[0] + 1),
+    "if(a > 10, log(a - 10), 0)": np.log(np.where(DRAWN[0] > 10, DRAWN[0] - 10, 1.0)),
+    "min(b, p95(a))": np.minimum(DRAWN[1], 10 + stats.norm.ppf(0.95)),
+    "if(b > quantile(b, 0.9), 0, b)": np.where(DRAWN[1] > 12 + 2 * stats.norm.ppf(0.9), 0.0, DRAWN[1]),
+    "barrier_over(t/30, 0.75)": (DRAWN / 30).min(axis=0) * np.prod(np.sort(DRAWN / 30, axis=0)[1:], axis=0) ** 0.75,
+    "loop_over(t, 20)": np.array([looped(times, 20, 1) for times in DRAWN.T[:20_000]]),
+    "loop_over(t, 20, n)": np.array([looped(*each) for each in zip(DRAWN.T, [20] * 20_000, COUNTED, strict=False)]),
+    "loop_over(t, 1)": DRAWN[0],
+}
+
+
+@pytest.mark.parametrize("equation", SIMULATED)
+def test_as_numpy_simulates_it(equation):
+    drawn, found = SIMULATED[equation], predicted(equation).statistics
+    error = drawn.std() / math.sqrt(len(drawn))
+    assert found["mean"] == pytest.approx(drawn.mean(), abs=6 * error + 1e-9)
+    assert found["std"] == pytest.approx(drawn.std(), rel=0.02)
+    for name, level in (("p05", 0.05), ("p50", 0.5), ("p95", 0.95)):
+        near = np.quantile(drawn, [level - 0.01, level + 0.01])
+        assert near[0] - 1e-9 <= found[name] <= near[1] + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("equation", "value"),
+    [
+        ("mean_over(x)", 3),
+        ("sum_over(x, 2)", 6),
+        ("sum_over(x, 0)", 0),
+        ("max_over(x, 2)", 5),
+        ("mean_over(x, 2)", 3),
+        ("k_th_over(1, x)", 1),
+        ("k_th_over(2, x)", 3),
+        ("k_th(3, 4, 8, 6)", 8),
+        ("pick_over(x, 3)", 3),
+        ("p95(4)", 4),
+        ("if(2 > 1, 5, x2)", 5),
+        ("loop_over(x, 6)", 5),
+        ("loop_over(x, 7, 3)", 15),
+        ("barrier_over(x/10, 0)", 0.1),
+        ("sharing_slowdown(0.8, 1, 1)", 5),
+        ("mean_queue_wait(0.8, 1, 1)", 4),
+    ],
+)
+def test_numbers_stay_exact(equation, value):
+    model = StructuralModel(equation, inputs={"x": [1, 5, 3], "x2": 7})
+    assert model.predict(method="exact").value.mean == pytest.approx(value, rel=1e-12)
+
+
+# C of M/M/1 and M/M/2 in closed form; of M/M/10 with 8 busy and M/M/100 with 90 from the recursion of Erlang's B.
+@pytest.mark.parametrize("servers", [1, 2, 10, 100])
+@pytest.mark.parametrize("load", [0.05, 0.8, 0.99])
+def test_erlangs_c(servers, load):
+    blocked = 1.0
+    for number in range(1, servers + 1):
+        blocked = load * servers * blocked / (number + load * servers * blocked)
+    assert float(probability_of_waiting(load * servers, servers)) == pytest.approx(
+        blocked / (1 - load * (1 - blocked)), rel=1e-9
+    )
+    if servers == 2:
+        assert float(probability_of_waiting(2 * load, 2)) == pytest.approx(2 * load**2 / (1 + load), rel=1e-9)
+
+
+@pytest.mark.parametrize("variation", [0.0, 0.5, 1.0, 3.0])
+def test_one_server_is_pollaczek_and_khinchine(variation):
+    for load in (0.1, 0.5, 0.95):
+        exact = load * (1 + variation**2) / (2 * (1 - load))
+        assert float(mean_queue_wait(load, 1.0, 1, variation)) == pytest.approx(exact, rel=1e-12)
+
+
+def deterministic_wait(load, servers):
+    """Exact for M/D/k: numbers in the system one service time apart are a Markov chain (Crommelin, 1932)."""
+    size = 60 * servers
+    arrivals = stats.poisson.pmf(np.arange(size), load * servers)
+    steps = np.zeros((size, size))
+    for number in range(size):
+        left = max(number - servers, 0)
+        steps[number, left:] = arrivals[: size - left]
+        steps[number, -1] += 1.0 - steps[number].sum()
+    balance = np.vstack([steps.T - np.eye(size), np.ones(size)])
+    shares = np.linalg.lstsq(balance, np.append(np.zeros(size), 1.0), rcond=None)[0]
+    return float(np.maximum(np.arange(size) - servers, 0) @ shares) / (load * servers)
+
+
+@pytest.mark.parametrize("servers", [2, 4])
+@pytest.mark.parametrize("load", [0.5, 0.7, 0.9])
+def test_steady_service_by_several_servers(servers, load):
+    assert float(mean_queue_wait(load * servers, 1.0, servers, 0.0)) == pytest.approx(
+        deterministic_wait(load, servers), rel=0.01
+    )
+
+
+def simulated_waits(random, rate, services, servers):
+    """First come, first served: Kiefer and Wolfowitz' recursion."""
+    arrivals = np.cumsum(random.exponential(1 / rate, len(services)))
+    free, waits = [0.0] * servers, []
+    for arrival, service in zip(arrivals.tolist(), services.tolist(), strict=True):
+        free.sort()
+        waits.append(max(free[0] - arrival, 0.0))
+        free[0] = max(free[0], arrival) + service
+    return np.array(waits[len(waits) // 10 :])
+
+
+@pytest.mark.parametrize(
+    ("services", "variation", "servers", "tolerance"),
+    [
+        (lambda random, n: random.exponential(1.0, n), 1.0, 3, 0.08),
+        (lambda random, n: random.gamma(4.0, 0.25, n), 0.5, 2, 0.08),
+        (lambda random, n: random.gamma(0.25, 4.0, n), 2.0, 2, 0.1),
+    ],
+)
+def test_waits_of_several_servers_against_a_simulation(services, variation, servers, tolerance):
+    random = np.random.default_rng(3)
+    waits = simulated_waits(random, 0.7 * servers, services(random, 150_000), servers)
+    found = queue_wait(0.7 * servers, 1.0, servers, variation, (np.arange(20_000) + 0.5) / 20_000)
+    assert found.mean() == pytest.approx(waits.mean(), rel=0.06)
+    assert (found > 0).mean() == pytest.approx((waits > 0).mean(), rel=0.04)
+    assert np.quantile(found, 0.95) == pytest.approx(np.quantile(waits, 0.95), rel=tolerance)
+    assert found.mean() == pytest.approx(float(mean_queue_wait(0.7 * servers, 1.0, servers, variation)), rel=2e-3)
+
+
+def test_sharing_servers():
+    """Jobs in M/M/k by Little's law, whatever the discipline: waiting and served, over the arrival rate."""
+    for servers, rate in ((1, 0.6), (3, 2.4)):
+        waiting = float(mean_queue_wait(rate, 1.0, servers))
+        assert float(sharing_slowdown(rate, 1.0, servers)) == pytest.approx(1.0 + waiting, rel=1e-12)
+
+
+def test_an_overloaded_station_is_infinite_with_a_probability():
+    rate = {"histogram": {"edges": [1.0, 3.0], "masses": [1.0]}, "unit": "1/s"}
+    found = predicted("mean_queue_wait(rate, s, 2)", rate=rate, s={"value": 1000.0, "unit": "ms"})
+    assert found.unit == "ms"
+    assert any("infinite with probability 0.5;" in note for note in found.notes)
+    # The 25th percentile is the wait at the rate 1.5: 2 busy^2 / (1 + busy) of two servers.
+    assert found.evaluation.quantile(0.25) == pytest.approx(1000 * (1.5**2 / 4) / (1 - 1.5**2 / 4), rel=1e-3)
+    assert found.evaluation.quantile(0.75) == math.inf
+    assert found.statistics["mean"] == math.inf
+    assert math.isnan(found.statistics["std"])
+
+
+def test_waits_of_one_station_are_one_quantity_and_of_two_are_two():
+    inputs = {"rate": 0.5, "s": 1.0, "q": 1.0}
+    once = predicted("queue_wait(rate, s, 1) - queue_wait(rate, s, 1)", **inputs).statistics
+    assert once["std"] == 0.0
+    two = predicted("queue_wait(rate, s, 1) - queue_wait(rate, q, 1)", **inputs).statistics
+    assert two["std"] > 1.0
+    copies = predicted("sum_over(queue_wait(0.5, u, 1))", u=[1, 1, 1]).statistics
+    # Of M/M/1 the variance of one wait is load (2 - load)/(1 - load)^2, here 3.
+    assert copies["std"] == pytest.approx(3.0, rel=0.02)
+
+
+def blocked_line(times, room):
+    """A line of stages by its events: an item moves on once it is done and there is a place."""
+    items, stages = times.shape
+    left = np.zeros((items, stages))
+    for item in range(items):
+        for stage in range(stages):
+            start = max(left[item, stage - 1] if stage else 0.0, left[item - 1, stage] if item else 0.0)
+            left[item, stage] = start + times[item, stage]
+            ahead = item - room - 1
+            if stage + 1 < stages and ahead >= 0:
+                left[item, stage] = max(left[item, stage], left[ahead, stage + 1])
+    return left[-1, -1]
+
+
+def test_a_pipeline():
+    spread = {"histogram": {"edges": [0, 2], "masses": [1.0]}}
+    step = {"each": [spread, {"normal": [1, 0.1]}, spread], "over": "stage", "replicate": {"item": 12}}
+    drawn = np.stack(
+        [RANDOM.uniform(0, 2, (4000, 12)) if k != 1 else RANDOM.normal(1, 0.1, (4000, 12)) for k in range(3)]
+    )
+    means = []
+    for room in (0, 2, 20):
+        found = predicted("pipeline_over(step, room)", step=step, room=room).statistics
+        simulated = np.array([blocked_line(drawn[:, k].T, room) for k in range(1000)])
+        assert found["mean"] == pytest.approx(simulated.mean(), abs=5 * simulated.std() / math.sqrt(1000))
+        assert found["std"] == pytest.approx(simulated.std(), rel=0.1)
+        means.append(found["mean"])
+    assert means[0] > means[1] > means[2]
+    # Without variation buffers change nothing: the first item passes, then the slowest stage says how long each takes.
+    assert float(pipeline_time(*[1.0, 3.0, 2.0] * 10, 0, 3)) == 6.0 + 9 * 3.0
+
+
+def test_the_stages_may_be_the_second_index():
+    inputs = {"step": {"each": [1.0, 2.0, 4.0], "over": "item", "replicate": {"stage": 2}}}
+    line = {"equation": "pipeline_over(step, 1)", "over": "stage"}
+    found = StructuralModel("line", inputs=inputs, components={"line": line}).predict()
+    assert found.value.mean == blocked_line(np.array([[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]]), 1)
+
+
+def test_ties_and_chunks_of_a_loop():
+    for times, iterations, chunk in [
+        ((1, 1), 5, 1),
+        ((1, 2), 7, 2),
+        ((3, 1, 1), 9, 4),
+        ((2,), 7, 3),
+        ((1, 1, 1), 2, 1),
+    ]:
+        assert float(loop_time(*times, iterations, chunk)) == looped(list(times), iterations, chunk)
+
+
+@pytest.mark.parametrize(
+    ("equation", "message"),
+    [
+        ("if(a > 0, a, s)", "'if(a > 0, a, s)': if needs one unit, but 'a' is in s and 's' is in flop"),
+        ("k_th(a, 1, 2)", "the place takes a number without unit, but 'a' is in s"),
+        ("k_th(4, a, a)", "the place came to 4; 1 to 2 is accepted"),
+        ("k_th_over(9, t)", "the place came to 9; 1 to 2 is accepted"),
+        ("pick_over(t, 0)", "the number of the copy came to 0; 1 to 2 is accepted"),
+        ("max_over(t, 3)", "the number of copies came to 3; 1 to 2 is accepted"),
+        ("max_over(t, t)", "max_over takes a number without unit, but 't' is in s"),
+        ("max_over(t, u)", "'u' is replicated itself; one number is expected"),
+        ("max_over(a)", "'a' is not replicated"),
+        ("quantile(a, 1)", "the level of a quantile is a number between 0 and 1, such as 0.95"),
+        ("p95(a, a)", "p95 takes one argument, not 2"),
+        ("k_th(1, a)", "k_th takes three arguments or more, not 2"),
+        ("queue_wait(1, 2)", "queue_wait takes three to four arguments, not 2"),
+        ("queue_wait(3, a, 2)", "the first argument is a rate, such as 1/s for times in s, but '3' has no unit"),
+        ("queue_wait(-1, 1, 2)", "the arrival rate came to -1; at least 0 is accepted"),
+        ("queue_wait(1, 1, 0)", "the number of servers came to 0; 1 to 1000000 is accepted"),
+        ("mean_queue_wait(1, 1, 2, -1)", "the coefficient of variation came to -1; at least 0 is accepted"),
+        ("mean_queue_wait(2, 1, 2)", "mean_queue_wait(2, 1, 2) is inf"),
+        ("queue_wait(2, 1, 2)", "the result is infinite: a divisor is zero, or more comes to a station than it can do"),
+        ("barrier_over(2*u, 1)", "the share of a processor came to 2 to 2; 0 to 1 is accepted"),
+        ("loop_over(u - 1, 9)", "the time of an iteration came to 0 to 1; more than 0 is accepted"),
+        ("loop_over(u, -1)", "the number of iterations came to -1; 0 to"),
+        ("pipeline_over(t, 1)", "'t' is replicated over processor; one time for each stage and item is expected"),
+        ("pipeline_over(a, 1)", "'a' is not replicated; one time for each stage and item is expected"),
+        ("+".join(["a"] * 10_001), "more than 10,000 numbers, names and operations"),
+        ("a" * 100_001, "it has 100,001 characters; at most 100,000 are accepted"),
+        ("if(1, " * 40 + "a" + ", a)" * 40, "more than 32 levels of parentheses"),
+    ],
+)
+def test_what_is_refused_is_refused_in_one_line(equation, message):
+    inputs = {
+        "a": {"normal": [10, 1], "unit": "s"},
+        "s": {"value": 3, "unit": "flop"},
+        "t": {"each": [{"normal": [10, 1]}, 5.0], "unit": "s"},
+        "u": [1, 2],
+    }
+    with pytest.raises(StructuralModelError) as caught:
+        StructuralModel(equation, inputs=inputs).predict(samples=1024)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_bounds_have_no_quantile():
+    with pytest.raises(StructuralModelError, match=r"p95\(x\) is asked for of what has bounds and no distribution"):
+        predicted("p95(x)", x={"interval": [1, 2]})
+
+
+def test_a_quantile_is_said_with_its_error():
+    (note,) = (note for note in predicted("max(a*a, p99(a*a + a))").notes if "p99" in note)
+    assert note.startswith("p99(a^2 + a) is 16")
+    assert " ± " in note
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/"])
+def test_long_equations(operator):
+    """A thousand terms, which the tree nests a thousand deep."""
+    inputs = {f"x{k}": {"normal": [1.0, 0.01]} for k in range(1000)}
+    found = StructuralModel(operator.join(inputs), inputs=inputs).compose()
+    (root,) = found.result.cells.values()
+    assert len(root.operands) == 1000
+    middle = {leaf: np.ones(2) for leaf in inputs}
+    value = {"+": 1000.0, "-": -998.0, "*": 1.0, "/": 1.0}[operator]
+    evaluation = PointwiseEvaluation(root, dict.fromkeys(inputs, (0.5, 1.5)))
+    assert evaluation.values_at(middle).tolist() == [value, value]
+    if operator == "*":
+        with pytest.raises(DataError, match="is not defined everywhere") as caught:
+            evaluation.values_at({leaf: np.full(2, 1e200) for leaf in inputs})
+        assert len(str(caught.value)) < 300

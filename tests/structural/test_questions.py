@@ -1,0 +1,247 @@
+"""Which value suffices, what candidates cost, and how many more measurements decide: against closed forms."""
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from perf_structural import StructuralModel, StructuralModelError, decide, schedule, solve
+from perf_structural.questions.deciding import compare_samples
+from perf_structural.questions.solving import parse_range
+from perfcore import plot
+from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
+
+FAST = {"samples": 4096}
+SERVICE = StructuralModel(
+    "queue_wait(rate, mean, servers)",
+    inputs={"rate": {"value": 50, "unit": "1/s"}, "mean": {"value": 100, "unit": "ms"}, "servers": 1},
+    unit="ms",
+)
+
+
+def erlang_tail(servers, limit):
+    """Of M/M/k: C exp(-(k/s - r) t), here with 5 busy."""
+    terms = [5.0**k / math.factorial(k) for k in range(servers)]
+    last = 5.0**servers / math.factorial(servers) * servers / (servers - 5.0)
+    return last / (sum(terms) + last) * math.exp(-(servers - 5.0) * limit / 100.0)
+
+
+def test_the_least_number_of_servers():
+    """Most of the range is overloaded: there every wait is infinite."""
+    found = solve(SERVICE, "servers=1..64", 50, 0.99, **FAST)
+    wanted = next(servers for servers in range(6, 64) if 1 - erlang_tail(servers, 50) >= 0.99)
+    assert found.found.value == wanted
+    assert found.found.probability == pytest.approx(1 - erlang_tail(wanted, 50), abs=5e-4)
+    assert next(tried.probability for tried in found.tried if tried.value == 1) == 0.0
+    assert (found.most, found.unit, found.notes) == (False, "ms", ())
+    frame = found.to_frame()
+    assert frame.loc[frame["found"], "servers"].tolist() == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("equation", "value", "most"),
+    [("t/x", 10 + NormalDist().inv_cdf(0.9), False), ("t*x", 10 / (10 + NormalDist().inv_cdf(0.9)), True)],
+)
+def test_a_number_that_is_not_whole(equation, value, most):
+    limit = 1.0 if not most else 10.0
+    found = solve(equation, "x=0.5..20.0", limit, 0.9, inputs={"t": {"normal": [10, 1]}})
+    assert found.found.value == pytest.approx(value, abs=4e-3)
+    assert found.most is most
+    assert found.found.probability >= 0.9
+
+
+def test_a_value_inside_where_neither_end_suffices():
+    found = solve(
+        "abs(x - 20) + t", "x=1..40", 2.5, 0.99, inputs={"t": {"histogram": {"edges": [0, 1], "masses": [1]}}}
+    )
+    assert found.found.value == 19  # |x - 20| <= 1 keeps 2.5 always
+    nothing = solve("x + t", "x=5..9", 2.5, 0.99, inputs={"t": {"normal": [1, 1]}}, **FAST)
+    assert nothing.found is None
+    assert nothing.best.value == 5
+
+
+def test_a_value_on_the_edge_is_said():
+    found = solve("x*t", "x=1..9", 5, 0.5, inputs={"t": {"normal": [1, 0.1]}}, **FAST)
+    assert "too near to what is asked for" in found.notes[0]
+
+
+def test_ranges():
+    assert parse_range("n = 1 .. 8") == ("n", (1, 8))
+    assert [type(end) for end in parse_range("n=1..8.5")[1]] == [float, float]
+
+
+@pytest.mark.parametrize("text", ["n", "n=1", "n=8..1", "n=1..2..3", "=1..2", "n=a..b", "n=1..inf", "n=nan..2"])
+def test_ranges_that_are_none(text):
+    with pytest.raises(OptionError, match=r"NAME=LOW..HIGH is expected, such as servers=1..64"):
+        solve(SERVICE, text, 50, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        (("z", "y=1..2", 1, 0.5), OptionError, "nothing uses 'y'"),
+        (("x", "x=1..2", 1, 1.0), OptionError, "the probability is 1; a number between 0 and 1"),
+        (("none.toml", "x=1..2", 1, 0.5), InputError, "no such file"),
+        (("x*z", "x=1..2", 1, 0.5), StructuralModelError, "'z' has bounds and no distribution, so it has no prob"),
+    ],
+)
+def test_what_cannot_be_solved(words, error, message):
+    with pytest.raises(error, match=message):
+        solve(*words, inputs={"z": {"interval": [1, 2]}})
+    with pytest.raises(OptionError, match="method"):
+        solve(SERVICE, "servers=6..9", 1, 0.5, method="exact")
+
+
+CANDIDATES = StructuralModel(
+    "t",
+    inputs={"t": {"value": 1, "unit": "min"}, "price": {"value": 1, "unit": "EUR/s"}},
+    candidates={
+        "cheap": {"t": {"normal": [10, 3], "unit": "s"}},
+        "dear": {"t": {"normal": [6, 0.5], "unit": "s"}, "price": 2.5},
+    },
+    unit="s",
+)
+
+
+def test_costs():
+    late = 1 - NormalDist(10, 3).cdf(12)
+    alone = schedule(CANDIDATES, cost="price*result")
+    assert (alone.chosen, alone.late, alone.unit) == ("cheap", {}, "EUR")
+    assert alone.figures == pytest.approx({"cheap": 10.0, "dear": 15.0}, rel=1e-6)
+    fined = schedule(CANDIDATES, cost="price*result", deadline=12, penalty=30)
+    assert fined.chosen == "dear"
+    assert fined.figures["cheap"] == pytest.approx(10 + 30 * late, rel=1e-3)
+    assert fined.late == pytest.approx({"cheap": late, "dear": 0.0}, abs=1e-4)
+    assert fined.to_frame()["P(later than 12)"].tolist() == list(fined.late.values())
+    assert fined.to_dict()["candidates"][0]["late"] == fined.late["cheap"]
+    # E[(T - 12)+] of a normal: s (phi(z) - z (1 - Phi(z))).
+    z = 2 / 3
+    lateness = 3 * (NormalDist().pdf(z) - z * (1 - NormalDist().cdf(z)))
+    growing = schedule(CANDIDATES, cost="price*(result + 4*max(result - deadline, 0))", deadline=12)
+    assert growing.figures["cheap"] == pytest.approx(10 + 4 * lateness, rel=1e-3)
+    only = schedule(CANDIDATES, deadline=12, penalty=5)
+    assert only.figures["cheap"] == pytest.approx(5 * late, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"penalty": 5.0}, "--penalty is for missing a deadline"),
+        ({"deadline": 5.0}, "--deadline needs a --penalty"),
+        ({"deadline": math.inf, "penalty": 1.0}, "finite numbers"),
+        ({"cost": "price*result", "divide": 9}, "--divide has none"),
+    ],
+)
+def test_costs_that_are_none(options, message):
+    with pytest.raises(OptionError, match=message):
+        schedule(CANDIDATES, **options)
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        ("pric*result", "--cost: unknown component or input 'pric': did you mean 'price'"),
+        ("price + result", r"--cost: 'price \+ result': \+ needs one unit"),
+        ("(result", r"--cost: .*'\)' is missing"),
+    ],
+)
+def test_costs_that_cannot_be_read(cost, message):
+    with pytest.raises(StructuralModelError, match=message):
+        schedule(CANDIDATES, cost=cost)
+    own = StructuralModel("result", inputs={"result": 1}, candidates={"a": {"result": 2}})
+    with pytest.raises(StructuralModelError, match="the model has a 'result' of its own"):
+        schedule(own, cost="2*result")
+
+
+RANDOM = np.random.default_rng(7)
+
+
+def test_the_limits_are_welchs():
+    first, second = RANDOM.normal(10, 1, 12), RANDOM.normal(10.5, 3, 30)
+    found = compare_samples(first, second)
+    theirs = stats.ttest_ind(second, first, equal_var=False).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+    assert found.verdict == "undecided"
+
+
+def test_as_many_more_decide_it_with_the_probability_said():
+    """From samples with exactly the mean and deviation, so that what they say is the truth."""
+    base = stats.norm.ppf((np.arange(50) + 0.5) / 50)
+    base = (base - base.mean()) / base.std(ddof=1)
+    found = compare_samples(10 + base, 10.3 + 2 * base, power=0.8)
+    assert found.verdict == "undecided"
+    sizes = [50 + more for more in found.more]
+    assert found.more[1] + 50 == pytest.approx(2 * (found.more[0] + 50), rel=0.01)  # as the deviations
+    decided = np.mean(
+        [
+            compare_samples(RANDOM.normal(10, 1, sizes[0]), RANDOM.normal(10.3, 2, sizes[1])).verdict == "first"
+            for _ in range(600)
+        ]
+    )
+    assert decided == pytest.approx(0.8, abs=0.06)
+
+
+def test_a_quantiles_limits_hold_as_often_as_they_say():
+    held = np.mean(
+        [
+            compare_samples(RANDOM.exponential(1, 200), RANDOM.exponential(1, 200), quantile=0.9).verdict == "undecided"
+            for _ in range(300)
+        ]
+    )
+    assert held == pytest.approx(0.95, abs=0.035)
+
+
+def test_verdicts():
+    spread = np.linspace(-1, 1, 40)
+    assert compare_samples(spread + 10, spread + 20).verdict == "first"
+    assert compare_samples(spread + 20, spread + 10).verdict == "second"
+    assert compare_samples(spread + 20, spread + 20.1).verdict == "undecided"
+    assert compare_samples(spread + 20, spread + 20.1, worth=0.05).verdict == "equal"
+    same = compare_samples(spread, spread)
+    assert (same.verdict, same.more) == ("undecided", None)
+    # One that has more than enough gets none more; the other makes up the rest.
+    first, second = compare_samples(np.tile(spread, 100), spread[:20] + 0.4, power=0.999).more
+    assert first == 0 < second
+    assert compare_samples([1.0] * 5, [2.0] * 5).verdict == "first"
+
+
+def test_samples_that_follow_one_another_are_noted():
+    walk = np.cumsum(RANDOM.normal(0, 1, 100))
+    (note,) = compare_samples(walk, RANDOM.normal(0, 1, 100), names=("a.csv", "b.csv")).notes
+    assert note.startswith("a.csv: samples are like the ones before them (correlation 0.9")
+
+
+def test_files_series_and_pictures(tmp_path):
+    spread = np.linspace(-1, 1, 40)
+    for name, shift in (("a", 0.0), ("b", 0.2)):
+        RANDOM.shuffle(spread)
+        (tmp_path / f"{name}.csv").write_text("ms,host\n" + "".join(f"{x + shift},{name}\n" for x in spread))
+    found = decide(tmp_path / "a.csv", tmp_path / "b.csv", column="ms", quantile=0.99)
+    assert found.verdict == "undecided"
+    assert "40 samples are too few for p99; 368 bound it" in found.notes[0]
+    assert min(found.more) >= 328
+    assert found.high == math.inf
+    assert found.to_dict()["first"]["samples"] == 40
+    assert found.to_frame()["samples"].tolist() == [40, 40]
+    plot(found, None, tmp_path / "decision.png")
+    plot(solve(SERVICE, "servers=6..9", 50, 0.9, **FAST), None, tmp_path / "solution.png")
+    assert {path.name for path in tmp_path.glob("*.png")} == {"decision.png", "solution.png"}
+    with pytest.raises(UnknownNameError, match="unknown column"):
+        decide(tmp_path / "a.csv", tmp_path / "b.csv", column="s")
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "error", "message"),
+    [
+        ([1.0, 2.0], {}, DataError, "first: 2 samples; at least 3 say how much they vary"),
+        ([1.0, 2.0, math.nan], {}, DataError, "first: a sample is not finite"),
+        ([1.0, 2.0, 3.0], {"quantile": 1.0}, OptionError, "--quantile 1: a number between 0 and 1"),
+        ([1.0, 2.0, 3.0], {"worth": -1.0}, OptionError, "--worth -1: a share of at least 0"),
+        ([1.0, 2.0, 3.0], {"power": 0.0}, OptionError, "--power 0: a number between 0 and 1"),
+    ],
+)
+def test_samples_that_decide_nothing(given, options, error, message):
+    with pytest.raises(error, match=message):
+        decide(given, [1.0, 2.0, 4.0], **options)
