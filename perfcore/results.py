@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import html
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,10 @@ from perfcore.base.errors import PerfError
 from perfcore.hooks.registry import registry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["Presenter", "Result", "Tables", "further_presenters", "presenter_of"]
@@ -24,7 +28,7 @@ __all__ = ["Presenter", "Result", "Tables", "further_presenters", "presenter_of"
 Tables = list[tuple[str, list[str], list[list[str]]]]  # title (or none), header and rows of each
 
 _LINES = 10  # of a repr, at most
-_ROWS = 12  # of the table in a notebook cell
+_HEAD, _LETTERS, _CELL_SIZE = 6, 80, "6in"  # lines, letters of each, and width of the picture in a notebook cell
 
 
 class Presenter:
@@ -69,6 +73,10 @@ class Presenter:
     def draw(self, result: Any, figure: Figure, data: Any = None) -> None:
         """Draw the result, over its data where given, into an empty matplotlib figure."""
         raise NotImplementedError
+
+    def panels(self, result: Any, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """Parts of the picture by name, each drawn into axes of any size, the most important first; often none."""
+        return {}
 
     def commands(self, result: Any, file: str) -> list[str]:
         """Commands about data that `perf info` suggests; each runs as it is printed.
@@ -149,21 +157,20 @@ class Result:
         return f"<{type(self).__name__}: " + "\n  ".join(shown) + ">"
 
     def _repr_html_(self) -> str:
-        """Summary and first table, for a notebook."""
-        parts = [f"<p>{'<br>'.join(map(html.escape, self.summary()[:_LINES]))}</p>"]
-        for caption, header, rows in self.tables()[:1]:
-            cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-            parts.append(f"<table><caption>{html.escape(caption)}</caption><tr>{cells}</tr>")
-            for row in rows[:_ROWS]:
-                parts.append("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>")
-            parts.append("</table>" + (f"<p>{len(rows) - _ROWS} more rows</p>" if len(rows) > _ROWS else ""))
+        """Summary, a small picture, and the head of the first table, for a notebook."""
+        parts = [f"<p>{'<br>'.join(html.escape(line[:_LETTERS]) for line in self.summary()[:_HEAD])}</p>"]
+        with contextlib.suppress(PerfError, NotImplementedError):  # not everything has a picture
+            parts.append(importlib.import_module("perfcore").plot(self, size=_CELL_SIZE)._repr_html_())
+        for _, header, rows in self.tables()[:1]:
+            table = [[f"<td>{html.escape(cell[:_LETTERS])}</td>" for cell in row] for row in [header, *rows[:_HEAD]]]
+            parts.append(f"<table><tr>{'</tr><tr>'.join(map(''.join, table))}</tr></table>")
+            parts.append(f"<p>{len(rows) - _HEAD} more rows: to_frame()</p>" * (len(rows) > _HEAD))
         return "".join(parts)
 
 
 def presenter_of(result: Any) -> Presenter:
     """The presenter that is registered for a result's class, or for the nearest of its bases."""
-    kind: type = type(result)
-    return _presenter_of(kind)
+    return _presenter_of(type(result))
 
 
 @functools.cache

@@ -31,28 +31,16 @@ class ModelPresenter(Presenter):
 
     def summary(self, result: Model) -> list[str]:
         """The title, the formula where there is one, and the figures of the fit."""
-        figures = [
-            f"{name.replace('_', ' ')} {f'{value:.6g}' if isinstance(value, float) else value}"
-            for name, value in result.statistics.items()
-            if value is not None
-        ]
-        return [
-            self.title(result),
-            *([result.formula] if result.formula else []),
-            *([", ".join(figures)] * bool(figures)),
-        ]
+        known = {name.replace("_", " "): value for name, value in result.statistics.items() if value is not None}
+        figures = [f"{name} {f'{value:.6g}' if isinstance(value, float) else value}" for name, value in known.items()]
+        return [line for line in (self.title(result), result.formula, ", ".join(figures)) if line]
 
     def tables(self, result: Model) -> Tables:
         """Every parameter with its standard error."""
-        rows = [
-            [
-                each.name,
-                f"{each.estimate:.6g}",
-                "-" if each.standard_error is None else f"{each.standard_error:.3g}",
-                each.unit or "",
-            ]
-            for each in result.parameters
-        ]
+        rows = []
+        for each in result.parameters:
+            error = "-" if each.standard_error is None else f"{each.standard_error:.3g}"
+            rows.append([each.name, f"{each.estimate:.6g}", error, each.unit or ""])
         return [("", ["parameter", "estimate", "standard error", "unit"], rows)]
 
     def frame(self, result: Model) -> pd.DataFrame:
@@ -63,26 +51,29 @@ class ModelPresenter(Presenter):
         return pd.DataFrame([[getattr(each, field) for field in fields] for each in result.parameters], columns=fields)
 
     def draw(self, result: Model, figure: Figure, data: Any = None) -> None:
-        """Prediction over the first variable that is a number, with its 95 % bounds where the model has them."""
+        """Prediction over the first variable that is a number, with its 95 % bounds where the model has them.
+
+        It is dashed where nothing was measured; the other variables are held at the largest measured level.
+        """
         symbol = next(name for name in result.variables if name not in result.levels)
         axes = figure.add_subplot()
-        lowest, highest = 1.0, _FARTHEST
+        low, high = measured = result.ranges.get(symbol, (1.0, _FARTHEST))
         if data is not None:
-            seen = result.observed(data)
-            lowest, highest = float(seen.points[symbol].min()), float(seen.points[symbol].max())
-            axes.plot(seen.points[symbol], seen.value, "o", color="0.35", markersize=3, label="measured")
-        places = np.geomspace(lowest, highest, _POINTS)
-        points: Any = {name: 1.0 for name in result.variables if name not in result.levels}
+            seen = result.observed(data).points[symbol], result.observed(data).value
+            low, high = min(low, seen[0].min()), max(high, seen[0].max())
+            axes.plot(*seen, "o", color="0.35", markersize=3, label="measured")
+        places = np.union1d(np.geomspace(low, high, _POINTS), measured) if low > 0 else np.linspace(low, high, _POINTS)
+        points: Any = {name: result.ranges.get(name, (1.0, 1.0))[1] for name in result.variables}
         points |= {name: names[0] for name, names in result.levels.items()} | {symbol: places}
-        if len(result.variables) == 1:
-            points = places
         try:
-            values, lower, upper = result.predict(points, interval=0.95).T
+            values, lower, upper = result.predict(places if len(points) == 1 else points, interval=0.95).T
         except PerfError:  # models of this kind, or of these data, have no bounds
-            values = result.predict(points)
+            values = result.predict(places if len(points) == 1 else points)
         else:
             axes.fill_between(places, lower, upper, color="C0", alpha=0.2, linewidth=0, label="95 % bounds")
-        axes.plot(places, values, color="C0", label="model")
-        axes.set(xscale="log", yscale="log", xlabel=result.variables[symbol])
-        axes.set_ylabel(result.unit or "value")
+        inside = (places >= measured[0]) & (places <= measured[1])
+        axes.plot(places, np.where(inside, values, np.nan), color="C0", label="model")
+        axes.plot(places, np.where(inside, np.nan, values), "--", color="C0")
+        scale = "log" if low > 0 else "linear"
+        axes.set(xscale=scale, yscale=scale, xlabel=result.variables[symbol], ylabel=result.unit or "value")
         axes.legend(fontsize="x-small")

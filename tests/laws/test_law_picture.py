@@ -81,7 +81,9 @@ def test_errors_of_means_are_those_of_the_runs(eight):
     np.testing.assert_allclose(points.runs, 4.0, atol=0.7)
 
 
-def test_of_several_parameters_one_is_drawn_and_the_others_are_held():
+@pytest.fixture(scope="module")
+def square():
+    """Over two parameters, whose names in the data are not those of the formulas."""
     rng = np.random.default_rng(5)
     rows = [
         (p, n, (1.0 + 0.01 * n * p) * (1.0 + 0.02 * rng.standard_normal()))
@@ -89,11 +91,43 @@ def test_of_several_parameters_one_is_drawn_and_the_others_are_held():
         for n in (10, 20, 40, 80)
         for _ in "ab"
     ]
-    data = pd.DataFrame(rows, columns=["p", "n", "time_s"])
-    model = perfcore.fit(data, fitter="scaling", parameter="p,n")
+    return pd.DataFrame(rows, columns=["ranks", "size", "time_s"])
+
+
+@pytest.mark.parametrize(
+    ("at", "label", "dashed"),
+    [
+        # The target is four times as far in both: its curve is a second one, dashed from end to end.
+        ("p=256,n=320", "measured at size = 80; target at size = 320", 4),
+        # Size 20 was measured: one curve over ranks, through these points and the target, dashed beyond them.
+        ("p=256,n=20", "at size = 20", 64),
+    ],
+)  # fmt: skip
+def test_the_curve_that_is_marked_with_the_target_passes_through_it(square, at, label, dashed):
+    model = perfcore.fit(square, fitter="scaling", parameter="p=ranks,n=size", at=at)
     figure = laid_out(model)
-    assert [axes.get_xlabel() for axes in figure.axes] == ["p, n = 80", "n, p = 64"]
-    expected = data[data.n == 80].groupby("p").time_s.mean()
+    assert [axes.get_xlabel() for axes in figure.axes] == [
+        f"ranks\n{label}",
+        "size\nmeasured at ranks = 64; target at ranks = 256",
+    ]
+    ((expected, low, high),) = model.band(np.array([list(model.target.values())]), 0.95, [0])[0]
+    for axes, symbol in zip(figure.axes, "pn", strict=True):
+        (diamond,) = (line for line in axes.lines if line.get_marker() == "D")
+        np.testing.assert_allclose(diamond.get_xydata(), [[model.target[symbol], expected]])
+        curves = [line for line in axes.lines if line.get_linestyle() == "--" and len(line.get_xdata()) > 1]
+        assert any((line.get_xydata() == diamond.get_xydata()).all(axis=1).any() for line in curves)
+        shades = np.concatenate(
+            [area.get_paths()[0].vertices for area in axes.collections if isinstance(area, PolyCollection)]
+        )
+        assert {low, high} <= set(shades[shades[:, 0] == model.target[symbol], 1])
+    first = figure.axes[0]
+    assert [
+        line.get_xdata()[0] for line in first.lines if line.get_linestyle() == "--" and len(line.get_xdata()) > 1
+    ] == [dashed]
+    solid = next(line for line in first.lines if line.get_linestyle() == "-" and line.get_marker() == "None")
+    assert (solid.get_xdata()[0], solid.get_xdata()[-1]) == (4.0, 64.0)
+    held = float(label.partition(" = ")[2].partition(";")[0])
+    expected = square[square["size"] == held].groupby("ranks").time_s.mean()
     np.testing.assert_allclose(path_points(model, 0, "p").mean, expected, rtol=0.02)
 
 

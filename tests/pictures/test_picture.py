@@ -1,6 +1,7 @@
 """Pictures: written whole in the format that the ending names."""
 
 import re
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,10 @@ from matplotlib.figure import Figure
 
 import perfcore
 from perf_pictures.picture import check_ending, draw_curve, draw_measurements, plot, time_axis
+from perf_pictures.style import drawing, finish
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError, OptionError
+from perfcore.models.model import Origin
 
 CURVE = UtilizationCurve([0, 4, 10], [2, 8], source="<b>run & co.csv")
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<?xml", ".pdf": b"%PDF-", ".html": b"<!doctype html>"}
@@ -161,3 +164,66 @@ def test_dates_are_counted_from_the_start():
     place = time_axis(axes, 1.7e9, 1.7e9 + 60.0, "s")
     assert place([1.7e9, 1.7e9 + 60.0]).tolist() == [0.0, 60.0]
     assert axes.get_xlabel() == "time since 1700000000 s (s)"
+
+
+def test_panels_over_time_are_aligned_and_a_model_stays_within_the_processors():
+    """Two processors, of which a parabola over the first phase would have more."""
+    trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
+    model = perfcore.fit(trace, phases="1..2", degree=2)
+    assert model.predict(np.linspace(model.start, model.end, 201)).max() > 2.0
+    figure = Figure()
+    model.draw(figure, trace)
+    above, *over_time, _ = figure.axes
+    assert len(over_time) == 2
+    assert {axes.get_xlim() for axes in over_time} == {above.get_xlim()}
+    assert len({(axes.get_position().x0, axes.get_position().x1) for axes in figure.axes}) == 1
+    line = next(line for line in above.lines if line.get_label() == "model, cut at 0 and 2")
+    assert (line.get_ydata().min() >= 0.0, line.get_ydata().max()) == (True, 2.0)
+
+
+class Measured(perfcore.Model):
+    """A model without a presenter of its own, measured at one to eight processors of sizes up to 40."""
+
+    variables: ClassVar = {"p": "ranks", "n": "size"}
+    ranges: ClassVar = {"p": (1.0, 8.0), "n": (10.0, 40.0)}
+
+    def predict(self, points, interval=None):
+        values = points["n"] / points["p"]
+        return values if interval is None else np.column_stack([values, 0.9 * values, 1.1 * values])
+
+
+def test_a_model_of_any_kind_is_dashed_where_nothing_was_measured():
+    model = Measured(Origin("", {}, "runs.csv", "", ""))
+    figure = Figure()
+    model.draw(figure, pd.DataFrame({"ranks": [4.0, 32.0], "size": 40.0, "time_s": [10.0, 1.25]}))
+    (axes,) = figure.axes
+    points, solid, dashed = axes.lines
+    assert axes.get_xlabel() == "ranks"
+    for line, reach in ((solid, (1.0, 8.0)), (dashed, (8.0, 32.0))):
+        across, value = line.get_xydata()[np.isfinite(line.get_ydata())].T
+        assert (across.min() >= reach[0], across.max() <= reach[1]) == (True, True)
+        np.testing.assert_allclose(value, 40.0 / across)
+    assert points.get_xdata().tolist() == [4.0, 32.0]
+
+
+def test_logarithmic_axes_have_one_style():
+    """Also those of a presenter that leaves matplotlib's own: its powers of ten are mathematics."""
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    left.loglog([1, 1000], [0.1, 10])
+    right.plot([2, 64], [1, 2])
+    right.set_xscale("log", base=2)
+    with drawing():
+        finish(figure)
+        figure.draw_without_rendering()
+    ticks = [
+        [text.get_text() for text in axis.get_ticklabels() if text.get_text()]
+        for axis in (left.xaxis, left.yaxis, right.xaxis)
+    ]
+    assert {"1", "10", "100", "1000"} <= set(ticks[0])
+    assert {"0.1", "1", "10"} <= set(ticks[1])
+    assert {"2", "8", "32"} <= set(ticks[2]) or {"2", "4", "64"} <= set(ticks[2])
+    assert not figure.texts
+    with drawing():
+        finish(nothing := Figure())
+    assert [text.get_text() for text in nothing.texts] == ["there is nothing to draw"]

@@ -127,6 +127,7 @@ def test_never_measured_pairs_of_a_joint_model_are_dotted(gapped, joint_model, j
     assert dotted.get_linestyle() == ":"
     predicted = joint_model.predict({"p": dotted.get_xdata(), "code": "SP", "system": "Paragon"})
     assert dotted.get_ydata() == pytest.approx(predicted, rel=1e-12)
+    assert sum(isinstance(shape, PolyCollection) for shape in axes.collections) == len(SYSTEMS)  # it has its band too
     others = [line.get_label() for code in CODES if code != "SP" for line in panel(joint_figure, code).lines]
     assert not any("(predicted)" in label for label in others)
     labels = [line.get_label() for line in panel(drawn(individual(gapped)), "SP").lines]

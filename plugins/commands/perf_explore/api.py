@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -129,7 +130,8 @@ def explore(
             if browser:
                 import webbrowser
 
-                webbrowser.open(page.address)
+                # Some browsers end only when they are closed: the page does not wait for them.
+                threading.Thread(target=webbrowser.open, args=(page.address,), daemon=True).start()
             serve(page, listener)
         except KeyboardInterrupt:
             announce("stopped; everything that was kept is in its files")

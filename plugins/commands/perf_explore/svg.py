@@ -45,15 +45,17 @@ def chart_svg(chart: Chart, name: str) -> str:
     """
     import html
 
-    import matplotlib as mpl
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
+    from perf_pictures.style import drawing, finish
+
     written = io.StringIO()
-    with _lock, mpl.rc_context({"svg.hashsalt": f"perfcore {name}", "svg.fonttype": "none"}):
+    with _lock, drawing(svg_hashsalt=f"perfcore {name}", svg_fonttype="none"):
         figure = Figure(figsize=chart.size, layout="constrained")
         FigureCanvasSVG(figure)
         chart.draw(figure)
+        finish(figure)
         _thin(figure)
         figure.savefig(written, format="svg", metadata={"Date": None})
     text = written.getvalue()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,11 +11,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from perf_laws.advice.advice import point_text
-from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic
+from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic, tick_base
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
@@ -28,7 +29,9 @@ __all__ = [
     "draw_laws",
     "draw_legend",
     "draw_panel",
+    "held_text",
     "law_curve",
+    "law_panels",
     "path_points",
     "standard_errors",
 ]
@@ -58,6 +61,11 @@ class LawCurve(NamedTuple):
     over: Floats
     mean: Floats
     run: Floats
+
+    def between(self, low: float, high: float) -> LawCurve:
+        """The part between two levels."""
+        inside = (self.over >= low) & (self.over <= high)
+        return LawCurve(self.over[inside], self.mean[inside], self.run[inside])
 
 
 class PathPoints(NamedTuple):
@@ -107,8 +115,29 @@ def draw_laws(model: LawModel, figure: Figure) -> None:
     draw_legend(model, chosen, figure)
 
 
+def law_panels(model: LawModel) -> dict[str, Callable[[Axes], None]]:
+    """Panels by name: ``curves`` is that of the path with the largest share at the target, ``curves-2`` the next.
+
+    The path that stands alone has one for each parameter.
+    """
+    chosen = [model.paths.index(row.path) for row in model.rows[:_MOST_PANELS]]
+    symbols = model.symbols if len(chosen) == 1 else model.symbols[:1]
+    unit = f" ({model.unit})" if model.unit else ""
+
+    def draw(axes: Axes, path: int, symbol: str) -> None:
+        draw_panel(model, axes, path, symbol)
+        axes.set_title(shortened(model.paths[path], _LONGEST[False]), fontsize=SMALL_POINTS, parse_math=False)
+        axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
+
+    panels = [partial(draw, path=path, symbol=symbol) for path in chosen for symbol in symbols]
+    return {f"curves-{number}" if number > 1 else "curves": panel for number, panel in enumerate(panels, 1)}
+
+
 def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
     """Draw one path over one parameter: dashed where nothing was measured.
+
+    The curve that is marked with the target passes through it: where the other parameters were not measured at the
+    target's levels, it is a second one, beside that of the measurements.
 
     Parameters
     ----------
@@ -119,35 +148,62 @@ def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
         The other parameters are held as `path_points` says.
     """
     points = path_points(model, path, symbol)
-    curve = law_curve(model, path, symbol)
     low, high = float(points.over.min()), float(points.over.max())
-    bottom, top = _limits(points, curve)
-    for bounds, shade in ((curve.run, 0.13), (curve.mean, 0.28)):
-        sides = np.clip(bounds[:, 1:], bottom, top)
-        axes.fill_between(curve.over, *sides.T, color=_COLOUR, alpha=shade, linewidth=0.0)
-    inside = (curve.over >= low) & (curve.over <= high)
-    axes.plot(curve.over[inside], curve.mean[inside, 0], color=_COLOUR, linewidth=1.5)
-    for beyond in (curve.over <= low, curve.over >= high):
-        axes.plot(curve.over[beyond], curve.mean[beyond, 0], "--", color=_COLOUR, linewidth=1.3)
+    aim = {name: model.target[name] for name in points.held}
+    measured = law_curve(model, path, symbol, points.held)
+    curves = [(measured, _COLOUR)]
+    if aim != points.held:
+        measured = measured.between(low, high)
+        curves = [(measured, _COLOUR), (law_curve(model, path, symbol, aim), _TARGET)]
+    marked = curves[-1][0]
+    bottom, top = _limits(points, [curve for curve, _ in curves])
+    for curve, colour in curves:
+        for bounds, shade, what in ((curve.run, 0.13, "single runs"), (curve.mean, 0.28, "the mean")):
+            sides = np.clip(bounds[:, 1:], bottom, top)
+            label = f"{COVERAGE:.0%} of {what}"
+            axes.fill_between(curve.over, *sides.T, color=colour, alpha=shade, linewidth=0.0, label=label)
+    inside = (measured.over >= low) & (measured.over <= high)
+    axes.plot(measured.over[inside], measured.mean[inside, 0], color=_COLOUR, linewidth=1.5, label="law")
+    if marked is measured:
+        for beyond in (measured.over <= low, measured.over >= high):
+            axes.plot(
+                measured.over[beyond], measured.mean[beyond, 0], "--", color=_COLOUR, linewidth=1.3, label="predicted"
+            )
+    else:
+        axes.plot(marked.over, marked.mean[:, 0], "--", color=_TARGET, linewidth=1.3, label="predicted")
     axes.errorbar(
         points.over, points.mean, yerr=np.minimum(points.error, points.mean - bottom), fmt="o", color="black",
-        markersize=4.0, elinewidth=0.8, capsize=2.0, zorder=3,
+        markersize=4.0, elinewidth=0.8, capsize=2.0, zorder=3, label="mean of runs",
     )  # fmt: skip
     target = model.target[symbol]
     axes.axvline(target, color=_TARGET, linewidth=0.9, linestyle=":")
-    if all(model.target[name] == level for name, level in points.held.items()):
-        axes.plot([target], curve.mean[curve.over == target, 0], "D", color=_TARGET, markersize=5.0, zorder=4)
-    set_logarithmic(axes, "x", curve.over[0] / 1.15, curve.over[-1] * 1.15, base=_base(points.over))
+    axes.plot(
+        [target], marked.mean[marked.over == target, 0], "D", color=_TARGET, markersize=5.0, zorder=4, label="target"
+    )
+    set_logarithmic(axes, "x", marked.over[0] / 1.15, marked.over[-1] * 1.15, base=tick_base(points.over))
     set_logarithmic(axes, "y", bottom, top)
-    held = "".join(f", {name} = {level:g}" for name, level in points.held.items())
-    axes.set_xlabel(shortened(model.columns[symbol]) + held, fontsize=LABEL_POINTS, parse_math=False)
+    held = held_text(model, path, symbol)
+    label = shortened(model.columns[symbol]) + (f"\n{held}" if held else "")
+    axes.set_xlabel(label, fontsize=LABEL_POINTS, parse_math=False)
+
+
+def held_text(model: LawModel, path: int, symbol: str) -> str:
+    """Where the other parameters are held, by the names that they have in the data; empty where there are none."""
+    held = path_points(model, path, symbol).held
+    here, aim = (
+        ", ".join(f"{shortened(model.columns[name], 24)} = {level[name]:g}" for name in held)
+        for level in (held, model.target)
+    )
+    if not here:
+        return ""
+    return f"at {here}" if here == aim else f"measured at {here}; target at {aim}"
 
 
 def path_points(model: LawModel, path: int, symbol: str) -> PathPoints:
     """What was measured of a path over a parameter.
 
-    The other parameters are held at the levels of the point where most is measured over this one; of several such
-    levels at the largest.
+    The other parameters are held at the target's levels where at least two points were measured there; else at the
+    levels where most is measured over this one, and of several such levels at the largest.
     """
     place = model.symbols.index(symbol)
     others = np.delete(model.measured, place, axis=1)
@@ -155,9 +211,11 @@ def path_points(model: LawModel, path: int, symbol: str) -> PathPoints:
     held, which = np.unique(others, axis=0, return_inverse=True)
     counts = np.bincount(which.ravel()[met], minlength=len(held))
     best = int(np.flatnonzero(counts == counts.max())[-1])
+    names = [name for name in model.symbols if name != symbol]
+    aimed = np.flatnonzero((held == [model.target[name] for name in names]).all(axis=1) & (counts > 1))
+    best = int(aimed[0]) if len(aimed) else best
     rows = np.flatnonzero(met & (which.ravel() == best))
     rows = rows[np.argsort(model.measured[rows, place])]
-    names = [name for name in model.symbols if name != symbol]
     return PathPoints(
         over=model.measured[rows, place],
         mean=model.means[path, rows],
@@ -173,14 +231,24 @@ def standard_errors(model: LawModel, path: int) -> Floats:
     return np.asarray(model.means[path] * np.sqrt(own.noise[0]))
 
 
-def law_curve(model: LawModel, path: int, symbol: str) -> LawCurve:
-    """Predictions of a path over a parameter, from the least level or the target to the largest of them."""
+def law_curve(model: LawModel, path: int, symbol: str, held: Mapping[str, float] | None = None) -> LawCurve:
+    """Predictions of a path over a parameter, from the least level or the target to the largest of them.
+
+    Parameters
+    ----------
+    model : LawModel
+    path : int
+    symbol : str
+    held : mapping of str to float, optional
+        Levels of the other parameters; by default those of `path_points`.
+    """
     points = path_points(model, path, symbol)
+    levels = points.held if held is None else held
     marks = [*points.over.tolist(), model.target[symbol]]
     over = np.unique([*np.geomspace(min(marks), max(marks), _PLACES)[1:-1], *marks])
     at = np.empty((len(over), len(model.symbols)))
     for place, name in enumerate(model.symbols):
-        at[:, place] = over if name == symbol else points.held[name]
+        at[:, place] = over if name == symbol else levels[name]
     mean, run = (model.band(at, COVERAGE, [path], run=run)[0] for run in (False, True))
     return LawCurve(over, mean, run)
 
@@ -197,14 +265,16 @@ def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None
             [],
             [],
             color=_TARGET,
-            marker="D" if len(model.symbols) == 1 else "",
+            marker="D",
             markersize=5,
             linestyle=":",
             linewidth=0.9,
         ),
     }
-    if any(model.target[symbol] > max(model.points[symbol]) for symbol in model.symbols):
-        kinds["extrapolated"] = Line2D([], [], linestyle="--", **line)
+    if any(_reaches_beyond(model, path, symbol) for path in paths for symbol in model.symbols):
+        kinds["not measured: predicted"] = Line2D([], [], linestyle="--", **line)
+    if any(_is_aside(model, path, symbol) for path in paths for symbol in model.symbols):
+        kinds["law at the target's other parameters"] = Line2D([], [], linestyle="--", color=_TARGET, linewidth=1.4)
     add_legend(area, list(kinds), list(kinds.values()), loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
 
 
@@ -221,17 +291,23 @@ def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
     axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
 
 
-def _limits(points: PathPoints, curve: LawCurve) -> tuple[float, float]:
+def _is_aside(model: LawModel, path: int, symbol: str) -> bool:
+    """Whether the target's curve is another one than that of the measurements."""
+    return any(model.target[name] != level for name, level in path_points(model, path, symbol).held.items())
+
+
+def _reaches_beyond(model: LawModel, path: int, symbol: str) -> bool:
+    """Whether the curve of the measurements goes on to a target that lies outside of them."""
+    over = path_points(model, path, symbol).over
+    return not _is_aside(model, path, symbol) and not over.min() <= model.target[symbol] <= over.max()
+
+
+def _limits(points: PathPoints, curves: list[LawCurve]) -> tuple[float, float]:
     """Ends of the vertical axis: all points and the median, and of the bounds what is not far beyond."""
-    seen = np.concatenate([points.mean, curve.mean[:, 0][curve.mean[:, 0] > 0.0]])
+    medians = np.concatenate([curve.mean[:, 0] for curve in curves])
+    seen = np.concatenate([points.mean, medians[medians > 0.0]])
     low, high = float(seen.min()), float(seen.max())
-    bounds = np.clip(curve.run[:, 1:], low / _MOST_BEYOND, high * _MOST_BEYOND)
+    bounds = np.clip(np.concatenate([curve.run[:, 1:] for curve in curves]), low / _MOST_BEYOND, high * _MOST_BEYOND)
     low, high = min(low, float(bounds.min())), max(high, float(bounds.max()))
     margin = min(max((high / low) ** 0.04, 1.05), 2.0)
     return low / margin, high * margin
-
-
-def _base(levels: Floats) -> int:
-    """Powers of two get ticks of their own."""
-    logs = np.log2(levels)
-    return 2 if np.array_equal(logs, np.round(logs)) else 10

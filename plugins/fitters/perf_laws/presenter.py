@@ -9,7 +9,10 @@ from perf_laws.model import LawModel
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from perf_laws.views.law_views import LawViews
@@ -50,6 +53,12 @@ class LawPresenter(Presenter):
         from perf_laws.tables import law_frame
 
         return law_frame(result)
+
+    def panels(self, result: LawModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """The paths that matter most at the target, a panel for each."""
+        from perf_laws.picture import law_panels
+
+        return law_panels(result)
 
     def draw(self, result: LawModel, figure: Figure, data: Any = None) -> None:
         """Draw the paths that matter most at the target: means, law, bounds."""

@@ -10,7 +10,10 @@ from perf_lost_cycles.modgen.model import ModgenModel
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from perf_lost_cycles.views.category_views import LostCyclesViews
@@ -54,6 +57,12 @@ class LcaPresenter(_CategoryPresenter):
         from perf_lost_cycles.lca.tables import lca_frame
 
         return lca_frame(result)
+
+    def panels(self, result: LcaModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """The categories, the largest first."""
+        from perf_lost_cycles.lca.picture import lca_panels
+
+        return lca_panels(result)
 
     def draw(self, result: LcaModel, figure: Figure, data: Any = None) -> None:
         """Draw a panel for each category: measured points, all its default models, the chosen one heavy."""

@@ -10,7 +10,10 @@ from perf_timing.joint.model import JointModel
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from perf_timing.individual.views import IndividualViews
@@ -27,6 +30,12 @@ class _ScalingPresenter(Presenter):
         frame = self.frame(result)
         cells = frame.astype(object).where(frame.notna(), "").to_numpy().tolist()
         return [("", list(frame.columns), [[str(cell) for cell in row] for row in cells])]
+
+    def panels(self, result: IndividualModel | JointModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """A panel for each code, and the residuals."""
+        from perf_timing.pictures.panels import scaling_panels
+
+        return scaling_panels(result, data)
 
     def draw(self, result: IndividualModel | JointModel, figure: Figure, data: Any = None) -> None:
         """Draw measured points and models, residuals and their quantiles, and the parameters of a joint model."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,17 +11,20 @@ import numpy.typing as npt
 from matplotlib.ticker import MaxNLocator
 
 from perf_pictures.picture import draw_curve, time_axis
+from perf_pictures.style import TINY_POINTS, add_legend
 from perf_worley.names.picture import draw_activity
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from perf_worley.phase_model import PhaseModel
 
-__all__ = ["draw_phases", "draw_sequence", "mark_intervals", "number_phases"]
+__all__ = ["draw_phases", "draw_sequence", "mark_intervals", "number_phases", "phase_panels"]
 
 _POINTS_PER_PHASE = 101
 _ROOM = 0.011  # of the picture's width for a digit
@@ -40,35 +44,69 @@ def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
         What the model was fitted to.
     """
     named = all(phase.activity is not None for phase in model.phases)
+    curve = None if data is None else _curve_of(model, data)
     if not model.sequence and not named:
-        _draw_model(model, figure.add_subplot(), data)
+        _draw_model(model, figure.add_subplot(), curve)
         return
-    rows = [3.0, *([1.6] if named else []), *([2.0] if model.sequence else [])]
-    figure.set_size_inches(10, 1.6 * sum(rows))
-    grid = figure.add_gridspec(len(rows), 2, width_ratios=[3, 1], height_ratios=rows)
-    _draw_model(model, figure.add_subplot(grid[0, :]), data)
+    # Each over time has the whole width, so that a time is at the same place in all of them.
+    heights = [3.0, *([1.6] if named else []), *([2.0, 1.4] if model.sequence else [])]
+    figure.set_size_inches(10, 1.6 * sum(heights))
+    above, *further = figure.subplots(len(heights), 1, height_ratios=heights)
+    _draw_model(model, above, curve)
+    span = _span(model, curve)
     if named:
-        draw_activity(model, figure.add_subplot(grid[1, :]))
+        draw_activity(model, further[0], span)
     if model.sequence:
-        _draw_breaks(model, figure.add_subplot(grid[-1, 0]))
-        _draw_errors(model, figure.add_subplot(grid[-1, 1]))
+        _draw_breaks(model, further[-2], span)
+        _draw_errors(model, further[-1])
+
+
+def phase_panels(model: PhaseModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    """Panels by name: ``model``, and as far as the model has them ``activity``, ``breaks`` and ``errors``."""
+    curve = None if data is None else _curve_of(model, data)
+    span = _span(model, curve)
+
+    def draw_model(axes: Axes) -> None:
+        _draw_model(model, axes, curve)
+        _set_legend_inside(axes)
+
+    def draw_states(axes: Axes) -> None:
+        draw_activity(model, axes, span)
+        _set_legend_inside(axes)
+
+    panels: dict[str, Callable[[Axes], None]] = {"model": draw_model}
+    if all(phase.activity is not None for phase in model.phases):
+        panels["activity"] = draw_states
+    if model.sequence:
+        panels |= {"breaks": lambda axes: _draw_breaks(model, axes, span), "errors": partial(_draw_errors, model)}
+    return panels
+
+
+def _set_legend_inside(axes: Axes) -> None:
+    """Put the legend where a panel by itself has room for it."""
+    handles, names = axes.get_legend_handles_labels()
+    add_legend(axes, names, handles, fontsize=TINY_POINTS, loc="lower left")
+    axes.get_legend().set_frame_on(True)  # it may stand on what is drawn
 
 
 def draw_sequence(model: PhaseModel, figure: Figure) -> None:
     """Draw how breakpoints and errors change with the number of phases, into an empty figure."""
     breaks, errors = figure.subplots(1, 2, width_ratios=[3, 1])
-    _draw_breaks(model, breaks)
+    _draw_breaks(model, breaks, _span(model, None))
     _draw_errors(model, errors)
 
 
-def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
-    if data is None:
-        place = time_axis(axes, model.start, model.end, model.time_unit)
+def _span(model: PhaseModel, curve: UtilizationCurve | None) -> tuple[float, float]:
+    """Ends of all time axes of a picture."""
+    return (model.start, model.end) if curve is None else (curve.start, curve.end)
+
+
+def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -> None:
+    if curve is None:
         axes.set_ylabel("processors computing")
     else:
-        curve = _curve_of(model, data)
         draw_curve(axes, curve)
-        place = time_axis(axes, curve.start, curve.end, curve.time_unit)
+    place = time_axis(axes, *_span(model, curve), model.time_unit)
     intervals = place([phase.break_interval for phase in model.phases if phase.break_interval is not None])
     if len(intervals):
         mark_intervals(axes, intervals)
@@ -86,15 +124,19 @@ def _draw_model(model: PhaseModel, axes: Axes, data: Any) -> None:
         at = np.linspace(phase.start, phase.end, _POINTS_PER_PHASE)
         times.append(at)
         values.append(model.evaluate(phase, at))
+    most = np.inf if model.n_locations is None else float(model.n_locations)
+    polynomials = np.concatenate(values)
+    drawn = np.clip(polynomials, 0.0, most)  # no processors compute beyond all of them, nor fewer than none
+    is_cut = bool((drawn != polynomials).any())
+    ends = "0" if np.isinf(most) else f"0 and {most:g}"
     # One line through all phases: it connects them vertically at the breakpoints.
     axes.plot(
         place(np.concatenate(times)),
-        np.concatenate(values),
+        drawn,
         color=_MODEL,
         linewidth=1.4,
-        label="model",
+        label=f"model, cut at {ends}" if is_cut else "model",
     )
-    drawn = np.concatenate(values)
     bottom, top = axes.get_ylim()
     axes.set_ylim(min(bottom, 1.05 * float(drawn.min())), max(top, 1.05 * float(drawn.max())))
     axes.set_title(model.title, fontsize=10, loc="left", pad=20)
@@ -152,9 +194,9 @@ def _curve_of(model: PhaseModel, data: Any) -> UtilizationCurve:
     return data
 
 
-def _draw_breaks(model: PhaseModel, axes: Axes) -> None:
+def _draw_breaks(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> None:
     """Breakpoints of each model; the darker, the more of the following models keep them."""
-    place = time_axis(axes, model.start, model.end, model.time_unit)
+    place = time_axis(axes, *span, model.time_unit)
     for entry in model.sequence:
         if not entry.breaks:
             continue

@@ -12,7 +12,10 @@ from perfcore.data.units import readable, shown_origin
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from perf_worley.views import PhaseViews
@@ -67,6 +70,12 @@ class PhasePresenter(Presenter):
         from perf_worley.tables import phase_frame
 
         return phase_frame(result)
+
+    def panels(self, result: PhaseModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+        """The model, what runs, and how breakpoints and errors change with the number of phases."""
+        from perf_worley.picture import phase_panels
+
+        return phase_panels(result, data)
 
     def draw(self, result: PhaseModel, figure: Figure, data: Any = None) -> None:
         """Draw the model, over its curve where given; with a sequence also how the fit depends on n."""

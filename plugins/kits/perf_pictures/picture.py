@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import io
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.data.units import NANOSECONDS, shown_origin
+from perfcore.results import presenter_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +29,17 @@ if TYPE_CHECKING:
 
     from perfcore.results import Result
 
-__all__ = ["check_ending", "check_files", "draw_curve", "draw_measurements", "plot", "time_axis"]
+__all__ = [
+    "Drawing",
+    "check_ending",
+    "check_files",
+    "draw_curve",
+    "draw_measurements",
+    "drawn",
+    "inches",
+    "plot",
+    "time_axis",
+]
 
 ENDINGS = (".png", ".svg", ".pdf", ".html")
 
@@ -36,6 +49,11 @@ Floats = npt.NDArray[np.float64]
 _MOST_STEPS = 1000
 _BAND_BINS = 2000
 _MEAN_BINS = 300
+_COLUMN, _SHAPE = 5.0, 0.62  # widest column of a paper, inches; height of a panel over its width
+_WIDEST = 60.0  # inches
+_SCREEN = 80  # dots per inch in a notebook
+_SIZE = re.compile(r"(?P<width>[0-9]+\.?[0-9]*)(x(?P<height>[0-9]+\.?[0-9]*))? ?(?P<unit>in|cm|mm)?")
+_INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4}
 _MOST_NAMED = 30  # codes on systems that a legend can name
 
 
@@ -70,46 +88,202 @@ def check_files(picture: str | None, *others: str | None) -> None:
             check_folder(path)
 
 
-def plot(model: Result | None, data: Any, path: str | os.PathLike[str]) -> None:
-    """Draw a model, data, or a model over its data.
+def plot(
+    model: Result | None,
+    data: Any = None,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    ax: Axes | None = None,
+    panels: str | Sequence[str] = (),
+    size: str | None = None,
+    font: float | None = None,
+    figures: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Draw a model, data, or a model over its data: into a file, into axes of your own, or for a notebook.
 
     Parameters
     ----------
     model : Model or another result that draws itself, optional
     data : Trace, UtilizationCurve, Series or Measurements, optional
-    path : str or path
+    path : str or path, optional
         Picture to write, whole or not at all; the ending is the format.
+    ax : matplotlib Axes, optional
+        Where one panel is drawn, the most important one unless `panels` names another; nothing is written.
+    panels : str or sequence of str
+        Parts of the picture, such as ``"curves,errors"``, instead of all; the message about an unknown one lists them.
+    size : str, optional
+        Width, or width and height, such as ``3.4in``, ``8.5cm`` or ``3.4x2.5in``.
+    font : float, optional
+        Size of all text, points.
+    figures : str or path, optional
+        CSV to write: all that is drawn, in numbers; see `perf_pictures.figures.drawn_figures`.
+
+    Returns
+    -------
+    matplotlib Axes, or Drawing
+        The axes that were drawn into; else the drawing, which a notebook shows.
 
     Raises
     ------
     OptionError
-        Neither model nor data were given, or the ending is not known.
+        Neither model nor data were given, or the ending, a panel or the size is not accepted.
+
+    Examples
+    --------
+    >>> import perfcore
+    >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
+    >>> plot(perfcore.fit(curve, phases=2, degree=0), curve, panels="model", size="3.4in")
+    <Drawing of 3.4 x 2.1 in>
     """
-    ending = check_ending(path)
+    from perf_pictures.figures import write_figures
+    from perf_pictures.style import drawing, set_text_size
+
+    names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
+    if ax is not None:
+        with drawing():
+            for draw in _chosen(model, data, names[:1] or [""]).values():
+                draw(ax)
+        return ax
+    ending = None if path is None else check_ending(path)
+    extent = None if size is None else inches(size)
+    with drawing(svg_hashsalt="perfcore"):  # the same picture gives the same bytes
+        figure = drawn(model, data, names, extent)
+        if font is not None:
+            set_text_size(figure, font)
+        if figures is not None:
+            write_figures(figure, figures)
+        if ending == ".html":
+            write_bytes(path, _page(figure, model, _title(model, data)).encode())
+        elif path is not None:
+            with atomic_path(path) as temporary:
+                _save(figure, temporary, str(ending))
+    return Drawing(figure)
+
+
+class Drawing:
+    """A picture that a notebook shows.
+
+    Attributes
+    ----------
+    figure : matplotlib Figure
+    """
+
+    def __init__(self, figure: Figure) -> None:
+        self.figure = figure
+
+    def __repr__(self) -> str:
+        """Its size."""
+        return "<Drawing of {:.3g} x {:.2g} in>".format(*self.figure.get_size_inches())
+
+    def _repr_html_(self) -> str:
+        from perf_pictures.style import drawing
+
+        written = io.BytesIO()
+        with drawing():
+            self.figure.savefig(written, format="png", dpi=_SCREEN)
+        return f'<img alt="picture" src="data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}">'
+
+
+def inches(size: str) -> tuple[float, float | None]:
+    """Width, and height where it is given, of a size such as ``3.4in`` or ``8.5x6cm``.
+
+    Raises
+    ------
+    OptionError
+        It is no such size.
+
+    Examples
+    --------
+    >>> inches("3.4in"), inches("8.89x5.08cm")
+    ((3.4, None), (3.5, 2.0))
+    """
+    found = _SIZE.fullmatch(size.strip())
+    if found is None:
+        raise OptionError(f"size {size!r}: a width such as 3.4in, 8.5cm or 86mm, or 3.4x2.5in, is accepted")
+    factor = _INCHES[found["unit"] or "in"]
+    width, height = (
+        None if part is None else round(float(part) * factor, 9) for part in found.group("width", "height")
+    )
+    for length in (width, height):
+        if length is not None and not 0.5 <= length <= _WIDEST:
+            raise OptionError(f"size {size!r}: half an inch to {_WIDEST:g} inches is accepted")
+    return width or _WIDEST, height
+
+
+def drawn(
+    model: Result | None, data: Any, panels: Sequence[str] = (), extent: tuple[float, float | None] | None = None
+) -> Figure:
+    """A figure of a model, data, or a model over its data; make and use it within `perf_pictures.style.drawing`.
+
+    Parameters
+    ----------
+    model : Result, optional
+    data : object, optional
+    panels : sequence of str
+        All but these are left out.
+    extent : (float, float or None), inches, optional
+        Width and height; without a height, that of the picture in proportion.
+
+    Raises
+    ------
+    OptionError, DataError
+        There is nothing that has a picture, or no such panel.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    from perf_pictures.style import finish
+
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     FigureCanvasAgg(figure)
-    if model is not None:
+    if panels:
+        chosen = _chosen(model, data, panels)
+        width = _COLUMN if extent is None else extent[0]
+        # Below each other in a column of a paper, beside each other across a page.
+        rows, columns = (len(chosen), 1) if width <= _COLUMN else (1, len(chosen))
+        figure.set_size_inches(width, _SHAPE * width * rows / columns)
+        for axes, draw in zip(figure.subplots(rows, columns, squeeze=False).flat, chosen.values(), strict=True):
+            draw(axes)
+    elif model is not None:
         model.draw(figure, data)
-        title = model.title
-    elif isinstance(data, Measurements):
-        draw_measurements(figure.add_subplot(), data)
-        title = f"Measurements: {data.source}"
-    elif data is not None:
-        curve = data.utilization() if isinstance(data, Trace) else data.curve() if isinstance(data, Series) else data
-        if not isinstance(curve, UtilizationCurve):
-            raise DataError(f"{type(data).__name__} has no picture of its own; fit a model and draw that")
-        draw_curve(figure.add_subplot(), curve)
-        title = f"Processor utilization: {curve.source}"
     else:
+        _draw_data(figure.add_subplot(), data)
+    if extent is not None:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(extent[0], extent[1] or extent[0] * height / width)
+    finish(figure)
+    return figure
+
+
+def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> dict[str, Callable[[Axes], None]]:
+    """What draws each of some panels; the name "" is that of the most important one."""
+    of_data: dict[str, Callable[[Axes], None]] = {"data": lambda axes: _draw_data(axes, data)}
+    panels = of_data if model is None else presenter_of(model).panels(model, data)
+    if not panels:
+        raise OptionError(f"{type(model).__name__} has no panels to choose from; leave them out to draw all of it")
+    for name in names:
+        if name and name not in panels:
+            raise OptionError(f"there is no panel {name!r}; there are {', '.join(panels)}")
+    first = next(iter(panels))
+    return {name or first: panels[name or first] for name in names}
+
+
+def _draw_data(axes: Axes, data: Any) -> None:
+    if data is None:
         raise OptionError("there is nothing to draw: give a model or data")
-    if ending == ".html":
-        write_bytes(path, _page(figure, model, title).encode())
+    if isinstance(data, Measurements):
+        draw_measurements(axes, data)
         return
-    with atomic_path(path) as temporary:
-        _save(figure, temporary, ending)
+    curve = data.utilization() if isinstance(data, Trace) else data.curve() if isinstance(data, Series) else data
+    if not isinstance(curve, UtilizationCurve):
+        raise DataError(f"{type(data).__name__} has no picture of its own; fit a model and draw that")
+    draw_curve(axes, curve)
+
+
+def _title(model: Result | None, data: Any) -> str:
+    if model is not None:
+        return model.title
+    return f"{'Measurements' if isinstance(data, Measurements) else 'Processor utilization'}: {data.source}"
 
 
 def time_axis(axes: Axes, start: float, end: float, time_unit: str) -> Callable[[npt.ArrayLike], Floats]:
@@ -156,6 +330,9 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     """
     import matplotlib as mpl
 
+    from perf_pictures.style import add_legend, set_logarithmic, tick_base
+    from perf_views.short_names import LABEL_LETTERS, shortened, shortened_apart
+
     seen = data.observations(duplicates="keep")
     symbol = next(iter(seen.points))
     cells = np.unique(seen.cell)
@@ -167,19 +344,21 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
             seen.points[symbol][mine][order], seen.value[mine][order], "o-", color=colour, markersize=3, linewidth=0.8,
             label=seen.cell_name(int(cell)),
         )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel=seen.columns[symbol])
-    axes.set_ylabel(f"{seen.value_name} ({seen.unit})" if seen.unit else seen.value_name)
+    axes.set(xscale="log", yscale="log")
+    set_logarithmic(axes, "x", *axes.get_xlim(), base=tick_base(seen.points[symbol]))
+    set_logarithmic(axes, "y", *axes.get_ylim())
+    axes.set_xlabel(shortened(seen.columns[symbol]), parse_math=False)
+    unit = f" ({seen.unit})" if seen.unit else ""
+    axes.set_ylabel(shortened(seen.value_name) + unit, parse_math=False)
     if 1 < len(cells) <= _MOST_NAMED:
-        axes.legend(fontsize="x-small", ncols=2)
+        names = shortened_apart([seen.cell_name(int(cell)) for cell in cells], LABEL_LETTERS)
+        add_legend(axes, names, axes.get_lines(), fontsize="x-small", ncols=2)
 
 
 def _save(figure: Figure, target: Path | io.BytesIO, ending: str) -> None:
-    """Write a drawing; the same one gives the same bytes, so neither the date nor random names go into it."""
-    import matplotlib as mpl
-
+    """Write a drawing; neither the date nor random names go into it."""
     date = {".svg": "Date", ".pdf": "CreationDate"}.get(ending)
-    with mpl.rc_context({"svg.hashsalt": "perfcore"}):
-        figure.savefig(target, format=ending[1:], dpi=150, metadata=None if date is None else {date: None})
+    figure.savefig(target, format=ending[1:], dpi=150, metadata=None if date is None else {date: None})
 
 
 def _page(figure: Figure, model: Result | None, title: str) -> str:

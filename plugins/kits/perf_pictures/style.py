@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+
+from perf_views.short_names import shortened
+from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
 __all__ = [
@@ -19,8 +28,12 @@ __all__ = [
     "SMALL_POINTS",
     "TINY_POINTS",
     "add_legend",
+    "drawing",
+    "finish",
     "set_logarithmic",
     "set_plain",
+    "set_text_size",
+    "tick_base",
 ]
 
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
@@ -28,7 +41,68 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can be read without its colours
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
+_LONGEST_LINE = 140  # letters, in the width of a page
 _MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
+
+
+@contextlib.contextmanager
+def drawing(**settings: Any) -> Iterator[None]:
+    """Everything is drawn and written within it: a name is a name, whatever stands in it.
+
+    A dollar does not begin mathematics, and a letter that the font lacks, such as an emoji, is an empty box.
+
+    Raises
+    ------
+    OptionError
+        The picture is too small for what it holds.
+
+    Parameters
+    ----------
+    **settings
+        More settings of matplotlib, with ``_`` for the dot; they belong to the whole process.
+    """
+    given = {name.replace("_", ".", 1): value for name, value in settings.items()}
+    with mpl.rc_context({"text.parse_math": False, **given}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        warnings.filterwarnings("error", message="constrained_layout not applied")
+        try:
+            yield
+        except UserWarning as warning:
+            if "constrained_layout" not in str(warning):
+                raise
+            raise OptionError("the picture has no room for its panels; choose some, or a larger size") from None
+
+
+def finish(figure: FigureBase) -> None:
+    """Give a picture what all have in common.
+
+    Logarithmic axes that a presenter left as they are get the style of all others, lines of text that are longer than
+    the picture is wide are shortened, and a picture without anything in it says so.
+
+    Parameters
+    ----------
+    figure : matplotlib FigureBase
+        With everything that is drawn.
+    """
+    panels = figure.findobj(Axes)
+    for axes in panels:
+        for name, axis, limits in (("x", axes.xaxis, axes.get_xlim()), ("y", axes.yaxis, axes.get_ylim())):
+            if axis.get_scale() == "log" and isinstance(axis.get_major_formatter(), LogFormatter):
+                set_logarithmic(axes, name, *limits, base=2 if getattr(axis.get_transform(), "base", 10) == 2 else 10)
+    for text in figure.findobj(Text):
+        lines = text.get_text().split("\n")
+        if max(map(len, lines)) > _LONGEST_LINE:
+            text.set_text("\n".join(shortened(line, _LONGEST_LINE) for line in lines))
+    if not any(axes.has_data() or axes.texts for axes in panels):
+        figure.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color="0.35")
+
+
+def set_text_size(figure: FigureBase, points: float) -> None:
+    """Give all text of a picture one size, as papers want it."""
+    for axes in figure.findobj(Axes):
+        axes.tick_params(which="both", labelsize=points)
+    for text in figure.findobj(Text):
+        text.set_fontsize(points)
 
 
 def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int = 10) -> None:
@@ -54,6 +128,19 @@ def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int =
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     set_plain(axes)
+
+
+def tick_base(levels: npt.NDArray[np.float64]) -> int:
+    """Base of the ticks for levels that were measured: powers of two get ticks of their own.
+
+    Examples
+    --------
+    >>> tick_base(np.array([2.0, 4.0, 32.0])), tick_base(np.array([3.0, 4.0]))
+    (2, 10)
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log2(levels)
+    return 2 if len(levels) and np.array_equal(logs, np.round(logs)) and np.isfinite(logs).all() else 10
 
 
 def set_plain(axes: Axes) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perf_views.contents import Block, Chart, NoViewError, Query, Table, Text, View, Viewable, ViewPath
+from perfcore.models.model import Model
 from perfcore.results import Presenter, Result, presenter_of
 
 __all__ = ["DrawableViews", "drawing_of", "model_blocks", "parameter_table", "statistics_table", "views_of"]
@@ -76,7 +77,7 @@ def model_blocks(subject: Result, data: Any = None, draws: bool = True) -> tuple
     if subject.formula and subject.formula not in subject.summary():
         blocks.append(Text(tuple(subject.formula.split("\n")), "Formula", "formula"))
     blocks.extend(tables)
-    if hasattr(subject, "parameters"):  # a model
+    if isinstance(subject, Model):
         blocks += [parameter_table(subject), statistics_table(subject)]
     return tuple(blocks)
 

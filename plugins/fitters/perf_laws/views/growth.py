@@ -129,7 +129,10 @@ def _draw_stack(outlook: Outlook, figure: Figure, levels: Floats, sums: Floats, 
     total = sums.sum(axis=0)
     shares = sums / total
     bottom = np.cumsum(shares, axis=0) - shares
-    last = float(outlook.model.measured[:, 0].max())
+    first, *others = outlook.model.measured.T
+    targets = [outlook.model.target[symbol] for symbol in outlook.model.symbols[1:]]
+    within = all(level.min() <= target <= level.max() for level, target in zip(others, targets, strict=True))
+    last = float(first.max()) if within else 0.0  # beyond any parameter's range nothing was measured
     for own, base, colour in zip(shares, bottom, colours, strict=True):
         axes.bar(range(len(levels)), own, bottom=base, color=colour, width=0.72, edgecolor="white", linewidth=0.5)
     texts = [f"{level:.4g}" if level <= last else f"{level:.4g}\n(predicted)" for level in levels.tolist()]
@@ -143,7 +146,7 @@ def _draw_stack(outlook: Outlook, figure: Figure, levels: Floats, sums: Floats, 
         axes.annotate(f"{value:.4g}{unit}", (place, 1.0), (0, 2), textcoords="offset points", ha="center",
                       fontsize=SMALL_POINTS)  # fmt: skip
     model = outlook.model
-    held = {symbol: model.target[symbol] for symbol in model.symbols[1:]}
+    held = {model.columns[symbol]: model.target[symbol] for symbol in model.symbols[1:]}
     name = model.columns[model.symbols[0]] + (f", {point_text(held)}" if held else "")
     axes.set_xlabel(shortened(name), fontsize=LABEL_POINTS, parse_math=False)
 

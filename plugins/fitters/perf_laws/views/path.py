@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perf_laws.advice.advice import advice, point_text
 from perf_laws.advice.expected_spread import expected_spread, measurable
 from perf_laws.call_tree import CallTree
-from perf_laws.picture import COVERAGE, draw_legend, draw_panel, law_curve, path_points, standard_errors
+from perf_laws.picture import COVERAGE, draw_legend, draw_panel, held_text, law_curve, path_points, standard_errors
 from perf_laws.tables import laws_left
 from perf_laws.views.outlook import Outlook, State, target_blocks
 from perf_laws.views.scale import SCALE_NOTE, share_cell
@@ -85,9 +85,10 @@ def _curve_chart(outlook: Outlook, path: int) -> Chart:
         grid = figure.subplots(2, len(model.symbols), squeeze=False, sharex="col", height_ratios=[2.6, 1.0])
         for number, symbol in enumerate(model.symbols):
             draw_panel(model, grid[0, number], path, symbol)
-            below, held = grid[1, number], path_points(model, path, symbol).held
+            below = grid[1, number]
             grid[0, number].set_xlabel("")
-            grid[0, number].set_title(f"at {point_text(held)}" if held else "", fontsize=LABEL_POINTS)
+            held = held_text(model, path, symbol)
+            grid[0, number].set_title(held, fontsize=LABEL_POINTS, parse_math=False)
             below.axhline(0.0, color="0.5", linewidth=0.8)
             over, of_hundred = residuals.points[:, number], 100.0 * residuals.residual
             below.errorbar(over, of_hundred, yerr=100.0 * residuals.error, fmt="o", color="black", markersize=4.0,

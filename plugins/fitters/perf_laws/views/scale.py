@@ -15,9 +15,19 @@ if TYPE_CHECKING:
 
     from perf_laws.growth import Growth
 
-__all__ = ["SCALE_NOTE", "add_class_legend", "class_cell", "class_colour", "class_shade", "share_cell", "text_colour"]
+__all__ = [
+    "DARK_TEXT",
+    "SCALE_NOTE",
+    "add_class_legend",
+    "class_cell",
+    "class_colour",
+    "class_shade",
+    "share_cell",
+    "text_colour",
+]
 
 SCALE_NOTE = f"dark to bright: {', '.join(CLASSES)}"
+DARK_TEXT = "#0a0a0a"  # on bright colours
 _LINE, _HANDLE = 150, 9  # letters in the width of a page, and what a patch of colour takes of them
 _MIDDLE = 0.5  # brighter colours have black text, as in the cells of tables
 
@@ -36,8 +46,8 @@ def class_colour(name: str) -> tuple[float, float, float]:
 
 
 def text_colour(name: str) -> str:
-    """What is read on the colour of a class."""
-    return "black" if class_shade(name) >= _MIDDLE else "white"
+    """What is read on the colour of a class; not plain black, which a dark page makes light as it does all ink."""
+    return DARK_TEXT if class_shade(name) >= _MIDDLE else "white"
 
 
 def class_cell(growth: Growth) -> Cell:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from perf_laws.advice.advice import point_text
 from perf_laws.call_tree import CallTree
 from perf_laws.views.outlook import Outlook
-from perf_laws.views.scale import add_class_legend, class_colour, text_colour
+from perf_laws.views.scale import DARK_TEXT, add_class_legend, class_colour, text_colour
 from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
 from perf_views.contents import Chart
 from perf_views.short_names import shortened
@@ -65,7 +65,7 @@ def tree_chart(outlook: Outlook, tree: CallTree, whole: Floats, top: int | None)
             letters = int(width * _LETTERS) - 1
             if letters >= min(_FEWEST, len(tree.names[node])):
                 axes.text(left + 0.003, level + 0.5, shortened(tree.names[node], letters), fontsize=TINY_POINTS,
-                          va="center", color=text_colour(name) if name else "black", parse_math=False)  # fmt: skip
+                          va="center", color=text_colour(name) if name else DARK_TEXT, parse_math=False)  # fmt: skip
         axes.set(xlim=(0.0, 1.0), ylim=(levels, 0.0), yticks=[])
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         axes.tick_params(labelsize=SMALL_POINTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +21,15 @@ from perf_pictures.style import (
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from perf_lost_cycles.lca.fits import CategoryFit
     from perf_lost_cycles.lca.model import LcaModel
 
-__all__ = ["draw_lca"]
+__all__ = ["draw_lca", "lca_panels"]
 
 _MOST_PANELS = 12
 _DRAWN_POINTS = 200
@@ -41,9 +44,7 @@ def draw_lca(model: LcaModel, figure: Figure) -> None:
     figure : matplotlib Figure
         Empty, in constrained layout; its size is set to what the model needs.
     """
-    part = shares(model)
-    wanted = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
-    fits = wanted or [model.fits[k] for k in sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_PANELS]]
+    wanted, fits = _shown(model)
     columns = min(len(fits), 3 if len(fits) > 4 else 2)
     rows = -(-len(fits) // columns)
     figure.set_size_inches(10.0 if wanted else 11.0, 5.0 if wanted else 2.7 * rows + 0.9)
@@ -67,6 +68,27 @@ def draw_lca(model: LcaModel, figure: Figure) -> None:
         if len(fits[0].candidates) == 1:
             handles, names = handles[-2:], names[1:]
         add_legend(figure, names, handles, loc="outside upper right", ncols=3, fontsize=SMALL_POINTS)
+
+
+def lca_panels(model: LcaModel) -> dict[str, Callable[[Axes], None]]:
+    """Panels by name: ``curves`` is that of the largest category or of the one of ``show``, ``curves-2`` the next."""
+    unit = f" ({model.unit})" if model.unit else ""
+    wanted, fits = _shown(model)
+
+    def draw(axes: Axes, fit: CategoryFit) -> None:
+        _draw_panel(model, axes, fit, names=bool(wanted))
+        axes.set_xlabel(shortened(model.column), fontsize=LABEL_POINTS, parse_math=False)
+        axes.set_ylabel(shortened(model.value_name, 24) + unit, fontsize=LABEL_POINTS, parse_math=False)
+
+    return {f"curves-{k}" if k > 1 else "curves": partial(draw, fit=fit) for k, fit in enumerate(fits, 1)}
+
+
+def _shown(model: LcaModel) -> tuple[list[CategoryFit], list[CategoryFit]]:
+    """The category that is asked for, if one is, and what is drawn."""
+    part = shares(model)
+    wanted = [fit for fit in model.fits if fit.category == model.origin.options.get("show")]
+    largest = sorted(range(len(part)), key=lambda k: -part[k])[:_MOST_PANELS]
+    return wanted, wanted or [model.fits[k] for k in largest]
 
 
 def _draw_panel(model: LcaModel, axes: Axes, fit: CategoryFit, names: bool) -> None:

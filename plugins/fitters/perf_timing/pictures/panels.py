@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,16 +10,20 @@ import numpy.typing as npt
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from perf_pictures.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, add_legend, set_logarithmic
+from perf_pictures.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic
 from perf_timing.pictures.curves import COVERAGE, Curve, predicted_curves
-from perf_timing.pictures.selection import MOST_BANDS, Selection
+from perf_timing.pictures.selection import MOST_BANDS, Selection, select
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.figure import FigureBase
 
-__all__ = ["add_system_legend", "draw_panels", "legend_columns"]
+    from perf_timing.scaling_model import ScalingModel
+
+__all__ = ["add_system_legend", "draw_panels", "legend_columns", "scaling_panels"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,8 +54,7 @@ def draw_panels(shown: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> N
             axes.tick_params(labelbottom=True)
     for axes in panels[-(-len(panels) // grid.shape[1]) * grid.shape[1] - grid.shape[1] :]:
         axes.set_xlabel(shortened(model.columns[shown.first]), fontsize=LABEL_POINTS, parse_math=False)
-    ends = np.concatenate([curve.over[[0, -1]] for curve in curves])
-    set_logarithmic(panels[0], "x", ends.min() / 1.15, ends.max() * 1.15, base=2)
+    _set_across(panels[0], curves)
     line: dict[str, Any] = {"color": "0.3", "linewidth": 1.2}
     kinds: dict[str, Line2D | Patch] = {
         "fit": Line2D([], [], **line),
@@ -65,10 +69,51 @@ def draw_panels(shown: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> N
         add_system_legend(shown, area)
 
 
+def scaling_panels(model: ScalingModel, data: Any = None) -> dict[str, Callable[[Axes], None]]:
+    """Panels by name: ``curves`` of the first code, ``curves-2`` of the next, ``residuals`` and ``quantiles``."""
+    from perf_timing.pictures.diagnostics import draw_residuals
+
+    shown = select(model, data)
+    curves = predicted_curves(shown)
+    unit = f" ({model.unit})" if model.unit else ""
+
+    def draw(axes: Axes, code: int) -> None:
+        own = [curve for curve in curves if curve.code == code]
+        _draw_panel(shown, axes, code, own)
+        _set_across(axes, own)
+        axes.set_xlabel(shortened(model.columns[shown.first]), fontsize=LABEL_POINTS, parse_math=False)
+        axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
+        if len(model.systems) > 1:
+            names, handles = _system_handles(shown)
+            add_legend(axes, names, handles, fontsize=TINY_POINTS)
+
+    def beside(axes: Axes) -> Axes:
+        return type(axes.figure)().add_subplot()  # the other of two panels that are drawn together
+
+    panels: dict[str, Callable[[Axes], None]] = {
+        f"curves-{number}" if number > 1 else "curves": partial(draw, code=code)
+        for number, code in enumerate(shown.codes, 1)
+    }
+    panels["residuals"] = lambda axes: draw_residuals(shown, beside(axes).figure, axes, beside(axes))
+    panels["quantiles"] = lambda axes: draw_residuals(shown, beside(axes).figure, beside(axes), axes)
+    return panels
+
+
+def _set_across(axes: Axes, curves: list[Curve]) -> None:
+    """The horizontal axis, as long as the curves are."""
+    ends = np.concatenate([curve.over[[0, -1]] for curve in curves])
+    set_logarithmic(axes, "x", ends.min() / 1.15, ends.max() * 1.15, base=2)
+
+
+def _system_handles(shown: Selection) -> tuple[list[str], list[Line2D]]:
+    """Names of the systems, and lines in their colours and with their markers."""
+    names = [shortened(shown.model.systems[system]) for system in shown.systems]
+    return names, [Line2D([], [], color=c, marker=m, markersize=4, linewidth=1.2) for c, m in shown.systems.values()]
+
+
 def add_system_legend(shown: Selection, area: FigureBase) -> None:
     """What colours and markers mean, below the panels of an area."""
-    names = [shortened(shown.model.systems[system]) for system in shown.systems]
-    handles = [Line2D([], [], color=c, marker=m, markersize=4, linewidth=1.2) for c, m in shown.systems.values()]
+    names, handles = _system_handles(shown)
     columns = legend_columns(shown)
     add_legend(area, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
 
@@ -96,7 +141,7 @@ def _draw_panel(shown: Selection, axes: Axes, code: int, curves: list[Curve]) ->
     for curve in curves:
         colour, marker = shown.systems[curve.system]
         known = np.isfinite(curve.lower)
-        if has_bands and np.isfinite(curve.low) and known.any():
+        if has_bands and known.any():
             lower, upper = (np.clip(bound, bottom, top) for bound in (curve.lower, curve.upper))
             axes.fill_between(curve.over, lower, upper, where=known.tolist(), color=colour, alpha=0.1, linewidth=0)
             drawn.add(_BAND)

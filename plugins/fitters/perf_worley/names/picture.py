@@ -23,7 +23,7 @@ _COLUMNS = 3  # of the legend
 _GREYS = ("0.72", "0.86")
 
 
-def draw_activity(model: PhaseModel, axes: Axes) -> None:
+def draw_activity(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> None:
     """Draw what runs; a model whose phases have no activity has no such picture.
 
     Parameters
@@ -31,8 +31,10 @@ def draw_activity(model: PhaseModel, axes: Axes) -> None:
     model : PhaseModel
     axes : matplotlib Axes
         Empty.
+    span : (float, float)
+        Ends of the time axis, those of the panel that it stands below.
     """
-    place = time_axis(axes, model.start, model.end, model.time_unit)
+    place = time_axis(axes, *span, model.time_unit)
     edges = place([phase.start for phase in model.phases] + [model.end])
     found = [phase.activity for phase in model.phases if phase.activity is not None]
     totals: dict[tuple[str, bool], int] = {}

@@ -1,0 +1,131 @@
+"""What a picture shows, in numbers: every point, line, band, step and bar that was drawn, as a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import FigureBase
+from matplotlib.patches import Rectangle, StepPatch
+
+from perfcore.base.files import write_bytes
+
+__all__ = ["COLUMNS", "drawn_figures", "write_figures"]
+
+COLUMNS = ("panel", "kind", "label", "x", "y", "low", "high", "x_axis", "y_axis")
+
+
+def write_figures(figure: FigureBase, path: str | os.PathLike[str]) -> None:
+    """Write what a picture shows as CSV.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    rows.writerows(drawn_figures(figure))
+    write_bytes(path, text.getvalue().encode())
+
+
+def drawn_figures(figure: FigureBase) -> list[tuple[Any, ...]]:
+    """Every number of a picture that stands in the units of its axes.
+
+    Lines that cross a whole panel, such as a target's, are left out; what cannot be drawn, such as a nan, too.
+
+    Parameters
+    ----------
+    figure : matplotlib FigureBase
+
+    Returns
+    -------
+    list of tuple
+        `COLUMNS`: the panel's title, or its number; what is drawn (points, line, band, error, step or bar), and its
+        name where it has one; x, and y or bounds; and what the axes say that these are.
+    """
+    rows = []
+    for number, axes in enumerate(figure.findobj(Axes), 1):
+        titles = (axes.get_title(side).split("\n")[0] for side in ("left", "center"))
+        panel = next(filter(None, titles), str(number))
+        labels = _labels_of_error_bars(axes)
+        names = [text.replace("\n", "; ") for text in (axes.get_xlabel(), axes.get_ylabel())]
+        for artist, numbers in _numbers(axes):
+            label = labels.get(artist, str(artist.get_label()))
+            label = "" if label.startswith("_") else label
+            for kind, *where in numbers:
+                shown = ["" if value is None else f"{value:.9g}" for value in where]
+                if not any(value in ("nan", "inf", "-inf") for value in shown):
+                    rows.append((panel, kind, label, *shown, *names))
+    return rows
+
+
+_Number = tuple[str, float, float | None, float | None, float | None]
+
+
+def _numbers(axes: Axes) -> Iterator[tuple[Any, Iterator[_Number]]]:
+    """Artists of a panel with what they show: kind, x, y, low and high."""
+    caps = {cap for bars in _error_bars(axes) for cap in bars.lines[1]}
+    for line in axes.lines:
+        if line.get_transform() == axes.transData and line not in caps:
+            kind = "points" if line.get_linestyle() in ("None", "", " ") else "line"
+            places = np.asarray(line.get_xydata(), dtype=np.float64).tolist()
+            yield line, ((kind, x, y, None, None) for x, y in places)
+    for area in axes.collections:
+        if isinstance(area, PolyCollection):
+            corners = [np.asarray(path.vertices) for path in area.get_paths()]
+            yield area, itertools.chain.from_iterable(map(_band, corners))
+        elif isinstance(area, LineCollection):
+            yield (
+                area,
+                (
+                    ("error", float(part[:, 0].mean()), None, float(part[:, 1].min()), float(part[:, 1].max()))
+                    for part in area.get_segments()
+                    if len(part) and np.ptp(part[:, 0]) == 0.0
+                ),
+            )
+        elif isinstance(area, PathCollection):
+            yield area, (("points", x, y, None, None) for x, y in np.ma.filled(area.get_offsets(), np.nan).tolist())
+    for patch in axes.patches:
+        if isinstance(patch, StepPatch):
+            heights, edges, baseline = patch.get_data()
+            lows = np.broadcast_to(np.nan if baseline is None else baseline, heights.shape)
+            yield (
+                patch,
+                (
+                    ("step", x, y, None if np.isnan(low) else low, y)
+                    for x, y, low in zip(edges[:-1].tolist(), heights.tolist(), lows.tolist(), strict=True)
+                ),
+            )
+        elif isinstance(patch, Rectangle) and patch.get_transform() - axes.transData == patch.get_patch_transform():
+            x, y = patch.get_center()
+            yield patch, iter((("bar", x, y, patch.get_y(), patch.get_y() + patch.get_height()),))
+
+
+def _error_bars(axes: Axes) -> list[ErrorbarContainer]:
+    return [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
+
+
+def _labels_of_error_bars(axes: Axes) -> dict[Any, str]:
+    """Names of points and bars that were drawn together, which hold none of their own."""
+    bars = _error_bars(axes)
+    return {part: str(bar.get_label()) for bar in bars for part in (bar.lines[0], *bar.lines[2]) if part is not None}
+
+
+def _band(corners: np.ndarray[Any, Any]) -> Iterator[_Number]:
+    """Lowest and highest corner at each place."""
+    places, which = np.unique(corners[:, 0], return_inverse=True)
+    low, high = np.full(len(places), np.inf), np.full(len(places), -np.inf)
+    np.minimum.at(low, which.ravel(), corners[:, 1])
+    np.maximum.at(high, which.ravel(), corners[:, 1])
+    for x, lowest, highest in zip(places.tolist(), low.tolist(), high.tolist(), strict=True):
+        yield ("band", x, None, lowest, highest)
