@@ -12,6 +12,7 @@ from typing import Any
 
 from perf_messages.burst_classes import BurstClasses
 from perf_overheads.profile import OverheadProfile
+from perf_views.file_names import told_apart
 from perfcore.base.errors import DataError
 from perfcore.data.units import readable
 
@@ -121,7 +122,7 @@ def burst_tables(profiles: Sequence[OverheadProfile]) -> list[tuple[str, list[st
         times = sum(each.small_ns for each in found), sum(each.large_ns for each in found)
         rows.append(["sum", *(readable(time, "ns") for time in times), "100.00%", _share(sum(e.lost for e in found))])
         rows[-1] += [_share(times[0] / times[1] if times[1] else None), *[""] * len(_FACTORS)]
-        header = ["burst", smallest.source, profile.source, "share", "lost", "scalability", *_FACTORS]
+        header = ["burst", *told_apart([smallest.source, profile.source]), "share", "lost", "scalability", *_FACTORS]
         known = [k for k in range(len(header)) if k < 6 or any(row[k] not in ("-", "") for row in rows)]
         tables.append(
             (

@@ -8,6 +8,7 @@ import numpy as np
 
 from perf_overheads.efficiency_picture import draw_efficiency_table, efficiency_columns
 from perf_pictures.picture import time_axis
+from perf_views.file_names import told_apart
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["draw_comparison", "draw_efficiencies", "draw_profile"]
 
 # Okabe and Ito's colours, which people with any colour vision tell apart; the first is for computation, which most
-# sets name first and which should step back.
-_COLOURS = ("0.85", "#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#cc79a7", "#009e73", "0.45")
+# sets name first and which should step back. Sets with more categories go on with some of Tol's.
+_COLOURS = (
+    *("0.85", "#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#cc79a7", "#009e73", "0.45"),
+    *("#f0e442", "#332288", "#882255", "0.65"),
+)
 _MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
 _MOST_IN_TITLE = 90
 _MOST_BARS = 64  # locations that can be told apart; more are drawn as neighbours' means
@@ -72,7 +76,11 @@ def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
         label, colour = profiles[0].categories[category], _COLOURS[category % len(_COLOURS)]
         axes.barh(rows, 100.0 * shares[category], left=left, color=colour, label=label)
         left += 100.0 * shares[category]
-    names = [f"{shortened(profile.source, _MOST_LETTERS)} ({len(profile.locations)})" for profile in profiles]
+    called = told_apart([profile.source for profile in profiles])
+    names = [
+        f"{shortened(name, _MOST_LETTERS)} ({len(profile.locations)})"
+        for name, profile in zip(called, profiles, strict=True)
+    ]
     axes.set_yticks(rows, names, fontsize=7, parse_math=False)
     axes.set(ylim=(len(profiles) - 0.5, -0.5), xlim=(0.0, 100.0), xlabel="share of the run's cycles (%)")
     axes.set_ylabel("run (locations)")

@@ -16,6 +16,7 @@ from perf_overheads.by_burst import counted_factors, losses
 from perf_overheads.other_tools import OtherRun
 from perf_overheads.pop_efficiencies import COMPUTING
 from perf_overheads.profile import OverheadProfile
+from perf_views.file_names import told_apart
 
 __all__ = ["FACTORS", "efficiencies_of_runs", "limit", "scaling_table", "work_differs"]
 
@@ -110,12 +111,16 @@ def scaling_table(
         return None
     runs = [(profile.source, len(profile.locations), row) for profile, row in zip(profiles, rows, strict=True)]
     runs += [(other.source, other.p, dict(other.factors)) for other in others]
+    named = told_apart([source for source, *_ in runs])
     known = [name for name in FACTORS if any(row.get(name) is not None for *_, row in runs)]
-    cells = [[source, str(p), *(_share(row.get(name)) for name in known)] for source, p, row in runs]
+    cells = [
+        [called, str(p), *(_share(row.get(name)) for name in known)]
+        for called, (_, p, row) in zip(named, runs, strict=True)
+    ]
     about = []
     if any(row["computation scalability"] is not None for row in rows):
-        smallest = min(profiles, key=lambda each: len(each.locations))
-        about.append(f"computation scalability: against {smallest.source}, if the work is the same")
+        smallest = min(range(len(profiles)), key=lambda at: len(profiles[at].locations))
+        about.append(f"computation scalability: against {named[smallest]}, if the work is the same")
     if others:
         about.append("those of other tools as they say them")
     if any(each.replayed is not None and each.replayed.definition == "bsc" for each in profiles):

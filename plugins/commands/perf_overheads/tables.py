@@ -12,6 +12,7 @@ from perf_overheads.pop_efficiencies import Efficiencies
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By
 from perf_overheads.stacking import check_same_categories
+from perf_views.file_names import told_apart
 from perf_views.function_names import short_name
 from perfcore.data.units import readable, shown_origin
 
@@ -67,9 +68,9 @@ def comparison(profiles: Sequence[OverheadProfile]) -> Table:
     """
     check_same_categories(profiles)
     rows = []
-    for profile in profiles:
+    for profile, name in zip(profiles, told_apart([each.source for each in profiles]), strict=True):
         [cells] = _shares(profile.by_category_ns[:, None])
-        rows.append([profile.source, str(len(profile.locations)), readable(profile.elapsed_ns, "ns"), *cells])
+        rows.append([name, str(len(profile.locations)), readable(profile.elapsed_ns, "ns"), *cells])
     header = ["run", "locations", "elapsed", *profiles[0].categories]
     return _without_empty(("Share of each run's cycles", header, rows))
 
