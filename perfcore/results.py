@@ -170,7 +170,8 @@ class Result:
 
 def presenter_of(result: Any) -> Presenter:
     """The presenter that is registered for a result's class, or for the nearest of its bases."""
-    return _presenter_of(type(result))
+    kind: type = type(result)
+    return _presenter_of(kind)
 
 
 @functools.cache

@@ -85,8 +85,7 @@ def phase_panels(model: PhaseModel, data: Any = None) -> dict[str, Callable[[Axe
 def _set_legend_inside(axes: Axes) -> None:
     """Put the legend where a panel by itself has room for it."""
     handles, names = axes.get_legend_handles_labels()
-    add_legend(axes, names, handles, fontsize=TINY_POINTS, loc="lower left")
-    axes.get_legend().set_frame_on(True)  # it may stand on what is drawn
+    add_legend(axes, names, handles, fontsize=TINY_POINTS, loc="lower left", frameon=True)
 
 
 def draw_sequence(model: PhaseModel, figure: Figure) -> None:

@@ -152,12 +152,17 @@ def plot(
             set_text_size(figure, font)
         if figures is not None:
             write_figures(figure, figures)
-        if ending == ".html":
-            write_bytes(path, _page(figure, model, _title(model, data)).encode())
-        elif path is not None:
-            with atomic_path(path) as temporary:
-                _save(figure, temporary, str(ending))
+        if path is not None and ending is not None:
+            _write(figure, path, ending, model, data)
     return Drawing(figure)
+
+
+def _write(figure: Figure, path: str | os.PathLike[str], ending: str, model: Result | None, data: Any) -> None:
+    if ending == ".html":
+        write_bytes(path, _page(figure, model, _title(model, data)).encode())
+        return
+    with atomic_path(path) as temporary:
+        _save(figure, temporary, ending)
 
 
 class Drawing:
