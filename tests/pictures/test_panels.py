@@ -67,6 +67,8 @@ def test_each_panel_is_drawn_by_itself(models, kind, names):
     axes = Figure().add_subplot()
     assert plot(models[kind], ax=axes) is axes
     assert axes.has_data()
+    with pytest.raises(OptionError, match="2 panels for one place"):
+        plot(models[kind], ax=axes, panels=names[:2])
 
 
 def test_the_numbers_of_a_picture_are_those_of_the_model(laws, tmp_path):

@@ -126,7 +126,7 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
     most = np.inf if model.n_locations is None else float(model.n_locations)
     polynomials = np.concatenate(values)
     drawn = np.clip(polynomials, 0.0, most)  # no processors compute beyond all of them, nor fewer than none
-    is_cut = bool((drawn != polynomials).any())
+    is_cut = not np.allclose(drawn, polynomials, rtol=1e-6, atol=1e-6 * float(drawn.max()))
     ends = "0" if np.isinf(most) else f"0 and {most:g}"
     # One line through all phases: it connects them vertically at the breakpoints.
     axes.plot(

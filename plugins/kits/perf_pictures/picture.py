@@ -140,6 +140,8 @@ def plot(
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
+        if len(names) > 1:
+            raise OptionError(f"{len(names)} panels for one place: give axes to each, or none")
         with drawing():
             for draw in _chosen(model, data, names[:1] or [""]).values():
                 draw(ax)

@@ -81,7 +81,7 @@ def scaling_panels(model: ScalingModel, data: Any = None) -> dict[str, Callable[
     def draw(axes: Axes, code: int) -> None:
         own = [curve for curve in curves if curve.code == code]
         _draw_panel(shown, axes, code, own)
-        _set_across(axes, own)
+        _set_across(axes, curves)
         axes.set_xlabel(shortened(model.columns[shown.first]), fontsize=LABEL_POINTS, parse_math=False)
         axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
         if len(model.systems) > 1:
