@@ -84,7 +84,7 @@ for _ in range(2):
 used = peak() - held
 assert profile.total_ns == profile.elapsed_ns * len(profile.locations)
 started = time.perf_counter()
-state_events(trace)
+state_events(trace, trace.span_ns)
 sorted_in = time.perf_counter() - started
 both = np.concatenate([trace.end_ns, trace.start_ns])
 started = time.perf_counter()

@@ -13,7 +13,11 @@ import numpy as np
 from trace_samples import TRACE_SAMPLES
 
 from perf_experiments import Store
-from perf_experiments.runs.records import Run
+from perf_experiments.runs import records
+from perf_summaries.run import ListedFile, Run
+from perf_summaries.summary import Gathered, ordered_columns
+from perf_summaries.summary_file import encode
+from perfcore import Trace
 
 CURVE = "time_ms,value\n0,1\n2.5,4\n3,\n"
 SERIES = "time_s,user,system\n0,1,\n1,2,5\n3,2,0.25\n"
@@ -112,6 +116,36 @@ PICL_OLD = """\
 8 0 300 0 5 8 1
 19 0 900 1
 19 0 950 0
+"""
+
+TALP = """\
+{
+  "dlbVersion": "3.5.0",
+  "popMetrics": {
+    "Global": {"numCpus": 4, "numMpiRanks": 4, "numNodes": 1, "cycles": 12000, "instructions": 24000,
+      "elapsedTime": 2000, "usefulTime": 7000, "mpiTime": 1000, "parallelEfficiency": 0.88,
+      "mpiParallelEfficiency": 0.88, "mpiCommunicationEfficiency": 0.93, "mpiLoadBalance": 0.94,
+      "ompParallelEfficiency": 0.00},
+    "solve": {"numCpus": 8, "numMpiRanks": 4, "numNodes": 1, "elapsedTime": 1000, "parallelEfficiency": 0.72,
+      "mpiParallelEfficiency": 0.90, "mpiLoadBalance": 0.95, "ompParallelEfficiency": 0.80},
+    "never": {"numCpus": 4, "numMpiRanks": 4, "elapsedTime": 0, "parallelEfficiency": 0.00}
+  }
+}
+"""
+TALP_OLDER = """\
+{"popMetrics": [{"name": "MPI Execution", "elapsedTime": 3000000000, "parallelEfficiency": 0.81,
+                 "communicationEfficiency": 0.9, "loadBalance": 0.9, "lbIn": 0.95, "lbOut": 0.94}]}
+"""
+MODEL_FACTORS = """\
+"Number of processes";2;8
+"Global efficiency";94.906000;77.850000
+"-- Parallel efficiency";99.378000;95.708000
+"   -- Load balance";99.761000;98.281000
+"      -- Serialization efficiency";99.842000;Non-Avail
+"-- Computation scalability";95.500000;81.341000
+"   -- IPC scalability";99.917000;93.982000
+Average IPC;1.5;1.4
+#
 """
 
 MPSTAT = """\
@@ -459,7 +493,7 @@ def cube() -> bytes:
 
 def experiments() -> bytes:
     """A store of runs with two measurements and a failure."""
-    well = Run(
+    well = records.Run(
         *({"p": 1, "solver": "cg"}, 1, None, "2026-01-02T03:04:05.678+00:00", ("app", "1"), 2_500_000_000),
         *(1.5, 0.25, 2048, 0, None, 0.125, False),
         values={"time": 2.25},
@@ -546,6 +580,14 @@ def extrap_binary(order: str = "<") -> bytes:
     return b"".join(parts)
 
 
+def summary() -> bytes:
+    """Of one file with two locations."""
+    gathered = Gathered(Run((ListedFile("run.csv", 9, 7),), 16, None, "auto", {}))
+    trace = Trace([0, 0, 1], [0, 1, 0], [0, 6, 1], [6, 90, 70], ["a", "b"], ["solve", "MPI_Wait"], time_unit="ms")
+    gathered.add_trace(0, trace, ordered_columns(trace))
+    return encode(gathered.summary())
+
+
 SAMPLES = {
     "csv": [
         ("curve.csv", CURVE),
@@ -583,6 +625,9 @@ SAMPLES = {
         ("runs.extra-p", extrap_archive(EXTRAP_RUNS, extrap_values([npy([1.5, 2.0]), npy([[3.0, 4.0]])]))),
     ],
     "extrap-binary": [("little", extrap_binary()), ("big", extrap_binary(">"))],
+    "talp": [("talp.json", TALP), ("older.json", TALP_OLDER)],
+    "model-factors": [("modelfactors.csv", MODEL_FACTORS)],
+    "summary": [("run.summary", summary())],
     "talpas": [("talpas.txt", TALPAS)],
     "caliper": [("run.cali", CALIPER)],
     "cube": [("profile.cubex", cube())],

@@ -86,8 +86,9 @@ JSON = {
 COLUMNS = "100"
 COMMANDS = (
     "compare", "completion", "decide", "design", "eval", "explore", "fit", "formats", "gate", "history", "info",
-    "iterations", "judge", "messages", "next", "overheads", "plot", "plugins", "predict", "profile", "rank",
-    "read", "report", "run", "runs", "sample", "schedule", "solve", "value", "verify", "whatif",
+    "iterations", "judge", "merge", "messages", "next", "overheads", "plot", "plugins", "predict", "profile",
+    "rank", "read", "report", "run", "runs", "sample", "schedule", "solve", "summarize", "value", "verify",
+    "whatif",
 )  # fmt: skip
 HELP = {
     "perf": ["--help"],

@@ -117,7 +117,7 @@ def test_its_model_is_verified_compared_drawn_and_reported(python, model, tmp_pa
 
 
 def test_a_representation_a_reader_and_a_command(python, model, tmp_path):
-    assert "lognormal" in run(python, "-m", "perfcore", "eval", "2*a", "--with", "a=lognormal:1,0.2", "--json").lower()
+    assert "weibull" in run(python, "-m", "perfcore", "eval", "2*a", "--with", "a=weibull:3,0.4", "--json").lower()
     (tmp_path / "stat.csv").write_text("12.5,msec,task-clock:u,12500000,100.00,0.9,CPUs utilized\n")
     assert "perf-stat" in run(python, "-m", "perfcore", "info", str(tmp_path / "stat.csv"))
     assert "  peak " in run(python, "-m", "perfcore", "--help")

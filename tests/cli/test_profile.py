@@ -23,7 +23,21 @@ def runs(tmp_path, monkeypatch):
 def test_a_flat_profile(runs, perf):
     lines = perf("profile", "run_p2.csv").lines
     assert lines[0].startswith("run_p2.csv: 2 locations x 500 us = 1 ms; every nanosecond of a location is in exactly")
-    assert lines[4].split() == ["solve", "96.00%", "960", "us", "480", "us", "480", "us", "1.00", "c0", "2"]
+    assert lines[4].split() == [
+        "solve",
+        "96.00%",
+        "960",
+        "us",
+        "480",
+        "us",
+        "480",
+        "us",
+        "1.00",
+        "c0",
+        "480",
+        "us",
+        "2",
+    ]
     assert lines[-1].split() == ["sum", "100.00%", "1", "ms", "500", "us"]
 
 
@@ -44,8 +58,8 @@ def test_tables_have_all_columns(runs, perf, ending):
     perf("profile", "run_p*.csv", "--from-name", "run_p{ranks:int}.csv", "-o", f"runs.{ending}")
     table = perfcore.read(f"runs.{ending}").table
     assert list(table.columns) == [
-        *("function", "ranks", "time_s", "longest_s", "imbalance", "longest_location"),
-        *("all_locations_ns", "entries", "run", "file"),
+        *("function", "ranks", "time_s", "inclusive_s", "calls", "longest_s", "imbalance", "longest_location"),
+        *("all_locations_ns", "run", "file"),
     ]
     for fitter in ("scaling", "lca", "modgen"):
         assert "solve" in perf("fit", f"runs.{ending}", "--fitter", fitter).out

@@ -113,7 +113,7 @@ CASES = {
         {"show": "halo"},
         {"p": [3, 256, 256], "path": ["halo", "halo", "solve"]},
     ),
-    "forecast": ("forecast", LOAD, {"column": "cpu", "criterion": "mae", "horizon": 4}, np.array([1, 2, 4])),
+    "forecast": ("forecast", LOAD, {"column": "cpu", "within": "0,1", "horizon": 4}, np.array([1, 2, 4])),
 }
 
 

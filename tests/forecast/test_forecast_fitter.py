@@ -1,11 +1,10 @@
-"""The fitter `forecast`: which predictor wins, the spread, horizons, and what is refused."""
-
-import math
+"""The fitter `forecast`: distributions of the next values, horizons, bounds, and what is refused."""
 
 import numpy as np
 import pytest
 
 import perfcore
+from perf_forecast.support import support_of
 from perfcore import Series, UtilizationCurve
 from perfcore.base.errors import DataError, ModelFileError, OptionError
 
@@ -20,39 +19,60 @@ def forecast(values, **options):
     return perfcore.fit(series(values), fitter="forecast", **options)
 
 
-def test_noise_around_a_level_is_forecast_by_a_long_mean():
-    model = forecast(RNG.normal(10.0, 2.0, 2000))
-    assert model.predictors[0].name == "running mean"
-    assert model.forecast == pytest.approx(10.0, abs=0.15)  # three standard errors
-    # Every sample is 2 from the mean, at any distance.
-    assert model.spread == pytest.approx([2.0] * 30, abs=0.1)
+def test_noise_around_a_level_is_forecast_as_such():
+    """Half of all normal values are within 0.674 standard deviations; quartiles of 100 samples err by 0.27."""
+    values = RNG.normal(10.0, 2.0, 4000)
+    model = forecast(values[:2000], horizon=3)
+    for steps in (1, 3):
+        assert model.predict([steps], 0.5)[0] == pytest.approx([10.0, 10.0 - 1.349, 10.0 + 1.349], abs=0.6)
+        _, lower, upper = model.predict([steps], 0.95)[0]
+        assert np.mean((values[2000:] >= lower) & (values[2000:] <= upper)) == pytest.approx(0.95, abs=0.025)
+    assert model.seasons == ()
 
 
-def test_a_random_walk_is_forecast_by_its_last_value_and_spreads_by_the_root_of_the_steps():
-    walk = np.cumsum(RNG.normal(0.0, 1.0, 20_000))
-    model = forecast(walk)
-    assert model.predictors[0].name == "last value"
-    assert model.forecast == walk[-1]
-    np.testing.assert_allclose(model.spread, np.sqrt(np.arange(1, 31)), rtol=0.1)
+def test_a_random_walk_is_forecast_near_its_last_value_and_spreads_by_the_root_of_the_steps():
+    walk = np.cumsum(RNG.normal(0.0, 1.0, 6000))
+    model = forecast(walk, horizon=16)
+    assert model.forecast == pytest.approx(walk[-1], abs=0.5)
+    widths = np.ptp(model.predict([1, 4, 16], 0.8)[:, 1:], axis=1)
+    np.testing.assert_allclose(widths, 2 * 1.2816 * np.sqrt([1, 4, 16]), rtol=0.3)
 
 
-def test_outliers_let_a_median_win_by_absolute_errors():
+def test_outliers_move_the_tail_alone():
     values = RNG.normal(1.0, 0.01, 1000)
     values[::25] = 30.0
-    model = forecast(values, criterion="mae")
-    assert "median" in model.predictors[0].name
+    model = forecast(values, horizon=2)
     assert model.forecast == pytest.approx(1.0, abs=0.01)
-    best = model.predictors[0]
-    assert model.spread[0] == math.sqrt(math.pi / 2) * best.mae
-    assert [p.mae for p in model.predictors] == sorted(p.mae for p in model.predictors)
+    assert model.predict([2], 0.8)[0, 2] < 1.1
+    assert model.predict([2], 0.99)[0, 2] > 29.0
 
 
-def test_bounds_cover_as_they_promise():
-    """On noise of known spread: 90% of the samples that follow lie within."""
-    values = RNG.normal(5.0, 1.0, 6000)
-    _, lower, upper = forecast(values[:3000]).predict([1], interval=0.9)[0]
-    inside = np.mean((values[3000:] >= lower) & (values[3000:] <= upper))
-    assert inside == pytest.approx(0.9, abs=0.02)
+def test_a_season_is_found_and_foretold():
+    places = np.arange(24 * 40 + 12)
+    values = 10.0 + 5.0 * (places % 24 < 8) + RNG.normal(0.0, 0.5, len(places))
+    model = forecast(values[:-12], horizon=12)
+    assert model.seasons == (24,)
+    _, lower, upper = model.predict(np.arange(1, 13), 0.99).T
+    assert np.mean((lower <= values[-12:]) & (values[-12:] <= upper)) >= 11 / 12
+    assert (upper - lower).max() < 4.0  # a single level would need the 5 between day and night
+
+
+def test_past_forecasts_hold_what_they_say():
+    values = np.zeros(3000)
+    for place, noise in enumerate(RNG.standard_t(4, 3000)):
+        values[place] = 0.8 * values[place - 1] + noise
+    model = forecast(values, horizon=1)
+    assert model.ahead[0].judged == 64
+    # Three standard errors of 64 independent samples.
+    for share, held in zip((0.5, 0.8, 0.95), model.ahead[0].held, strict=True):
+        assert held == pytest.approx(share, abs=3 * (share * (1 - share) / 64) ** 0.5)
+
+
+def test_the_value_is_a_histogram_with_the_same_quantiles():
+    model = forecast(RNG.exponential(2.0, 300), horizon=2)
+    value = model.value(2)
+    assert value.central_interval(0.8) == pytest.approx(tuple(model.predict([2], 0.8)[0, 1:]))
+    assert value.support[0] >= 0.0
 
 
 def test_the_frame_has_a_row_for_each_step_ahead():
@@ -60,14 +80,13 @@ def test_the_frame_has_a_row_for_each_step_ahead():
     frame = model.to_frame()
     np.testing.assert_array_equal(frame["time"], [50.0, 51.0, 52.0, 53.0])  # samples are at 0, 1, ..., 49 s
     np.testing.assert_array_equal(frame[["value", "lower", "upper"]], model.predict([1, 2, 3, 4], interval=0.95))
-    assert tuple(frame["spread"]) == model.spread
     assert len(repr(model).splitlines()) <= 10
 
 
 def test_equal_samples_are_a_point():
     model = forecast([0.3] * 10)
-    assert model.predict([1], interval=0.95).tolist() == [[0.3, 0.3, 0.3]]
-    assert model.statistics["mse"] == 0.0
+    assert model.predict([1, 8], interval=0.95).tolist() == [[0.3, 0.3, 0.3]] * 2
+    assert repr(model.value(1)) == "Point(0.3)"
 
 
 def test_missing_samples_are_left_out():
@@ -76,18 +95,38 @@ def test_missing_samples_are_left_out():
 
 
 def test_a_window_forgets_what_is_older():
-    model = forecast([0.0] * 100 + [1.0] * 100, window="50s")
-    assert (model.n_samples, model.forecast, model.spread[0]) == (50, 1.0, 0.0)
-
-
-def test_choosing_with_hindsight_never_errs_more():
-    model = forecast(RNG.normal(size=300) + np.sin(np.arange(300) / 9))
-    assert model.predictors[0].mse <= model.chosen_anew.mse
+    model = forecast([0.0] * 100 + [1.0] * 100, window="50s", horizon=2)
+    assert (model.n_samples, model.predict([1], 0.99).tolist()) == (50, [[1.0, 1.0, 1.0]])
 
 
 def test_the_horizon_ends_where_the_samples_do():
-    assert len(forecast([1.0, 2.0, 4.0, 3.0]).spread) == 2
-    assert len(forecast(np.arange(50.0), horizon=5).spread) == 5
+    model = forecast([1.0, 2.0, 4.0, 3.0])
+    assert len(model.ahead) == 2
+    assert model.remarks([1, 2]) == [f"too few samples to judge forecasts of {steps} steps" for steps in (1, 2)]
+    assert len(forecast(np.arange(50.0), horizon=5).ahead) == 5
+
+
+@pytest.mark.parametrize(
+    ("values", "within", "names", "expected"),
+    [
+        ([0.1, 0.9], "auto", "cpu all busy", (0.0, 1.0)),
+        ([3.0, 99.0], "auto", "value ec2_cpu_utilization.csv", (0.0, 100.0)),
+        ([3.0, 399.0], "auto", "cpu %", (0.0, np.inf)),
+        ([3.0, 99.0], "auto", "bytes", (0.0, np.inf)),
+        ([-3.0, 99.0], "auto", "cpu %", (-np.inf, np.inf)),
+        ([3.0, 99.0], "none", "cpu %", (-np.inf, np.inf)),
+        ([3.0, 99.0], "0,120", "cpu %", (0.0, 120.0)),
+    ],
+)
+def test_supports(values, within, names, expected):
+    assert support_of(values, within, names)[0] == expected
+
+
+def test_no_value_outside_of_its_support():
+    busy = np.clip(RNG.normal(0.9, 0.2, 400), 0.0, 1.0)
+    at = np.array([ahead.quantiles for ahead in forecast(busy, within="0,1", horizon=4).ahead])
+    assert at.min() >= 0.0
+    assert at.max() == 1.0
 
 
 @pytest.mark.parametrize("steps", [0, 31, 1.5, np.nan])
@@ -108,6 +147,8 @@ def test_curves_are_series_too():
         ([np.nan] * 4, {}, DataError, "no value of 'cpu'"),
         ([1.0] * 4, {"window": "soon"}, OptionError, "duration 'soon': a positive number with one of"),
         ([1.0] * 4, {"horizon": 0}, OptionError, "must be at least 1"),
+        ([1.0] * 4, {"within": "1,0"}, OptionError, "within '1,0': a lower and a higher upper bound are expected"),
+        ([0.5, 1.5, 2.0], {"within": "0,1"}, DataError, "cpu.csv: 'cpu': sample 2 of 3 is 1.5, outside of 0 to 1"),
         ([1.0] * 4, {"column": "cpi"}, OptionError, "did you mean 'cpu'"),
     ],
 )
@@ -120,7 +161,7 @@ def test_what_is_refused(values, options, error, message):
     ("old", "new", "message"),
     [
         ('"time_unit": "s"', '"time_unit": "sec"', "time_unit 'sec' is none of"),
-        ('"spread": [', '"spread": [-1.0, ', "spread -1.0: a standard deviation is not negative"),
+        ('"quantiles": [', '"quantiles": [9.0, ', "quantiles 1 steps ahead: 29 numbers in increasing order"),
     ],
 )
 def test_files_edited_by_hand(tmp_path, old, new, message):

@@ -5,9 +5,12 @@ import time
 
 import numpy as np
 import pytest
-from statsmodels.tsa.holtwinters import SimpleExpSmoothing
+from statsmodels.tsa.ar_model import AutoReg
+from statsmodels.tsa.holtwinters import Holt, SimpleExpSmoothing
 
-from perf_forecast.forecasts import best_so_far, errors_ahead, one_step_forecasts
+from perf_forecast.autoregression import autoregression
+from perf_forecast.forecasts import one_step_forecasts
+from perf_forecast.moving_forecasts import damped_trend, forecasts_ahead
 
 RNG = np.random.default_rng(8)
 VALUES = np.round(np.cumsum(RNG.normal(0, 1, 120)), 2)
@@ -70,17 +73,37 @@ def test_constant_samples_are_forecast_exactly():
         assert (found[name][1:] == 0.1).all(), name
 
 
-def test_choosing_anew_follows_the_least_error_so_far():
-    forecasts = {"a": np.array([np.nan, 0, 0, 0, 7]), "b": np.array([np.nan, 1, 1, 1, 8])}
-    # Errors of a: 1, 0, 2; of b: 0, 1, 1. After one of them b leads, after two it is a tie, which the first one wins.
-    assert best_so_far(forecasts, [9, 1, 0, 2], "mae").tolist()[1:] == [0, 1, 0, 8]
-    assert best_so_far(forecasts, [9, 1, 0, 2], "mse").tolist()[1:] == [0, 1, 0, 8]
+def test_autoregressions_as_statsmodels_does_them():
+    lags = [1, 2, 5]
+    fitted = AutoReg(VALUES, lags).fit()
+    # Of the last origin alone, so that the coefficients are those of all samples.
+    found = autoregression(VALUES, lags, 4, len(VALUES) - 1)
+    np.testing.assert_allclose(found[:, 0], fitted.forecast(4), rtol=1e-8)
 
 
-def test_errors_some_steps_ahead():
-    last = one_step_forecasts(VALUES)["last value"]
-    for steps in (1, 2, 7):
-        np.testing.assert_array_equal(errors_ahead(last, VALUES, steps), VALUES[steps:] - VALUES[:-steps])
+def test_damped_trends_as_statsmodels_does_them():
+    model = Holt(VALUES, damped_trend=True, initialization_method="known", initial_level=VALUES[0], initial_trend=0.0)
+    fitted = model.fit(smoothing_level=0.3, smoothing_trend=0.1, damping_trend=0.9, optimized=False)
+    found = damped_trend(VALUES, 0.3, 0.1, 0.9, 5)
+    np.testing.assert_allclose(found[0, :-1], fitted.fittedvalues[1:], rtol=1e-8)
+    np.testing.assert_allclose(found[:, -1], fitted.forecast(5), rtol=1e-8)
+
+
+def test_a_season_is_continued_by_what_came_at_the_same_place():
+    values = np.tile([1.0, 5.0, 2.0, 7.0, 3.0], 8)
+    found = forecasts_ahead(values, 7, (5,), 30)
+    expected = [[values[origin + steps - 10] for origin in range(30, 40)] for steps in range(1, 8)]
+    for name, forecast in found.items():
+        if name.startswith("season"):
+            np.testing.assert_allclose(forecast, expected, err_msg=name)
+
+
+def test_no_moving_forecast_knows_what_comes_after():
+    changed = VALUES.copy()
+    changed[100:] += 100.0
+    before, after = (forecasts_ahead(values, 9, (7,), 20) for values in (VALUES, changed))
+    for name, forecast in before.items():
+        np.testing.assert_array_equal(forecast[:, :80], after[name][:, :80], err_msg=name)
 
 
 def test_a_hundred_thousand_samples_in_about_a_second():

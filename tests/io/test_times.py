@@ -54,6 +54,22 @@ def test_what_is_no_time(database, text):
         parse_ns(text, "ns", "demo", 7)
 
 
+@pytest.mark.parametrize("unit", ["ns", "us", "s"])
+def test_integers_are_exact_up_to_64_bits_of_nanoseconds(database, unit):
+    largest = (2**63 - 1) // NANOSECONDS[unit]
+    for number, type_ in (
+        (largest, "BIGINT"),
+        (-largest, "BIGINT"),
+        (largest, "UBIGINT"),
+        (7, "TINYINT"),
+        (-largest, "HUGEINT"),
+    ):
+        assert database.rows(f"SELECT {sql_ns(f'({number})::{type_}', 'integer', unit)}") == [
+            (number * NANOSECONDS[unit],)
+        ]
+    assert database.rows(f"SELECT {sql_ns(f'({largest + 1})::HUGEINT', 'integer', unit)}") == [(None,)]
+
+
 def test_half_a_nanosecond_goes_up(database):
     # As a float, 1.0005 is below, and 1.0015 above what they say.
     assert [parse_ns(text, "us", "demo", 1) for text in ("1.0005", "1.0015", "-1.0005")] == [1001, 1002, -1001]

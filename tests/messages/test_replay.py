@@ -8,7 +8,7 @@ import pytest
 from perf_messages.event_graph import BURST, CALL, COLLECTIVE, MESSAGE
 from perf_messages.replay import Replay
 from perf_messages.rules import bsc_rules, observed_rules
-from perf_messages.testing import by_hand
+from perf_messages.testing import by_hand, exchange
 from perfcore.base.errors import DataError
 
 
@@ -208,3 +208,11 @@ def test_noise_makes_no_order_of_edges_matter():
     bursts = replay.burst_ns + np.arange(len(replay.burst_ns))
     costs = replay.edge_costs(0.5, bursts)
     assert replay.runtime_ns(edge_cost_ns=costs) == replay.runtime_ns(0.5, burst_ns=bursts)
+
+
+def test_several_replays_at_once_are_each_by_itself():
+    replay = Replay(exchange())
+    bursts = replay.burst_ns + np.arange(11)[:, None] * np.arange(len(replay.burst_ns))
+    for transfer in (0.0, 0.5, 1.0):
+        alone = [replay.runtime_ns(transfer, burst_ns=each) for each in bursts]
+        assert replay.runtimes_ns(bursts, transfer).tolist() == alone

@@ -67,7 +67,7 @@ def test_short_in_a_notebook_and_plain_for_programs():
 def test_a_comparison_draws_all_of_each_run():
     figure = Figure(layout="constrained")
     perfcore.overheads([ONE, TWO]).draw(figure)
-    (axes,) = figure.axes
+    axes, _ = figure.axes
     ends = {}
     for bar in axes.patches:
         row = bar.get_y() + bar.get_height() / 2

@@ -43,7 +43,7 @@ def test_a_row_for_each_function_of_each_run():
         assert int(own["all_locations_ns"].sum()) == p * run.elapsed_ns
         solve = own.set_index("function").loc["solve"]
         assert solve["longest_s"] == pytest.approx(solve["imbalance"] * solve["time_s"])
-        assert solve["entries"] == 20 * p
+        assert solve["calls"] == 20 * p
     assert kept_roles(found.measurements) == ({"p": "p"}, "time_s", (), ("function",))
 
 

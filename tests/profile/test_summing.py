@@ -1,12 +1,16 @@
 """Times by function: every nanosecond of every location once, whatever the order of the intervals."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import perfcore
+from perf_io.traces.nested_states import NestedStates
 from perf_profile import NO_STATE, RunProfile, Stretches, marker_stretches, phase_stretches, profile_of, whole_run
+from perf_traces.windows import part_of
 from perfcore import Trace
 from perfcore.base.errors import DataError
 
@@ -55,14 +59,14 @@ def test_each_nanosecond_is_in_one_function(trace, inner):
     np.testing.assert_array_equal(found.times_ns.sum(axis=0), np.tile(stretches.durations_ns, (4, 1)))
 
 
-def test_entries_are_maximal_intervals():
-    # run twice without a gap is one; what interrupts it makes another; nothing that lasts interrupts at 9
+def test_without_nested_states_calls_are_intervals_in_any_order():
     trace = Trace([0] * 6, [0, 0, 1, 0, 2, 0], [0, 3, 5, 6, 9, 9], [3, 5, 6, 9, 9, 12], ["a"], STATES, time_unit="ns")
-    assert profile_of(trace).entries[:, 0, 0].tolist() == [2, 1, 1, 0]
+    assert profile_of(trace).calls[:, 0, 0].tolist() == [4, 1, 1, 0]
     shuffled = np.array([3, 0, 5, 2, 1, 4])
     columns = (np.asarray(c)[shuffled] for c in (trace.location, trace.state, trace.start_ns, trace.end_ns))
     again = profile_of(Trace(*columns, ["a"], STATES, time_unit="ns"))
-    assert again.entries[:, 0, 0].tolist() == [2, 1, 1, 0]
+    assert again.calls[:, 0, 0].tolist() == [4, 1, 1, 0]
+    np.testing.assert_array_equal(again.inclusive_ns, again.times_ns)
 
 
 def test_states_of_one_name_are_one_function():
@@ -70,7 +74,7 @@ def test_states_of_one_name_are_one_function():
     found = profile_of(trace)
     assert found.functions == ("run", NO_STATE)
     assert found.by_function_ns.tolist() == [9, 0]
-    assert int(found.entries.sum()) == 1
+    assert int(found.calls.sum()) == 2
 
 
 @pytest.mark.parametrize("in_order", [True, False])
@@ -100,7 +104,7 @@ def test_a_trace_on_disk_gives_the_same(tmp_path, monkeypatch, in_order):
         assert "_arrays" not in vars(on_disk), "the intervals stay on disk"
         assert (one.functions, one.locations) == (two.functions, two.locations)
         np.testing.assert_array_equal(one.times_ns, two.times_ns)
-        np.testing.assert_array_equal(one.entries, two.entries)
+        np.testing.assert_array_equal(one.calls, two.calls)
 
 
 def test_markers_nest_and_count():
@@ -175,3 +179,84 @@ def test_two_ranks_to_the_microsecond(real_data):
     # unions over streams of compute kernels, by a parser that was written independently
     assert (found.by_location_ns[computes].sum(axis=0) // 1000).tolist() == [210_320, 271_973]
     assert (found.by_location_ns.sum(axis=0) == found.elapsed_ns).all()
+
+
+@st.composite
+def nested(draw):
+    """A tree of calls: function, start, end and callees, some of which take no time."""
+
+    def calls(first, last, depth):
+        found, at = [], first
+        for _ in range(draw(st.integers(0, 3 if depth else 0))):
+            start = draw(st.integers(at, last))
+            at = draw(st.integers(start, last))
+            found.append((draw(st.integers(0, 2)), start, at, calls(start, at, depth - 1)))
+        return found
+
+    return calls(0, 60, 3)
+
+
+def by_recursion(tree, edges, part, shape):
+    """Inclusive times and calls by walking the tree."""
+    inclusive, calls = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+
+    def walk(siblings, callers):
+        for function, start, end, callees in siblings:
+            calls[function, part[min(np.searchsorted(edges, start, "right") - 1, len(part) - 1)]] += 1
+            if function not in callers:
+                for k, where in enumerate(part):
+                    inclusive[function, where] += max(0, min(end, edges[k + 1]) - max(start, edges[k]))
+            walk(callees, {*callers, function})
+
+    walk(tree, set())
+    return inclusive, calls
+
+
+def profiles_of_tree(found, tree, edges, part, scale):
+    inclusive, calls = by_recursion(tree, edges, part, (len(STATES), 2))
+    order = [STATES.index(name) for name in found.functions if name != NO_STATE]
+    np.testing.assert_array_equal(found.inclusive_ns[:-1, 0], inclusive[order] * scale)
+    np.testing.assert_array_equal(found.calls[:-1, 0], calls[order])
+    assert found.has_calls
+
+
+@settings(max_examples=60, deadline=None)
+@given(nested())
+def test_inclusive_times_and_calls_are_those_of_the_tree_of_calls(tree):
+    states, tree = NestedStates("tree"), [*tree, (0, 60, 70, [])]  # something that lasts
+
+    def enter(siblings):
+        for function, start, end, callees in siblings:
+            states.push(0, function, start, 1)
+            enter(callees)
+            states.pop(0, end, 1)
+
+    enter(tree)
+    trace = states.trace(["cpu"], STATES, time_unit="ns", span_ns=(0, 70))
+    edges, part = np.array([0, 25, 40, 70]), np.array([0, 1, 0])
+    profiles_of_tree(profile_of(trace, Stretches(("odd", "even"), edges, part)), tree, edges, part, 1)
+
+
+def test_inclusive_times_and_calls_of_a_chrome_trace(tmp_path):
+    """`run` calls itself within `wait`; `io` is nothing but its callee."""
+    tree = [
+        (0, 0, 50, [(1, 5, 30, [(0, 10, 20, []), (1, 21, 22, [])]), (0, 31, 35, [])]),
+        (2, 52, 69, [(0, 52, 69, [])]),
+    ]
+    events = []
+
+    def enter(siblings):
+        for function, start, end, callees in siblings:
+            events.append({"ph": "X", "pid": 0, "tid": 0, "name": STATES[function], "ts": start, "dur": end - start})
+            enter(callees)
+
+    enter(tree)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    edges, part = np.array([0, 25, 40, 69]), np.array([0, 1, 0])
+    trace = perfcore.read(path)
+    profiles_of_tree(profile_of(trace, Stretches(("odd", "even"), edges * 1000, part)), tree, edges, part, 1000)
+    # What is left of the states in a part of the trace does not tell calls.
+    cut = perfcore.profile(part_of(trace, until="60us"))
+    assert not cut[0].has_calls
+    assert all(np.isnan(row["calls"]) for row in cut.to_dict()["rows"])

@@ -13,6 +13,7 @@ from perf_stochastic.exact.laws import SumLaw
 from perf_stochastic.exact.mixtures import PlainLaw, product, quotient
 from perf_stochastic.exact.monotone import EXP, LOG, SQRT, MonotoneLaw, power
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
+from perf_stochastic.exact.products import ProductLaw
 from perf_stochastic.histogram.rebinning import place_edges, rebin
 
 
@@ -25,6 +26,39 @@ UNIT = pieces([0, 1], [1])
 POSITIVE = pieces([1, 3, 4, 4, 9], [2, 0, 3, 5])
 SIGNED = pieces([-2, -1, 0, 0, 1.5, 3], [2, 1, 1, 3, 2])
 NEGATIVE = POSITIVE.negated()
+
+
+def rough_pieces(low, seed):
+    """Gaps, single values, narrow and wide pieces."""
+    rng = np.random.default_rng(seed)
+    knots = low + np.cumsum(rng.choice([0.0, 0.01, 0.1, 2.0], 300))
+    return pieces(np.append(low, knots), rng.choice([0.0, 1.0, 5.0], 300))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9])
+def test_compiled_sums_over_pairs_are_those_that_numpy_makes(scale):
+    """To rounding, also outside of the first operand, at knots and at single values, in any unit."""
+    for low, other in ((0.0, 3.0), (3.0, 0.0), (0.5, 5.0)):
+        x, y = rough_pieces(low, 1).mapped(scale, 0.0), rough_pieces(other, 2).mapped(scale, 0.0)
+        laws = [SumLaw(x, y.mapped(1.0, -4.0 * scale))]
+        if not any(0.0 in each.atoms[0] for each in (x, y)):
+            laws.append(ProductLaw(x, y))
+        for law in laws:
+            at_knots = law.combine(law.x.knots[:, None], law.y.knots[::40]).ravel()
+            z = np.sort(np.concatenate([np.linspace(*law.support, 500), at_knots]))
+            for compiled, plain in zip(law.of_many_compiled(z), law.of_many(z), strict=True):
+                np.testing.assert_allclose(compiled, plain, atol=1e-13 * np.abs(plain).max())
+
+
+def test_sums_and_products_of_many_bins_keep_mass_and_mean():
+    """600 bins, which take the compiled kernels: the distribution of a sum of exponentials are those of a gamma."""
+    knots = np.linspace(0.0, 20.0, 601)
+    x = pieces(knots, np.diff(stats.expon.cdf(knots)))
+    edges, masses, means = rebin(SumLaw(x, x), 600)
+    assert masses @ means == pytest.approx(2.0 * x.mean, rel=1e-12)
+    assert np.abs(np.cumsum(masses) - stats.gamma.cdf(edges[1:], 2.0)).max() < 1e-4
+    edges, masses, means = rebin(product(x, x), 600)
+    assert masses @ means == pytest.approx(x.mean**2, rel=1e-12)
 
 
 @st.composite

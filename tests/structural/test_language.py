@@ -193,6 +193,11 @@ def test_waits_of_one_station_are_one_quantity_and_of_two_are_two():
     assert once["std"] == 0.0
     two = predicted("queue_wait(rate, s, 1) - queue_wait(rate, q, 1)", **inputs).statistics
     assert two["std"] > 1.0
+    long = "+".join(["0*rate"] * 60)
+    cut = StructuralModel(
+        f"queue_wait({long} + rate, s, 1) - queue_wait({long} + rate, q, 2)", inputs={"rate": 0.5, "s": 1, "q": 1.9}
+    )
+    assert len(cut.compose().values) == 2
     copies = predicted("sum_over(queue_wait(0.5, u, 1))", u=[1, 1, 1]).statistics
     # Of M/M/1 the variance of one wait is load (2 - load)/(1 - load)^2, here 3.
     assert copies["std"] == pytest.approx(3.0, rel=0.02)

@@ -30,6 +30,31 @@ def test_a_column_of_the_rows_that_meet_a_condition(table):
     assert measured.warnings == ()
 
 
+def test_families_compete_on_held_out_samples(tmp_path):
+    """The one that the samples come from wins; of two modes none does; of few samples nothing is said."""
+    rng = np.random.default_rng(5)
+    path = tmp_path / "times.txt"
+
+    def chosen(samples, family="auto"):
+        np.savetxt(path, samples)
+        return value(path, family=family)
+
+    measured = chosen(rng.lognormal(1, 0.6, 1500))
+    assert measured.value.name == "lognormal"
+    assert measured.warnings[-1].startswith("lognormal is better than histogram by ")
+    assert min(measured.family_scores, key=measured.family_scores.get) == "lognormal"
+    two_modes = np.concatenate([rng.normal(5, 0.3, 300), rng.normal(9, 0.3, 300)])
+    assert chosen(two_modes).value.name == "histogram"
+    assert "no family is surely better" in chosen(two_modes).warnings[-1]
+    assert chosen(two_modes, "gamma").value.name == "gamma"
+    assert "gamma is not surely better" in chosen(two_modes, "gamma").warnings[-1]
+    assert "too few to compare families" in chosen(two_modes[:12]).warnings[-1]
+    with pytest.raises(OptionError, match="no distribution"):
+        chosen(two_modes, "interval")
+    with pytest.raises(UnknownNameError, match="gamma"):
+        chosen(two_modes, "gama")
+
+
 def test_numbers_one_a_line(tmp_path):
     path = tmp_path / "times.txt"
     path.write_text("seconds\n" + "\n".join(map(str, range(25))))

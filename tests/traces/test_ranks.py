@@ -213,7 +213,6 @@ def test_gpus_of_long_runs_are_merged_and_summed_up_alike(tmp_path, monkeypatch)
     for rank in range(3):
         write_rank(tmp_path, rank, start_us=START_US + 7 * rank, world_size=3)
     expected = perfcore.read(tmp_path)
-    monkeypatch.setattr("perf_traces.levels.FEW_INTERVALS", 0)
     monkeypatch.setattr("perf_traces.joined_trace.FEW_INTERVALS", 4)
     curve = perfcore.read(tmp_path).utilization()
     assert (curve.edges == expected.utilization().edges).all()

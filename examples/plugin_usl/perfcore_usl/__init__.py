@@ -21,10 +21,10 @@ def register_fitters(register: Register) -> None:
 def register_representations(register: Register) -> None:
     """Announce the representation."""
     register(
-        "lognormal",
-        "perfcore_usl.lognormal:Lognormal",
+        "weibull",
+        "perfcore_usl.weibull:Weibull",
         options="perfcore.hooks.options:NoOptions",
-        help="positive, with a long tail: median and spread of the logarithm",
+        help="times to failure: scale and spread",
     )
 
 

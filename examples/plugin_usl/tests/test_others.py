@@ -3,8 +3,8 @@
 import pytest
 
 from perfcore.testing import ReaderSuite, RepresentationSuite
-from perfcore_usl.lognormal import Lognormal
 from perfcore_usl.perf_stat import PerfStatReader
+from perfcore_usl.weibull import Weibull
 
 GOOD = """# started on Mon Nov 16 10:00:00 2026
 
@@ -14,11 +14,11 @@ GOOD = """# started on Mon Nov 16 10:00:00 2026
 """
 
 
-class TestLognormal(RepresentationSuite):
+class TestWeibull(RepresentationSuite):
     """What perfcore asks of every representation."""
 
-    representation = Lognormal
-    values = (Lognormal(1.0, 0.3), Lognormal(2.0, 0.5))
+    representation = Weibull
+    values = (Weibull(3.0, 0.3), Weibull(1.5, 0.5))
 
 
 class TestPerfStat(ReaderSuite):

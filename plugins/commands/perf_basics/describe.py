@@ -11,6 +11,7 @@ from typing import Any
 
 from perf_categories.spread_columns import is_of_spread, spread_in_words
 from perf_messages.communication import communication_of
+from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.markers import marker_lines
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
@@ -105,7 +106,9 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
     else:
         facts |= _seen_by_fitter(trace, name)
         facts["next"].append(_plot(name))
-    facts["next"] += [*_by_others(trace, name), f"perf read {name} -o trace.parquet"]
+    facts["next"] += _by_others(trace, name)
+    if not isinstance(trace, SummarizedTrace):
+        facts["next"].append(f"perf read {name} -o trace.parquet")
     return facts
 
 

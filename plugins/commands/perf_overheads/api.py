@@ -7,16 +7,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from perf_messages.pop_factors import Definition, PopFactors, pop_factors
+from perf_messages.burst_classes import burst_classes
+from perf_messages.pop_factors import Definition, pop_factors
 from perf_overheads.attribution import profile_overheads, usual_categories
+from perf_overheads.by_burst import check_same_program
 from perf_overheads.category_set import CategorySet, read_categories
+from perf_overheads.other_tools import OtherRun, runs_of_table
 from perf_overheads.phases import phase_edges
 from perf_overheads.pop_efficiencies import COMPUTING
+from perf_overheads.predicted import predicted_efficiencies, sizes_at
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By, OverheadRuns
+from perf_overheads.scaling import FACTORS
 from perf_overheads.state_classes import classify
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
+from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.trace import Trace
 from perfcore.models.model import Model
@@ -43,6 +49,7 @@ def overheads(
     ready: Path | Series | UtilizationCurve | None = None,
     ready_column: str | None = None,
     pop: Definition = "strict",
+    at: str | None = None,
     settings: Mapping[str, Sequence[float]] | None = None,
     read: Read = _read,
 ) -> OverheadRuns:
@@ -54,14 +61,16 @@ def overheads(
     Parameters
     ----------
     traces : Trace, str or path, or a sequence of them
-        One for each run; files are read one at a time.
+        One for each run; files are read one at a time. Tables of efficiencies by TALP and by BSC's model factors may be
+        among the files: their runs are set beside those of the traces.
     phases : int, str, path or Model, optional
         Also for each phase of a run: a number, a range such as ``"1..20"``, or ``"auto"``, which are found as
         `perfcore.fit` finds them; or those of a model of the trace, or its file.
     degree : str or int
         Of the polynomials that model a phase that is found: 0 to 3, ``"mixed"``, or ``"auto"`` as the fitter chooses.
-    by : {"category", "location", "phase", "marker"}, optional
-        What is shown beside the categories; by default phases where there are any, and of several runs a comparison.
+    by : {"category", "location", "phase", "marker", "burst"}, optional
+        What is shown beside the categories; by default phases where there are any, and of several runs a comparison;
+        with bursts, which are the stretches between two calls, also what each lost when the run got larger.
     categories : CategorySet, str or path, optional
         A set, or the TOML file of one; by default the standard categories, or those of GPUs where all locations are
         GPUs or their streams.
@@ -74,6 +83,8 @@ def overheads(
     pop : {"strict", "bsc"}
         How serialisation and transfer are told apart, where there are messages: by the rules that the trace shows, or
         as BSC's tools do, to compare with published tables.
+    at : str, optional
+        Numbers of locations for which the efficiencies of several runs are modelled: ``"p=4096"``, ``"p=64..4096*4"``.
     settings : mapping of str to sequence of float, optional
         Columns of the data frame: one value, or one for each trace (``--set``). ``p`` is by default the locations.
     read : callable, optional
@@ -90,7 +101,8 @@ def overheads(
     UnknownNameError
         There is no such definition ``pop``.
     DataError
-        A file holds no trace, or its states cannot be put into the categories.
+        A file holds no trace, or its states cannot be put into the categories; runs are of different programs; or there
+        are too few numbers of locations for ``at``.
     InputError
         A file cannot be read.
 
@@ -106,6 +118,9 @@ def overheads(
         raise OptionError("there is no trace; give one or several")
     if pop not in get_args(Definition):
         raise UnknownNameError("definition of serialisation", pop, get_args(Definition))
+    if at is not None and (len(given) < 2 or phases is not None or by not in (None, "burst")):
+        raise OptionError("--at compares several traces by their efficiencies: give them, without --phases and --by")
+    sizes = [] if at is None else sizes_at(at)
     if by == "phase" and phases is None:
         raise OptionError("--by phase needs --phases N")
     if ready is not None and len(given) > 1:
@@ -115,8 +130,13 @@ def overheads(
     rules = read_categories(categories) if isinstance(categories, (str, os.PathLike)) else categories
     amount = ready if ready is None or isinstance(ready, (Series, UtilizationCurve)) else _ready_work(ready)
 
-    def profile(item: Path | Trace) -> OverheadProfile:
+    others: list[OtherRun] = []
+
+    def profile(item: Path | Trace) -> OverheadProfile | None:
         trace = item if isinstance(item, Trace) else _trace(item, read)
+        if isinstance(trace, Measurements):
+            others.extend(runs_of_table(trace, FACTORS))
+            return None
         if by == "marker" and not trace.markers:
             raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
         edges = None if phases is None else _edges(trace, phases, str(degree), rules, classes or {})
@@ -129,28 +149,49 @@ def overheads(
             phase_edges_ns=edges,
             by_marker=by == "marker",
         )
-        return replace(found, replayed=_replayed(trace, found, pop))
+        return _with_calls(trace, found, pop)
 
     shown = by or (None if phases is None else "phase")
-    return OverheadRuns(tuple(map(profile, given)), shown, dict(settings or {}))
+    profiles = tuple(each for each in map(profile, given) if each is not None)
+    if not profiles:
+        raise DataError(
+            f"{others[0].source}: efficiencies of another tool are set beside those of traces; give one, too"
+        )
+    if shown == "burst" and (without := [each.source for each in profiles if each.bursts is None]):
+        raise DataError(
+            f"{without[0]}: --by burst needs the calls of a communication library in a whole run, with its usual "
+            "classes; leave out --by burst"
+        )
+    check_same_program(profiles)
+    predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
+    return OverheadRuns(profiles, shown, dict(settings or {}), predicted, tuple(others))
 
 
-def _replayed(trace: Trace, found: OverheadProfile, pop: Definition) -> PopFactors | None:
-    """What a replay says of the whole run; None of a part of it, and where there are no messages.
+def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> OverheadProfile:
+    """Also with what the messages, calls and counters of the whole run say, as far as it has them.
 
-    It replays what the trace counts as computing: of other classes it says nothing.
+    They are of what the trace counts as computing: of other classes they say nothing. What is wrong with them is noted.
     """
     if set(found.states.get(COMPUTING, ())) != set(trace.busy_states):
-        return None
+        return found
+    notes: list[str] = []
+    replayed, bursts = None, None
     try:
-        return pop_factors(trace, pop)
-    except DataError:
-        return None
+        replayed = pop_factors(trace, pop)
+    except DataError as error:
+        notes.append(f"serialisation and transfer are not known: {error}")
+    try:
+        bursts = burst_classes(trace)
+    except DataError as error:
+        notes += [] if notes else [f"bursts between calls are not known: {error}"]
+    if bursts is not None:
+        notes += bursts.notes
+    return replace(found, replayed=replayed, bursts=bursts, notes=(*found.notes, *notes))
 
 
-def _trace(path: Path, read: Read) -> Trace:
+def _trace(path: Path, read: Read) -> Trace | Measurements:
     trace = read(os.fspath(path), (Trace,))
-    if not isinstance(trace, Trace):
+    if not isinstance(trace, (Trace, Measurements)):
         raise DataError(
             f"{os.fspath(path)} holds {type(trace).__name__}; the states of each location are needed: give a trace"
         )

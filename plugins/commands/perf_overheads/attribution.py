@@ -11,36 +11,31 @@ the different vectors of counts only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_overheads.category_set import (
-    GPU,
-    LOCATIONS,
-    READY,
-    STANDARD,
-    STREAMS,
-    WORK_EXISTS,
-    CategorySet,
-    read_categories,
+from perf_overheads.category_set import GPU, READY, STANDARD, STREAMS, WORK_EXISTS, CategorySet, read_categories
+from perf_overheads.collectives import (
+    WAITING_FOR_RANKS,
+    Collectives,
+    RankTimes,
+    matched_collectives,
+    with_waiting,
 )
-from perf_overheads.collectives import Collectives, RankTimes, matched_collectives, with_waiting
-from perf_overheads.devices import Unions, device_times, devices_of, unions_of
-from perf_overheads.events import Events, run_of, state_events
+from perf_overheads.devices import DeviceTimes, Unions, device_times, devices_of, unions_of
+from perf_overheads.division import Cycles, Division, by_device
 from perf_overheads.in_markers import MarkerTimes, Stretches
-from perf_overheads.passes import Clocks, Moments, attributed, numbered
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.ready_work import ready_steps
 from perf_overheads.state_classes import StateClasses, classify
-from perf_traces.levels import LocatedTrace, level_names
+from perf_traces.lazy_columns import run_of
+from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_views.function_names import short_name
-from perfcore.base.errors import DataError, OptionError, listing
+from perfcore.base.errors import OptionError, listing
 from perfcore.data.trace import Trace
-from perfcore.data.units import readable
 
 __all__ = ["profile_overheads", "usual_categories"]
 
@@ -104,67 +99,69 @@ def profile_overheads(
      'not running': 0, 'other': 0, 'elapsed': 10}
     """
     rules = usual_categories(trace) if categories is None else categories
-    devices = devices_of(trace) if rules.counts_over == "device" else None
-    if devices and len(set(devices)) > 1:
-        return _device_by_device(trace, rules, devices, classes, phase_edges_ns, by_marker)
-    names = classify(trace, rules, classes)
-    unions, ranks = unions_of(trace, names), None
-    if _WAITING in rules.classes and (ranks := matched_collectives(trace, names)) is not None:
-        trace = with_waiting(trace, ranks)
-        names = classify(trace, rules, classes)
+    names = recorded_names = classify(trace, rules, classes)
+    ranks = matched_collectives(trace, names) if _WAITING in rules.classes else None
+    if ranks is not None:
+        names = classify(trace, rules, classes, also=(WAITING_FOR_RANKS,))
     if READY in rules.variables and ready is None:
         raise OptionError(f"{rules.source}: a predicate needs the amount of ready work; give it with --ready SERIES")
-    events = state_events(trace)
-    elapsed = events.end_ns - events.start_ns
-    steps = (
-        (np.zeros(0, np.int64), np.zeros(0))
-        if ready is None
-        else ready_steps(ready, events.start_ns, events.end_ns, ready_column)
-    )
-    values, index = np.unique(steps[1], return_inverse=True)
-    moments = Moments(events, steps[0], index.astype(np.int64), len(trace.locations))
-    ids, vectors = numbered(moments, names)
-    counts = {name: vectors[:, d].astype(np.float64) for d, name in enumerate(names.counted)}
-    counts[LOCATIONS] = np.full(len(vectors), float(len(trace.locations)))
-    if ready is not None:
-        counts[READY] = values[vectors[:, -1]]
-        counts[WORK_EXISTS] = (counts[READY] > 0).astype(np.float64)
-    elif WORK_EXISTS in rules.variables:
-        counts[WORK_EXISTS] = (counts["computing"] > 1).astype(np.float64)
-    clocks = _clocks(rules, names.classes, counts, len(vectors))
-    edges = _phase_edges(phase_edges_ns, events, trace.source)
-    bins = np.array([elapsed * at // min(_BINS, elapsed) for at in range(min(_BINS, elapsed) + 1)], dtype=np.int64)
-    spent, timeline, _ = attributed(moments, ids, names.class_of, clocks, edges, bins)
-    wrong = [at for at, group in enumerate(clocks.categories) if len(group) != 1 and spent[:, :, at].any()]
-    if wrong:
-        raise DataError(_violations(trace, rules, names, counts, moments, ids))
-    single = [group[0] if len(group) == 1 else -1 for group in clocks.categories]
-    n_categories = len(rules.categories)
+    start, end = run_of(trace)
+    edges = _phase_edges(phase_edges_ns, (start, end), trace.source)
+    n_bins = min(_BINS, end - start)
     stretches = Stretches.of(trace) if by_marker else None
-    in_markers: tuple[MarkerTimes, ...] = ()
-    if stretches is not None:
-        _, pieces, _ = attributed(moments, ids, names.class_of, clocks, edges, stretches.edges_ns - events.start_ns)
-        in_markers = stretches.times(_summed(pieces[:, None], single, n_categories)[:, 0], unions)
-    class_cycles = _summed(spent, clocks.classes, len(names.classes))
+    division = Division(
+        rules,
+        names,
+        (start, end),
+        None if ready is None else ready_steps(ready, start, end, ready_column),
+        edges,
+        np.array([(end - start) * at // n_bins for at in range(n_bins + 1)], dtype=np.int64),
+        np.zeros(1, np.int64) if stretches is None else stretches.edges_ns - start,
+        trace.source,
+    )
+    on_gpus = devices_of(trace) is not None
+    cycles, hidden, in_markers = [], [], []
+    devices: list[DeviceTimes] = []
+    for first, part in _parts(trace, rules, on_gpus):
+        unions = unions_of(part, recorded_names) if on_gpus else ()
+        if ranks is not None:
+            part = with_waiting(part, ranks, first)  # noqa: PLW2901 - what is attributed of it
+        if on_gpus and rules.counts_over == "device":
+            places, pieces = zip(*((where, division.of(each)) for where, each in by_device(part)), strict=True)
+            cycles.append(Cycles.joined(pieces, places))
+        else:
+            cycles.append(division.of(part))
+        devices += device_times(unions, (start, end))
+        hidden.append(_hidden(unions, edges + start))
+        if stretches is not None:
+            in_markers.append(stretches.times(cycles[-1].pieces_ns, unions))
+    every = Cycles.joined(cycles)
     return OverheadProfile(
         categories=tuple(category.name for category in rules.categories),
         texts=tuple(category.text for category in rules.categories),
         classes=names.classes,
         locations=trace.locations,
-        cycles_ns=_summed(spent, single, n_categories),
-        class_cycles_ns=class_cycles,
-        edges_ns=edges + events.start_ns,
-        timeline_ns=_summed(timeline[:, None], single, n_categories)[:, 0],
-        timeline_edges_ns=bins + events.start_ns,
+        cycles_ns=every.cycles_ns,
+        class_cycles_ns=every.class_cycles_ns,
+        edges_ns=edges + start,
+        timeline_ns=every.timeline_ns,
+        timeline_edges_ns=division.bins_ns + start,
         states={name: names.states_of(name) for name in names.classes},
         source=trace.source,
         notes=(*_notes(trace, rules, names, ready is not None), *_about_ranks(trace, rules, ranks)),
-        devices=device_times(unions, (events.start_ns, events.end_ns)),
-        hidden_ns=_hidden(unions, edges + events.start_ns),
-        ranks=_ranks(trace, ranks, class_cycles, names),
-        markers=in_markers,
+        devices=tuple(devices),
+        hidden_ns=np.concatenate(hidden, axis=1),
+        ranks=_ranks(trace, ranks, every.class_cycles_ns, names),
+        markers=tuple(map(MarkerTimes.sum, zip(*in_markers, strict=True))),
         untold=_untold(rules, names),
     )
+
+
+def _parts(trace: Trace, rules: CategorySet, on_gpus: bool) -> Iterable[tuple[int, Trace]]:
+    """The ranks one after the other where no location needs those of other ranks; else the trace as it is."""
+    if not rules.variables or (on_gpus and rules.counts_over == "device"):
+        return parts_of(trace)
+    return [(0, trace)]
 
 
 def usual_categories(trace: Trace) -> CategorySet:
@@ -172,58 +169,6 @@ def usual_categories(trace: Trace) -> CategorySet:
     if devices_of(trace) is None:
         return read_categories(STANDARD)
     return read_categories(GPU if isinstance(trace, LocatedTrace) else STREAMS)
-
-
-def _device_by_device(
-    trace: Trace,
-    rules: CategorySet,
-    devices: Sequence[str],
-    classes: Mapping[str, Sequence[str]] | None,
-    phase_edges_ns: Sequence[int] | None,
-    by_marker: bool,
-) -> OverheadProfile:
-    """The profile of several GPUs, whose streams are counted each GPU for itself."""
-    span = run_of(trace)
-    parts = []
-    for device in dict.fromkeys(devices):
-        mine = np.array([device == each for each in devices])
-        rows = mine[trace.location]
-        if not rows.any():
-            raise DataError(f"{trace.source}: no stream of {device} is ever in a state")
-        place = np.cumsum(mine) - 1
-        part = Trace(
-            place[trace.location[rows]],
-            trace.state[rows],
-            trace.start_ns[rows],
-            trace.end_ns[rows],
-            [name for name, is_mine in zip(trace.locations, mine.tolist(), strict=True) if is_mine],
-            trace.states,
-            time_unit=trace.time_unit,
-            busy_states=trace.busy_states,
-            span_ns=span,
-            source=trace.source,
-            markers=trace.markers,
-            levels={
-                level: [name for name, is_mine in zip(given, mine, strict=True) if is_mine]
-                for level, given in trace.levels.items()
-            },
-        )
-        parts.append(
-            profile_overheads(part, rules, classes=classes, phase_edges_ns=phase_edges_ns, by_marker=by_marker)
-        )
-    order = [trace.locations.index(name) for part in parts for name in part.locations]
-    back = np.argsort(order)
-    return replace(
-        parts[0],
-        locations=trace.locations,
-        cycles_ns=np.concatenate([part.cycles_ns for part in parts], axis=1)[:, back],
-        class_cycles_ns=np.concatenate([part.class_cycles_ns for part in parts], axis=1)[:, back],
-        timeline_ns=np.sum([part.timeline_ns for part in parts], axis=0),
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-        devices=tuple(device for part in parts for device in part.devices),
-        hidden_ns=np.concatenate([part.hidden_ns for part in parts], axis=1),
-        markers=tuple(map(MarkerTimes.sum, zip(*(part.markers for part in parts), strict=True))),
-    )
 
 
 def _hidden(unions: Sequence[Unions], edges_ns: Integers) -> Integers:
@@ -274,78 +219,15 @@ def _untold(rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
     return tuple(category.name for category in rules.categories if not present.intersection(category.classes))
 
 
-def _clocks(
-    rules: CategorySet,
-    class_names: Sequence[str],
-    counts: Mapping[str, npt.NDArray[np.float64]],
-    n_vectors: int,
-) -> Clocks:
-    """Which categories each class belongs to under each vector; one class may come several times."""
-    holds = [
-        np.ones(n_vectors, dtype=bool) if category.predicate is None else category.predicate.evaluate(counts) != 0
-        for category in rules.categories
-    ]
-    owners: list[int] = []
-    groups: list[tuple[int, ...]] = []
-    clock_of = np.empty((n_vectors, len(class_names)), dtype=np.int32)
-    for k, name in enumerate(class_names):
-        taking = [g for g, category in enumerate(rules.categories) if name in category.classes]
-        bits = np.zeros(n_vectors, dtype=np.int64)
-        for g in taking:
-            bits |= holds[g].astype(np.int64) << g
-        distinct, number = np.unique(bits, return_inverse=True)
-        clock_of[:, k] = len(owners) + number
-        owners += [k] * len(distinct)
-        groups += [tuple(g for g in taking if int(found) >> g & 1) for found in distinct]
-    return Clocks(tuple(owners), tuple(groups), clock_of)
-
-
-def _summed(spent: Integers, owner: Sequence[int], n_owners: int) -> Integers:
-    """Time (n_phases, n_locations, n_clocks) as (n_owners, n_locations, n_phases), summed over each owner's clocks."""
-    result = np.zeros((n_owners, spent.shape[1], spent.shape[0]), dtype=np.int64)
-    for clock, at in enumerate(owner):
-        if at >= 0:
-            result[at] += spent[:, :, clock].T
-    return result
-
-
-def _phase_edges(given: Sequence[int] | None, events: Events, source: str) -> Integers:
-    inner = [] if given is None else [int(edge) - events.start_ns for edge in given][1:-1]
-    edges = np.array([0, *inner, events.end_ns - events.start_ns], dtype=np.int64)
+def _phase_edges(given: Sequence[int] | None, run_ns: tuple[int, int], source: str) -> Integers:
+    """From the start of the run."""
+    start, end = run_ns
+    inner = [] if given is None else [int(edge) - start for edge in given][1:-1]
+    edges = np.array([0, *inner, end - start], dtype=np.int64)
     if not (np.diff(edges) > 0).all():
         at = int(np.argmin(np.diff(edges) > 0))
         raise OptionError(f"{source}: phase {at + 1} is empty; the edges of phases must increase within the run")
     return edges
-
-
-def _violations(
-    trace: Trace,
-    rules: CategorySet,
-    names: StateClasses,
-    counts: Mapping[str, npt.NDArray[np.float64]],
-    moments: Moments,
-    ids: npt.NDArray[np.int32],
-) -> str:
-    """Which states are in no category or in several, for how long, and from when on: each state as its own class."""
-    of_state = [names.classes[k] for k in names.class_of]
-    clocks = _clocks(rules, of_state, counts, len(counts[LOCATIONS]))
-    whole = np.array([0, moments.events.end_ns - moments.events.start_ns], dtype=np.int64)
-    spent, _, first = attributed(moments, ids, np.arange(len(names.states)), clocks, whole, whole)
-    lines = []
-    for at, group in enumerate(clocks.categories):
-        duration = int(spent[:, :, at].sum())
-        if len(group) == 1 or not duration:
-            continue
-        where = " and ".join(f"{rules.categories[g].name!r}" for g in group)
-        place = f"in {len(group)} categories, {where}," if group else "in no category"
-        lines.append(
-            f"state {names.states[clocks.classes[at]]!r} (class {of_state[clocks.classes[at]]}) is {place} for "
-            f"{readable(duration, 'ns')}, first at {int(first[at]) + moments.events.start_ns} ns"
-        )
-    return (
-        f"{trace.source}: the categories of {rules.source} are not complete and orthogonal: "
-        f"{'; '.join(lines)}; change `when` so that one holds at a time"
-    )
 
 
 def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bool) -> tuple[str, ...]:
@@ -357,9 +239,15 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
             notes.append("work is taken to exist while two or more locations compute; --ready SERIES tells it")
             if len(trace.locations) == 2:
                 notes.append("of 2 locations none is idle while two compute, so no load imbalance is seen")
+    if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
+        notes.append("each GPU is one location here, of which nothing is hidden; --locations stream tells what is")
     if empty := _untold(rules, names):
         notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
-    times = np.bincount(trace.state, trace.end_ns - trace.start_ns, len(trace.states))
+    times, without = np.zeros(len(trace.states)), 0
+    for _, part in parts_of(trace):
+        lasting = part.end_ns - part.start_ns
+        times += np.bincount(part.state, lasting, len(times))
+        without += len(part.locations) - len(np.unique(part.location[lasting > 0]))
     by_time = [trace.states[at] for at in np.argsort(-times, kind="stable").tolist() if times[at]]
     unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
     if unnamed:
@@ -369,7 +257,6 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
         )
     if names.unmet:
         notes.append(f"--class: no state fits {listing(map(repr, names.unmet), 6)}")
-    without = len(trace.locations) - len(np.unique(trace.location))
     if without:
         notes.append(f"{without} of the locations have no states at all")
     return tuple(notes)

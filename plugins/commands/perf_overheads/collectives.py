@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_overheads.devices import union
 from perf_overheads.state_classes import StateClasses
-from perf_traces.levels import LocatedTrace, level_names
+from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.merging import merged_states
 from perf_views.function_names import short_name
 from perfcore.data.trace import Trace
@@ -110,21 +111,31 @@ def matched_collectives(trace: Trace, names: StateClasses) -> Collectives | None
     if len(ranks) < 2 or "" in ranks:
         return None
     rank_of = np.array([ranks.index(name) for name in of_location])
-    communicates = np.array([names.classes[at] == "communicating" for at in names.class_of[:-1]])
-    rows = np.flatnonzero(communicates[recorded.state] & (recorded.end_ns > recorded.start_ns))
-    rows = rows[np.argsort(recorded.start_ns[rows], kind="stable")]
+    location, what, start, end = _calls(recorded, names)
     found, unmatched, left = [], 0, []
-    for state in np.unique(recorded.state[rows]).tolist():
-        mine = rows[recorded.state[rows] == state]
-        of_rank = [mine[rank_of[recorded.location[mine]] == at] for at in range(len(ranks))]
-        together = _together([(recorded.start_ns[each], recorded.end_ns[each]) for each in of_rank])
+    for state in np.unique(what).tolist():
+        mine = np.flatnonzero(what == state)
+        of_rank = [mine[rank_of[location[mine]] == at] for at in range(len(ranks))]
+        together = _together([(start[each], end[each]) for each in of_rank])
         found.append(np.array([each[at] for each, at in zip(of_rank, together, strict=True)]))
         missing = len(mine) - together.size
         unmatched += missing
         left += [short_name(recorded.states[state])] if missing else []
     rows_of = np.concatenate(found, axis=1) if found else np.empty((len(ranks), 0), np.int64)
-    place = np.asarray(trace.place)[recorded.location[rows_of]]
-    return Collectives(ranks, place, recorded.start_ns[rows_of], unmatched, tuple(left))
+    place = np.asarray(trace.place)[location[rows_of]]
+    return Collectives(ranks, place, start[rows_of], unmatched, tuple(left))
+
+
+def _calls(recorded: Trace, names: StateClasses) -> list[npt.NDArray[Any]]:
+    """Location, state, start and end of what communicates and lasts, by its start: of all ranks, one read at a time."""
+    communicates = np.array([names.classes[at] == "communicating" for at in names.class_of[:-1]])
+    calls: list[list[npt.NDArray[Any]]] = []
+    for first, part in parts_of(recorded):
+        rows = np.flatnonzero(communicates[part.state] & (part.end_ns > part.start_ns))
+        calls.append([part.location[rows] + np.int32(first), part.state[rows], part.start_ns[rows], part.end_ns[rows]])
+    columns = [np.concatenate(column) for column in zip(*calls, strict=True)]
+    order = np.argsort(columns[2], kind="stable")
+    return [column[order] for column in columns]
 
 
 def _together(calls: Sequence[tuple[Integers, Integers]]) -> Integers:
@@ -146,28 +157,34 @@ def _together(calls: Sequence[tuple[Integers, Integers]]) -> Integers:
     return np.array(found, dtype=np.int64).reshape(-1, len(calls)).T
 
 
-def with_waiting(trace: Trace, collectives: Collectives) -> Trace:
+def with_waiting(trace: Trace, collectives: Collectives, first_location: int = 0) -> Trace:
     """A trace in which locations wait, rather than communicate, until the last rank has entered a collective.
 
     Parameters
     ----------
     trace : Trace
-        With ranks' GPUs as its locations.
+        With ranks' GPUs as its locations: a run or some of its ranks.
     collectives : Collectives
+        Of the run.
+    first_location : int
+        Of the trace, in the run.
     """
     last = collectives.start_ns.max(axis=0, initial=trace.span_ns[0])
-    waits = collectives.start_ns < last
     n, code = len(trace.locations), len(trace.states)
+    places = collectives.place - first_location
+    waits = (collectives.start_ns < last) & (places >= 0) & (places < n)
+    if not waits.any():
+        return trace
     # What waits lies beside each location as another one.
-    locations, starts, ends = [trace.location.astype(np.int64)], [trace.start_ns], [trace.end_ns]
-    for place in np.unique(collectives.place[waits]).tolist():
-        mine = waits & (collectives.place == place)
+    locations, starts, ends = [trace.location], [trace.start_ns], [trace.end_ns]
+    for place in np.unique(places[waits]).tolist():
+        mine = waits & (places == place)
         first, until = union(collectives.start_ns[mine], np.broadcast_to(last, waits.shape)[mine])
-        locations.append(np.full(len(first), n + place))
+        locations.append(np.full(len(first), n + place, np.int32))
         starts.append(first)
         ends.append(until)
     whose = np.concatenate(locations)
-    states = np.full(len(whose), code)
+    states = np.full(len(whose), code, np.int32)
     states[: trace.n_intervals] = trace.state
     busy = np.array([state in trace.busy_states for state in trace.states])
     location, state, start, end = merged_states(

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-__all__ = ["Events", "run_of", "state_events"]
+__all__ = ["Events", "state_events"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -40,34 +39,20 @@ class Events:
     end_ns: int
 
 
-def run_of(trace: Trace) -> tuple[int, int]:
-    """When the run begins and ends, in nanoseconds.
-
-    Raises
-    ------
-    DataError
-        The trace has no duration.
-    """
-    start = min(trace.span_ns[0], int(trace.start_ns.min()))
-    end = max(trace.span_ns[1], int(trace.end_ns.max()))
-    if end <= start:
-        raise DataError(f"{trace.source}: the trace has no duration")
-    return start, end
-
-
-def state_events(trace: Trace) -> Events:
+def state_events(trace: Trace, run_ns: tuple[int, int]) -> Events:
     """Both ends of every interval that lasts, sorted.
 
     Time, kind, location and state are packed into one whole number, so that one plain sort in place does: 16 bytes for
     each interval, and twice that meanwhile. Where they have no room in 63 bits (a day's trace of 100,000 locations
     has), the order is found by an indirect sort, which takes about three times as long.
 
-    Raises
-    ------
-    DataError
-        The trace has no duration.
+    Parameters
+    ----------
+    trace : Trace
+    run_ns : (int, int), nanoseconds
+        Start and end of the run, on the trace's own clock; all intervals lie within.
     """
-    start, end = run_of(trace)
+    start, end = run_ns
     state_bits = len(trace.states).bit_length()  # one number more, for being in no state
     location_bits = max(len(trace.locations) - 1, 1).bit_length()
     bits = state_bits + location_bits + 1

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_overheads.devices import Unions, union
-from perf_overheads.events import run_of
+from perf_traces.lazy_columns import run_of
 from perfcore.data.trace import Trace
 
 __all__ = ["MarkerTimes", "Stretches"]

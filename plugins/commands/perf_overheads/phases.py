@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import perfcore
-from perf_overheads.events import run_of
+from perf_traces.lazy_columns import run_of
+from perf_traces.model_phases import model_edges
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace
-from perfcore.data.units import nanoseconds_per, readable
+from perfcore.data.units import readable
 from perfcore.models.model import Model
 
-__all__ = ["model_edges", "phase_edges"]
+__all__ = ["phase_edges"]
 
 _AUTO = "auto"
 
@@ -104,28 +105,3 @@ def _check_belongs(trace: Trace, model: Any, edges: Sequence[int]) -> None:
         raise DataError(
             f"{trace.source}: the phases are those of a model of other data, {origin.source}; fit this trace"
         )
-
-
-def model_edges(model: Any) -> list[int]:
-    """Where the phases of a model begin and end.
-
-    Parameters
-    ----------
-    model : Model
-        With ``phases``, each of which has a ``start`` and an ``end`` in the model's ``time_unit``.
-
-    Returns
-    -------
-    list of int
-        Edges in nanoseconds, one more than phases.
-
-    Raises
-    ------
-    DataError
-        The model has no phases.
-    """
-    phases = getattr(model, "phases", None)
-    if not phases:
-        raise DataError(f"{model.origin.source}: the model of {model.origin.fitter} has no phases")
-    factor = nanoseconds_per(model.time_unit)
-    return [round(phases[0].start * factor), *(round(phase.end * factor) for phase in phases)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_overheads.efficiency_picture import draw_efficiency_table, efficiency_columns
 from perf_pictures.picture import time_axis
 from perf_views.short_names import shortened
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from perf_overheads.pop_efficiencies import Efficiencies
     from perf_overheads.profile import OverheadProfile
+    from perf_overheads.runs import OverheadRuns
 
 __all__ = ["draw_comparison", "draw_efficiencies", "draw_profile"]
 
@@ -47,17 +48,24 @@ def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
     _name_categories(over_time, figure)
 
 
-def draw_comparison(profiles: Sequence[OverheadProfile], title: str, figure: Figure) -> None:
-    """Draw the share of each category in each of several runs by the same set.
+def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
+    """Draw the share of each category in each of several runs by the same set, and the table of their efficiencies.
 
     Parameters
     ----------
-    profiles : sequence of OverheadProfile
+    runs : OverheadRuns
     title : str
     figure : matplotlib Figure
         Empty.
     """
-    axes = figure.add_subplot()
+    profiles = list(runs)
+    columns = efficiency_columns(profiles, runs.others, runs.predicted)
+    if columns:
+        figure.set_size_inches(max(7.0, 2.5 + 0.75 * min(len(columns), 16)), 6.5)
+        axes, below = figure.subplots(2, 1, height_ratios=[2, 3])
+        draw_efficiency_table(columns, below)
+    else:
+        axes = figure.add_subplot()
     shares = np.array([profile.by_category_ns / profile.total_ns for profile in profiles]).T
     rows, left = np.arange(len(profiles)), np.zeros(len(profiles))
     for category in np.flatnonzero(shares.any(axis=1)):

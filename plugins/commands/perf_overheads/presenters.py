@@ -69,22 +69,32 @@ class RunsPresenter(Presenter):
         """Each run in a line, or how many are compared; and what must be known about them."""
         if len(result) == 1:
             return result[0].summary()
-        from perf_overheads.scaling import limit
+        from perf_overheads.scaling import limit, work_differs
         from perf_overheads.stacking import common_notes
 
         runs = [profile.summary()[0] for profile in result]
         if result.is_comparison:
-            runs = [f"{len(result)} runs; every nanosecond of each is in exactly one category", *limit(list(result))]
+            n = len(result)
+            runs = [
+                f"{n} run{'s' if n != 1 else ''}; every nanosecond of each is in exactly one category",
+                *limit(list(result)),
+            ]
+            runs += [*work_differs(list(result)), *(each.summary() for each in result.predicted)]
         return [*runs, *common_notes(list(result))]
 
     def tables(self, result: OverheadRuns) -> Tables:
         """A comparison, or the tables of each run."""
+        from perf_overheads.by_burst import burst_table, burst_tables
         from perf_overheads.scaling import scaling_table
         from perf_overheads.tables import comparison, profile_tables
 
         if result.is_comparison:
-            scaling = scaling_table(list(result))
-            return [comparison(list(result)), *([] if scaling is None else [scaling])]
+            scaling = scaling_table(list(result), result.others)
+            bursts = burst_tables(list(result)) if result.by == "burst" else []
+            if result.by == "burst" and not bursts:  # all runs have one size
+                bursts = [table for profile in result if (table := burst_table(profile)) is not None]
+            at_sizes = [table for each in result.predicted for table in each.tables()]
+            return [comparison(list(result)), *([] if scaling is None else [scaling]), *bursts, *at_sizes]
         shown = []
         for profile in result:
             run = f"{profile.source}: " if len(result) > 1 else ""
@@ -102,10 +112,10 @@ class RunsPresenter(Presenter):
         """The only run over time and by location, or shares of several side by side."""
         from perf_overheads.picture import draw_comparison
 
-        if len(result) == 1:
+        if len(result) + len(result.others) == 1:
             result[0].draw(figure)
         else:
-            draw_comparison(list(result), self.title(result), figure)
+            draw_comparison(result, self.title(result), figure)
 
 
 class EfficienciesPresenter(Presenter):
@@ -154,8 +164,8 @@ class TracePresenter(Presenter):
     def commands(self, result: Trace, file: str) -> list[str]:
         """Where the cycles go, if the trace lasts and the standard categories have a class for every state."""
         from perf_overheads.category_set import read_categories
-        from perf_overheads.events import run_of
         from perf_overheads.state_classes import classify
+        from perf_traces.lazy_columns import run_of
 
         try:
             classify(result, read_categories())

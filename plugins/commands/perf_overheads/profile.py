@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_messages.burst_classes import BurstClasses
 from perf_messages.pop_factors import PopFactors
 from perf_overheads.collectives import RankTimes
 from perf_overheads.devices import DeviceTimes
@@ -59,6 +60,8 @@ class OverheadProfile(Result):
         Categories that no state of the trace tells of.
     replayed : PopFactors or None
         Of the whole run; None where there are no messages to replay.
+    bursts : BurstClasses or None
+        Computing between calls, with its counters; None where there are neither calls nor counters.
     """
 
     categories: tuple[str, ...]
@@ -79,6 +82,7 @@ class OverheadProfile(Result):
     markers: tuple[MarkerTimes, ...] = ()
     untold: tuple[str, ...] = ()
     replayed: PopFactors | None = None
+    bursts: BurstClasses | None = None
 
     @property
     def elapsed_ns(self) -> int:
@@ -143,6 +147,7 @@ class OverheadProfile(Result):
                 if found
             },
             **({} if self.replayed is None else {"replay": asdict(self.replayed)}),
+            **({} if self.bursts is None else {"bursts": self.bursts.to_dict()}),
             "efficiencies": {name: None if part is None else _plain(part) for name, part in parts.items()},
             "notes": list(self.notes),
         }

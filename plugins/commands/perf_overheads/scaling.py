@@ -1,7 +1,9 @@
 """POP's efficiencies of several runs of one program, and which of them limits how it scales.
 
 Source: POP CoE, "POP Standard Metrics for Parallel Performance Analysis": global efficiency is parallel efficiency
-times computation scalability, the computing time of all locations in the smallest run over that in another one.
+times computation scalability, the computing time of all locations in the smallest run over that in another one. With
+counters that is the product of the scalabilities of instructions (fewer is better), of instructions per cycle, and of
+cycles per second.
 """
 
 from __future__ import annotations
@@ -10,20 +12,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perf_overheads.by_burst import counted_factors, losses
+from perf_overheads.other_tools import OtherRun
 from perf_overheads.pop_efficiencies import COMPUTING
 from perf_overheads.profile import OverheadProfile
 
-__all__ = ["efficiencies_of_runs", "limit", "scaling_table"]
+__all__ = ["FACTORS", "efficiencies_of_runs", "limit", "scaling_table", "work_differs"]
 
-_FACTORS = ("load balance", "communication", "serialisation", "transfer", "computation scalability")
 _PRODUCTS = ("global", "parallel")
+_FACTORS = ("load balance", "communication", "serialisation", "transfer", "computation scalability")
+_OF_COMPUTATION = ("instruction scalability", "IPC scalability", "frequency scalability")
+FACTORS = (*_PRODUCTS, *_FACTORS, *_OF_COMPUTATION)
+# Of instructions of two runs; by more the work is hardly the same, as weak scaling or other input has it.
+_MOST_INSTRUCTIONS = 1.5
 
 
 def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, float | None]] | None:
     """Global and parallel efficiency and their factors for each run; None where the sets know no computing.
 
     Computation scalability, and the global efficiency with it, are against the run with the fewest locations, and None
-    where all runs have the same number of them. They hold for runs of the same work.
+    where all runs have the same number of them. They hold for runs of the same work. Scalabilities of instructions, IPC
+    and frequency are None where one of the two runs has no counters.
 
     Parameters
     ----------
@@ -35,7 +44,7 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
     computing = [int(each.class_cycles_ns[each.classes.index(COMPUTING)].sum()) for each in profiles]
     counts = [len(each.locations) for each in profiles]
     reference = int(np.argmin(counts))
-    rows = []
+    rows: list[dict[str, float | None]] = []
     for each, time in zip(found, computing, strict=True):
         assert each is not None
         shares = {
@@ -45,24 +54,70 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
         scalability = computing[reference] / time if time and len(set(counts)) > 1 else None
         parallel = shares["parallel"]
         whole = None if scalability is None or parallel is None else parallel * scalability
-        rows.append({"global": whole, **shares, "computation scalability": scalability})
+        counted = _counted(profiles[reference], profiles[len(rows)]) if scalability is not None else (None,) * 3
+        rows.append(
+            {
+                "global": whole,
+                **shares,
+                "computation scalability": scalability,
+                **dict(zip(_OF_COMPUTATION, counted, strict=True)),
+            }
+        )
     return rows
 
 
-def scaling_table(profiles: Sequence[OverheadProfile]) -> tuple[str, list[str], list[list[str]]] | None:
-    """Title, header and rows of a table with a row for each run; None where nothing computes."""
+def _counted(small: OverheadProfile, large: OverheadProfile) -> tuple[float | None, ...]:
+    """Instruction, IPC and frequency scalability."""
+    totals: list[tuple[int, int] | None] = []
+    for profile in (small, large):
+        bursts = profile.bursts
+        if bursts is None or bursts.instructions is None or bursts.cycles is None:
+            totals.append(None)
+        else:
+            totals.append((int(bursts.instructions.sum()), int(bursts.cycles.sum())))
+    times = [0 if each.bursts is None else int(each.bursts.time_ns.sum()) for each in (small, large)]
+    return counted_factors(totals[0], totals[1], *times)
+
+
+def work_differs(profiles: Sequence[OverheadProfile]) -> list[str]:
+    """A line for each run whose instructions are far from those of the smallest; none where nothing was counted."""
+    rows = efficiencies_of_runs(profiles)
+    smallest = min(profiles, key=lambda each: len(each.locations))
+    lines = []
+    for profile, row in zip(profiles, rows or (), strict=False):
+        share = row["instruction scalability"]
+        if share is not None and not 1 / _MOST_INSTRUCTIONS < share < _MOST_INSTRUCTIONS:
+            lines.append(
+                f"{profile.source} has {1 / share:.3g} times the instructions of {smallest.source}: if the work is not "
+                "the same, computation scalability says nothing"
+            )
+    return lines
+
+
+def scaling_table(
+    profiles: Sequence[OverheadProfile], others: Sequence[OtherRun] = ()
+) -> tuple[str, list[str], list[list[str]]] | None:
+    """Title, header and rows of a table with a row for each run; None where nothing computes.
+
+    Parameters
+    ----------
+    profiles : sequence of OverheadProfile
+    others : sequence of OtherRun
+        What other tools say of such runs.
+    """
     rows = efficiencies_of_runs(profiles)
     if rows is None:
         return None
-    known = [name for name in (*_PRODUCTS, *_FACTORS) if any(row[name] is not None for row in rows)]
-    cells = [
-        [profile.source, str(len(profile.locations)), *(_share(row[name]) for name in known)]
-        for profile, row in zip(profiles, rows, strict=True)
-    ]
+    runs = [(profile.source, len(profile.locations), row) for profile, row in zip(profiles, rows, strict=True)]
+    runs += [(other.source, other.p, dict(other.factors)) for other in others]
+    known = [name for name in FACTORS if any(row.get(name) is not None for *_, row in runs)]
+    cells = [[source, str(p), *(_share(row.get(name)) for name in known)] for source, p, row in runs]
     about = []
-    if "computation scalability" in known:
+    if any(row["computation scalability"] is not None for row in rows):
         smallest = min(profiles, key=lambda each: len(each.locations))
         about.append(f"computation scalability: against {smallest.source}, if the work is the same")
+    if others:
+        about.append("those of other tools as they say them")
     if any(each.replayed is not None and each.replayed.definition == "bsc" for each in profiles):
         about.append("serialisation and transfer by BSC's rules")
     title = f"POP efficiencies ({'; '.join(about)})" if about else "POP efficiencies"
@@ -86,8 +141,23 @@ def limit(profiles: Sequence[OverheadProfile]) -> list[str]:
     name, value = min(factors.items(), key=lambda item: item[1])
     return [
         f"what limits the scaling: {name}, {value:.2%} with {counts[largest]} locations, where the global efficiency "
-        f"is {row['global']:.2%}"
+        f"is {row['global']:.2%}{_of_computation(profiles, largest, row) if name == 'computation scalability' else ''}"
     ]
+
+
+def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict[str, float | None]) -> str:
+    """Which burst, and which of the counted factors, computation scalability was lost by."""
+    said = ""
+    small, large = min(profiles, key=lambda each: len(each.locations)).bursts, profiles[largest].bursts
+    lost = 1 - (row["computation scalability"] or 1)
+    if small is not None and large is not None and len(large.names) > 1 and lost > 0:
+        worst = losses(small, large)[0]
+        said += f"; {worst.lost / lost:.0%} of what it lost is {worst.name}"
+    counted = {name: value for name in _OF_COMPUTATION if (value := row[name]) is not None}
+    if counted:
+        name, value = min(counted.items(), key=lambda item: item[1])
+        said += f"; of its factors {name} is the lowest, {value:.2%}"
+    return said
 
 
 def _share(value: float | None) -> str:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perf_overheads.category_set import LOCATIONS, READY, WORK_EXISTS, CategorySet
 from perf_states.classes import state_classes
 from perf_states.table import COMPUTING, MARKER, OTHER
+from perf_traces.levels import parts_of
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
@@ -56,7 +57,9 @@ class StateClasses:
         return tuple(state for state, own in zip(self.states, self.class_of, strict=True) if own == at)
 
 
-def classify(trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] | None = None) -> StateClasses:
+def classify(
+    trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] | None = None, *, also: Sequence[str] = ()
+) -> StateClasses:
     """Give each state of a trace its class.
 
     Parameters
@@ -65,6 +68,8 @@ def classify(trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] 
     rules : CategorySet
     own : mapping of str to sequence of str, optional
         Further patterns by class, which go before those of the set.
+    also : sequence of str
+        States that locations are in beside those of the trace.
 
     Raises
     ------
@@ -73,24 +78,24 @@ def classify(trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] 
     UnknownNameError
         ``own`` or a predicate uses a name that there is not.
     """
-    own = own or {}
+    own, of_trace = own or {}, (*trace.states, *also)
     for name in own:
         if name not in rules.classes:
             raise UnknownNameError("class", name, rules.classes)
     patterns = [pattern for group in own.values() for pattern in group]
-    unmet = tuple(p for p in patterns if not any(_matches(state, p) for state in trace.states))
-    chosen = named_classes(trace, rules, own)
-    lost = [state for state, name in zip(trace.states, chosen, strict=True) if name is None]
+    unmet = tuple(p for p in patterns if not any(_matches(state, p) for state in of_trace))
+    chosen = named_classes(trace, rules, own, also=also)
+    lost = [state for state, name in zip(of_trace, chosen, strict=True) if name is None]
     if lost:
         raise DataError(f"{trace.source}: {_in_no_class(trace, lost)}; say which with --class NAME=STATE,... "
                         f"(classes: {', '.join(rules.classes)})")  # fmt: skip
     classes = tuple(rules.classes)
-    states = (*trace.states, NO_STATE)
+    states = (*of_trace, NO_STATE)
     class_of = np.array([classes.index(name) for name in [*chosen, rules.without_state] if name], dtype=np.int64)
     counted, member = _counts(states, classes, class_of, rules, trace.source)
     unnamed = tuple(
         state
-        for state, name, kind in zip(trace.states, chosen, state_classes(trace.states), strict=True)
+        for state, name, kind in zip(of_trace, chosen, state_classes(of_trace), strict=True)
         if kind == OTHER and name == rules.computing_states and _by_patterns(state, trace, rules, own) is None
     )
     found = StateClasses(states, classes, class_of, counted, member, unnamed, unmet)
@@ -98,8 +103,10 @@ def classify(trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] 
     return found
 
 
-def named_classes(trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] | None = None) -> list[str | None]:
-    """The class of each state of a trace, None where the set has none for it.
+def named_classes(
+    trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[str]] | None = None, *, also: Sequence[str] = ()
+) -> list[str | None]:
+    """The class of each state of a trace and of each further one, None where the set has none for it.
 
     The patterns of ``own`` go before those of the set. Of the others those compute that the trace counts as busy, so
     that no two commands mean different states by it, and the rest is what the table of classes says.
@@ -109,9 +116,9 @@ def named_classes(trace: Trace, rules: CategorySet, own: Mapping[str, Sequence[s
     DataError
         Two classes name a state equally well.
     """
-    busy = frozenset(trace.busy_states)
+    busy, states = frozenset(trace.busy_states), (*trace.states, *also)
     named: list[str | None] = []
-    for state, kind in zip(trace.states, state_classes(trace.states), strict=True):
+    for state, kind in zip(states, state_classes(states), strict=True):
         name = _by_patterns(state, trace, rules, own or {})
         if name is None and state in busy:
             name = rules.computing_states
@@ -156,14 +163,17 @@ def _by_patterns(state: str, trace: Trace, rules: CategorySet, own: Mapping[str,
 
 def _in_no_class(trace: Trace, lost: Sequence[str]) -> str:
     """Which states are in no class, for how long, and from when on."""
-    parts = []
-    for state in lost:
-        mine = trace.state == trace.states.index(state)
-        if mine.any():
-            duration = int((trace.end_ns[mine] - trace.start_ns[mine]).sum())
-            parts.append(f"{state!r} ({readable(duration, 'ns')}, first at {trace.start_ns[mine].min()} ns)")
-        else:
-            parts.append(f"{state!r} (never)")
+    times, first = np.zeros(len(lost), np.int64), [trace.span_ns[1]] * len(lost)
+    for _, part in parts_of(trace):
+        for at, state in enumerate(lost):
+            mine = part.state == trace.states.index(state) if state in trace.states else np.zeros(0, bool)
+            if mine.any():
+                times[at] += (part.end_ns[mine] - part.start_ns[mine]).sum()
+                first[at] = min(first[at], int(part.start_ns[mine].min()))
+    parts = [
+        f"{state!r} ({readable(time, 'ns')}, first at {begun} ns)" if time else f"{state!r} (never)"
+        for state, time, begun in zip(lost, times.tolist(), first, strict=True)
+    ]
     return f"{len(lost)} of its states {'is' if len(lost) == 1 else 'are'} in no class: {listing(parts, 6)}"
 
 

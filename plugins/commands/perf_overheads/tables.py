@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from perf_overheads.by_burst import burst_table
 from perf_overheads.pop_efficiencies import Efficiencies
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By
@@ -24,12 +25,12 @@ _NO_MESSAGES = "serialisation and transfer need the messages of a whole run, and
 
 
 def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]:
-    """Tables by category, which come always, and by location, phase or marker; then GPUs, ranks and the efficiencies.
+    """Tables by category, which come always, by location, phase, marker or burst; then GPUs, ranks and efficiencies.
 
     Parameters
     ----------
     profile : OverheadProfile
-    by : {"category", "location", "phase", "marker"}
+    by : {"category", "location", "phase", "marker", "burst"}
 
     Examples
     --------
@@ -48,6 +49,8 @@ def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]
         shown.append(_phase_table(profile))
     elif by == "marker":
         shown.append(_marker_table(profile))
+    elif by == "burst" and (bursts := burst_table(profile)) is not None:
+        shown.append(bursts)
     table = _efficiency_table(profile, by == "phase" and profile.n_phases > 1)
     devices = [_device_table(profile)] if profile.devices else []
     ranks = [_rank_table(profile)] if profile.ranks else []

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from perf_profile.profiles import By, Profiles
@@ -13,22 +12,13 @@ from perf_profile.run_profile import RunProfile
 from perf_profile.stretches import marker_stretches, phase_stretches, whole_run
 from perf_profile.summing import profile_of
 from perf_traces.rank_numbers import RANK
-from perf_traces.ranks import is_one_run, without_rank
-from perfcore.base import progress
-from perfcore.base.errors import DataError, InputError, OptionError, listing
-from perfcore.data.roles import guess_roles
+from perf_traces.runs import Named, Read, parameters_of_run, runs_of
+from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace
-from perfcore.reading.many_files import NamePattern, named_files
+from perfcore.reading.many_files import NamePattern
 from perfcore.reading.recognise import read as read_data
-from perfcore.reading.recognise import recognise
-from perfcore.reading.source import Source
 
 __all__ = ["profile"]
-
-_REPETITION = "r"  # a field that fitters know by its whole name as what tells runs of one point apart
-
-Named = str | os.PathLike[str]
-Read = Callable[[str, Sequence[type]], Any]
 
 
 def _read(path: str, wanted: Sequence[type]) -> Any:
@@ -44,7 +34,7 @@ def profile(
     files: str = "auto",
     read: Read = _read,
 ) -> Profiles:
-    """Exclusive time of every function of one or several runs.
+    """Time and calls of every function of one or several runs.
 
     Take it to see where the time of a run goes, function by function, and to find the law of each: the fitters
     `scaling`, `lca` and `modgen` take its `measurements`, and the files that `perfcore.write` makes of them.
@@ -83,11 +73,11 @@ def profile(
     Examples
     --------
     >>> runs = [Trace([0] * 2, [0, 1], [0, 8 // p], [8 // p, 9], ["a"], ["solve", "wait"]) for p in (1, 2)]
-    >>> profile(runs).to_frame()[["function", "p", "all_locations_ns", "entries"]].to_string(index=False).splitlines()
+    >>> profile(runs).to_frame()[["function", "p", "all_locations_ns", "calls"]].to_string(index=False).splitlines()
     ... # doctest: +NORMALIZE_WHITESPACE
-    ['function  p  all_locations_ns  entries', '   solve  1                 8        1',
-     '    wait  1                 1        1', '   solve  1                 4        1',
-     '    wait  1                 5        1']
+    ['function  p  all_locations_ns  calls', '   solve  1                 8      1',
+     '    wait  1                 1      1', '   solve  1                 4      1',
+     '    wait  1                 5      1']
     """
     given = [traces] if isinstance(traces, (str, os.PathLike, Trace)) else list(traces)
     if not given:
@@ -100,10 +90,10 @@ def profile(
     is_file = isinstance(wanted, str) and wanted.lower().endswith(".json")
     runs: list[RunProfile] = []
     ranks: list[Mapping[str, Any]] = []
-    for trace, fields in _runs(given, pattern, files, read):
+    for trace, fields in runs_of(given, pattern, files, read):
         if is_file and runs:
             raise OptionError(f"--phases {wanted}: the phases of a model are those of one trace; give one, or a number")
-        runs.append(replace(_profile(trace, chosen, wanted), parameters=_parameters(trace, fields)))
+        runs.append(replace(_profile(trace, chosen, wanted), parameters=parameters_of_run(trace, fields)))
         ranks.append(trace.facts)
     return Profiles(tuple(runs), chosen, tuple(_rank_notes(runs, ranks)))
 
@@ -119,89 +109,6 @@ def _profile(trace: Trace, by: By, phases: str | int | None) -> RunProfile:
     if not any(ranks):
         raise DataError(f"{trace.source}: does not say of which rank its locations are; --by location takes each alone")
     return replace(profile_of(trace), ranks=ranks)
-
-
-def _runs(
-    given: Sequence[Named | Trace], pattern: NamePattern | None, together: str, read: Read
-) -> Iterator[tuple[Trace, Mapping[str, Any]]]:
-    """Each run, and what its name says."""
-    for item in given:
-        if isinstance(item, Trace):
-            if pattern is not None:
-                raise OptionError("from_name belongs to files; a trace in hand has no name of one")
-            yield item, {}
-            continue
-        name = os.fsdecode(item)
-        paths = _files(name)
-        if paths is None:
-            yield _trace(name, read), _fields(Path(name), pattern)
-            continue
-        fields = [_fields(file, pattern) for file in paths]
-        first = _trace(str(paths[0]), read)
-        if not is_one_run(first, paths, fields, together):
-            yield first, fields[0]
-            for file, known in zip(paths[1:], fields[1:], strict=True):
-                yield _trace(str(file), read), known
-            continue
-        del first
-        runs = {tuple(without_rank(known).items()): known for known in fields}
-        if len(runs) > 1:
-            raise OptionError(f"{name}: holds the ranks of {len(runs)} runs; give each run by a pattern of its own")
-        yield _trace(name, read), without_rank(fields[0])
-
-
-def _files(name: str) -> list[Path] | None:
-    """The files that a folder or a pattern names, without those of no known format in a folder."""
-    files = named_files(name)
-    if files is None or not Path(name).is_dir():
-        return files
-    known, others = [], []
-    for file in files:
-        try:
-            with Source(file) as source:
-                recognise(source)
-            known.append(file)
-        except InputError:
-            others.append(str(file))
-    if not known:
-        raise InputError(name, f"holds no file that is known here ({listing(others, 3)})")
-    if others:
-        progress.note(f"{name}: passed over, of no known format: {listing(others, 3)}")
-    return known
-
-
-def _trace(name: str, read: Read) -> Trace:
-    trace = read(name, (Trace,))
-    if not isinstance(trace, Trace):
-        raise DataError(f"{name} holds {type(trace).__name__}; the states of each location are needed: give a trace")
-    return trace
-
-
-def _fields(path: Path, pattern: NamePattern | None) -> Mapping[str, Any]:
-    if pattern is None:
-        return {}
-    said = pattern.fields_of(path)
-    if said is None:
-        raise InputError(str(path), f"the name does not fit --from-name {pattern.text!r}")
-    return {name: _number(text) if pattern.types[name] is None else text for name, text in said.items()}
-
-
-def _number(text: str) -> float | int | str:
-    """A field without a type: a number where it is one."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _parameters(trace: Trace, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What was varied: what the name says, and the number of locations where it counts no processors."""
-    numbers = [name for name, value in fields.items() if not isinstance(value, str)]
-    counted = guess_roles(numbers, set(numbers)).parameters
-    known = {("repetition" if name == _REPETITION else name): value for name, value in fields.items()}
-    return known if counted or "p" in known else {"p": len(trace.locations), **known}
 
 
 def _rank_notes(runs: Sequence[RunProfile], facts: Sequence[Mapping[str, Any]]) -> list[str]:

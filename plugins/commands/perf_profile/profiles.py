@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from perf_profile.run_profile import NO_STATE, RunProfile, imbalance_of
+from perf_traces.runs import REPETITIONS, symbols_of
 from perfcore.base.errors import DataError, OptionError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.roles import is_processors
 from perfcore.data.units import readable
 from perfcore.results import Result
 
@@ -25,11 +25,9 @@ _ARROW = "->"  # as Extra-P's files part the names of a path
 _OWN = frozenset(
     [
         *(FUNCTION, PATH, STATE, "location", "rank", "phase", "marker", "time_s", "longest_s", "all_locations_ns"),
-        *("entries", "imbalance", "longest_location", "file"),
+        *("inclusive_s", "calls", "imbalance", "longest_location", "file"),
     ]
 )
-# Fields of a name that tell runs of the same point apart; they are columns and no parameters.
-_REPETITIONS = frozenset({"rep", "repeat", "repetition", "run", "trial"})
 _ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
 
 
@@ -82,12 +80,7 @@ class Profiles(Result):
     @property
     def parameters(self) -> dict[str, str]:
         """Symbols of what was varied, processors first, and their columns; of runs at one point all that is known."""
-        known = self.runs[0].parameters
-        numbers = [name for name, value in known.items() if not isinstance(value, str) and name not in _REPETITIONS]
-        varied = [name for name in numbers if len({run.parameters[name] for run in self.runs}) > 1] or numbers
-        columns = sorted(varied, key=lambda column: not is_processors(column))
-        named = "p" in columns or not is_processors(columns[0])
-        return {(column if named or at else "p"): column for at, column in enumerate(columns)}
+        return symbols_of([run.parameters for run in self.runs])
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -104,13 +97,14 @@ class Profiles(Result):
         """The table with its roles, which `perfcore.fit` takes and `perfcore.write` writes.
 
         A row for each function of each run, and of each part of it. ``time_s`` is the mean over locations, so that the
-        functions of a run sum to its duration; ``all_locations_ns`` the sum over locations, in whole nanoseconds. A
-        function that one run has and another one has not took no time in the other.
+        functions of a run sum to its duration; ``all_locations_ns`` the sum over locations, in whole nanoseconds;
+        ``inclusive_s`` the mean with what callees take, and ``calls`` the sum over locations. A function
+        that one run has and another one has not took no time in the other.
         """
         words = [
             name
             for name, value in self.runs[0].parameters.items()
-            if isinstance(value, str) and name not in _REPETITIONS
+            if isinstance(value, str) and name not in REPETITIONS
         ]
         return Measurements(
             self.table(),
@@ -134,7 +128,9 @@ class Profiles(Result):
         functions = self.functions
         rows = [(at, row) for at, run in enumerate(self.runs) for row in _rows_of(run, self.by, functions)]
         named = FUNCTION if self.by == "function" else PATH
-        seen = {row[named] for _, row in rows if row["entries"] or row["all_locations_ns"]}
+        seen = {
+            row[named] for _, row in rows if max(row["calls"], row["all_locations_ns"]) > 0 or not row["calls"] >= 0
+        }
         found = []
         for at, row in rows:
             if row[named] not in seen:
@@ -191,41 +187,47 @@ def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str
     place = {name: at for at, name in enumerate(run.functions)}
     order = [place.get(name) for name in functions]
     if by == "function":
-        return _values(run, order, functions, run.by_location_ns, run.entries.sum(axis=(1, 2)), {})
+        return _values(run, order, functions, _sums(run), {})
     rows = []
     if by in ("phase", "marker"):
         for part, name in enumerate(run.parts):
             label: dict[str, Any] = {by: part + 1 if by == "phase" else name, PATH: name}
-            rows += _values(run, order, functions, run.times_ns[:, :, part], run.entries[:, :, part].sum(axis=1), label)
+            rows += _values(run, order, functions, _sums(run, parts=slice(part, part + 1)), label)
         return rows
     names = run.locations if by == "location" else run.ranks
     for name in dict.fromkeys(names):
         mine = [at for at, each in enumerate(names) if each == name]
         shown = name or "(no rank)"
-        times = run.by_location_ns[:, mine]
-        rows += _values(
-            run, order, functions, times, run.entries[:, mine].sum(axis=(1, 2)), {by: shown, PATH: shown}, mine
-        )
+        rows += _values(run, order, functions, _sums(run, mine), {by: shown, PATH: shown}, mine)
     return rows
+
+
+def _sums(run: RunProfile, locations: Any = slice(None), parts: slice = slice(None)) -> tuple[Any, Any, Any]:
+    """Exclusive times (n_functions, n_locations), and inclusive times and calls (n_functions,) of all locations."""
+    inclusive, calls = (table[:, locations, parts].sum(axis=(1, 2)) for table in (run.inclusive_ns, run.calls))
+    return run.times_ns[:, locations, parts].sum(axis=2), inclusive, calls
 
 
 def _values(
     run: RunProfile,
     order: Sequence[int | None],
     functions: Sequence[str],
-    times_ns: Any,
-    entries: Any,
+    sums: tuple[Any, Any, Any],
     label: dict[str, Any],
     locations: Sequence[int] | None = None,
 ) -> list[dict[str, Any]]:
-    """A row for each function of times (n_functions, n_locations) and entries (n_functions,)."""
+    """A row for each function of what `_sums` gives."""
+    times_ns, inclusive_ns, calls = sums
     n_locations = times_ns.shape[1]
     longest, spread, total = times_ns.argmax(axis=1), imbalance_of(times_ns), times_ns.sum(axis=1)
     rows = []
     for at, name in zip(order, functions, strict=True):
         all_ns = 0 if at is None else int(total[at])
         row = {FUNCTION: name} if not label else {**label, PATH: f"{label[PATH]}{_ARROW}{name}", STATE: name}
-        row |= {"time_s": all_ns / n_locations / 1e9}
+        row |= {"time_s": all_ns / n_locations / 1e9, "inclusive_s": float("nan"), "calls": float("nan")}
+        if run.has_calls:
+            row |= {"inclusive_s": 0.0 if at is None else int(inclusive_ns[at]) / n_locations / 1e9}
+            row |= {"calls": 0 if at is None else int(calls[at])}
         if n_locations > 1 or locations is None:
             where = None if at is None or not all_ns else int(longest[at])
             row |= {
@@ -235,7 +237,7 @@ def _values(
                 if where is None
                 else run.locations[where if locations is None else locations[where]],
             }
-        row |= {"all_locations_ns": all_ns, "entries": 0 if at is None else int(entries[at])}
+        row |= {"all_locations_ns": all_ns}
         rows.append(row)
     return rows
 
@@ -261,7 +263,7 @@ def _different_sizes(profiles: Profiles) -> list[str]:
     """Runs of one point that took very different times."""
     points: dict[tuple[Any, ...], list[RunProfile]] = {}
     for run in profiles.runs:
-        said = (value for name, value in run.parameters.items() if name not in _REPETITIONS)
+        said = (value for name, value in run.parameters.items() if name not in REPETITIONS)
         points.setdefault(tuple(said), []).append(run)
     found = []
     for runs in points.values():

@@ -20,7 +20,7 @@ NO_STATE = "(no state)"  # where a location is in none
 
 @dataclass(frozen=True, eq=False)
 class RunProfile:
-    """Exclusive times of one run; of each location they sum to the time that the run took.
+    """Times of one run; of each location the exclusive ones sum to the time that the run took.
 
     Parameters
     ----------
@@ -30,8 +30,10 @@ class RunProfile:
     parts : (n_parts,) tuple of str
         Phases or markers; one, without a name, for the whole run.
     times_ns : (n_functions, n_locations, n_parts) int64, nanoseconds
-    entries : (n_functions, n_locations, n_parts) int64
-        Maximal intervals that begin there: how often a location entered the function, or came back to it.
+    inclusive_ns : (n_functions, n_locations, n_parts) int64, nanoseconds
+        With what callees take; of a function that calls itself once. The exclusive times where no states are nested.
+    calls : (n_functions, n_locations, n_parts) int64
+        Calls that begin there; intervals where no states are nested.
     parts_ns : (n_parts,) int64, nanoseconds
         Duration of each part.
     computing : tuple of str
@@ -44,19 +46,23 @@ class RunProfile:
         The rank of each location, where it was asked for.
     parameters : mapping of str to int, float or str
         What was varied.
+    has_calls : bool
+        Whether calls and inclusive times are known: not of a part of a trace in which states were nested.
     """
 
     functions: tuple[str, ...]
     locations: tuple[str, ...]
     parts: tuple[str, ...]
     times_ns: Integers
-    entries: Integers
+    inclusive_ns: Integers
+    calls: Integers
     parts_ns: Integers
     computing: tuple[str, ...]
     source: str
     notes: tuple[str, ...] = ()
     ranks: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    has_calls: bool = True
 
     @property
     def elapsed_ns(self) -> int:
@@ -83,7 +89,7 @@ class RunProfile:
     @functools.cached_property
     def occurs(self) -> npt.NDArray[np.bool_]:
         """Which functions the run has at all (n_functions,)."""
-        return np.asarray((self.by_function_ns > 0) | self.entries.any(axis=(1, 2)))
+        return np.asarray((self.by_function_ns > 0) | self.calls.any(axis=(1, 2)))
 
     @property
     def present(self) -> frozenset[str]:

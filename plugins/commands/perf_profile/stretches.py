@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 import perfcore
+from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.markers import families
+from perf_traces.model_phases import model_edges
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
-from perfcore.data.units import nanoseconds_per
 
 __all__ = ["NO_MARKER", "Stretches", "marker_stretches", "phase_stretches", "span_of", "whole_run"]
 
@@ -61,9 +62,8 @@ def span_of(trace: Trace) -> tuple[int, int]:
     from perf_io.tables.tabular_trace import TabularTrace
 
     start, end = trace.span_ns
-    if not isinstance(
-        trace, TabularTrace
-    ):  # of which the span contains all intervals, and the arrays are not in memory
+    # Their spans contain all intervals, and their arrays are not in memory.
+    if not isinstance(trace, TabularTrace | SummarizedTrace):
         start, end = min(start, int(trace.start_ns.min())), max(end, int(trace.end_ns.max()))
     if end <= start:
         raise DataError(f"{trace.source}: the trace has no duration")
@@ -111,18 +111,13 @@ def phase_stretches(trace: Trace, phases: str | int) -> Stretches:
         model, name = perfcore.load(phases), phases
     else:
         model, name = perfcore.fit(trace, fitter="worley", phases=phases), "the fitter worley"
-    found = getattr(model, "phases", None)
-    if not found:
-        raise DataError(f"{name}: the model has no phases; `perf fit TRACE --fitter worley -o model.json` makes one")
-    factor = nanoseconds_per(model.time_unit)
-    first, last = round(found[0].start * factor), round(found[-1].end * factor)
+    first, *inner, last = model_edges(model, name)
     nearly = math.floor(2.0 * math.ulp(float(max(abs(first), abs(last)))))  # of times that the model has as floats
     if abs(first - start) > nearly or abs(last - end) > nearly:
         raise DataError(
             f"{name}: its phases are from {first} to {last} ns, and {trace.source} is from {start} to {end} ns; give "
             "the model of this trace"
         )
-    inner = [round(phase.start * factor) for phase in found[1:]]
     edges = np.array([start, *inner, end], dtype=np.int64)
     if (np.diff(edges) <= 0).any():
         raise DataError(f"{name}: a phase lasts no nanosecond of {trace.source}; take fewer phases")

@@ -34,7 +34,7 @@ def profile_tables(profiles: Profiles) -> Tables:
     >>> trace = Trace([0, 1], [0, 0], [0, 0], [9_000, 3_000], ["a", "b"], ["run"])
     >>> title, header, rows = profile_tables(profile(trace))[0]
     >>> rows[0]
-    ['run', '66.67%', '12 us', '6 us', '9 us', '1.50', 'a', '2']
+    ['run', '66.67%', '12 us', '6 us', '9 us', '1.50', 'a', '6 us', '2']
     """
     shown = [_flat(profiles[0])] if len(profiles) == 1 else [_over_runs(profiles)]
     if profiles.by != "function":
@@ -100,7 +100,7 @@ def _flat(run: RunProfile) -> Table:
                 readable(int(run.by_location_ns[at].max()), "ns"),
                 f"{spread[at]:.2f}" if time else "-",
                 run.locations[longest[at]] if time and n > 1 else "-",
-                "-" if run.functions[at] == NO_STATE else str(int(run.entries[at].sum())),
+                *_calls(run, [at]),
             ]
         )
     rest = order[_MOST_FUNCTIONS:]
@@ -109,10 +109,18 @@ def _flat(run: RunProfile) -> Table:
         rows.append(
             [f"{len(rest)} others", f"{time / run.total_ns:.2%}", readable(time, "ns"), readable(time / n, "ns")]
         )
-        rows[-1] += ["", "", "", str(int(run.entries[rest].sum()))]
-    rows.append(["sum", "100.00%", readable(run.total_ns, "ns"), readable(run.elapsed_ns, "ns"), "", "", "", ""])
-    header = ["function", "share", "time of all", "mean", "longest", "longest/mean", "in", "entries"]
+        rows[-1] += ["", "", "", "", _calls(run, rest)[1]]
+    rows.append(["sum", "100.00%", readable(run.total_ns, "ns"), readable(run.elapsed_ns, "ns"), *[""] * 5])
+    header = ["function", "share", "time of all", "mean", "longest", "longest/mean", "in", "inclusive", "calls"]
     return ("Exclusive times, of all locations, and of the mean and the longest one", header, rows)
+
+
+def _calls(run: RunProfile, functions: Any) -> list[str]:
+    """Inclusive time of a location, mean of all, and calls of all; a dash where they are not known."""
+    if not run.has_calls or [run.functions[at] for at in functions] == [NO_STATE]:
+        return ["-", "-"]
+    inclusive, calls = (int(table[functions].sum()) for table in (run.inclusive_ns, run.calls))
+    return [readable(inclusive / len(run.locations), "ns"), str(calls)]
 
 
 def _over_runs(profiles: Profiles) -> Table:

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from perf_structural.api import evaluate, schedule, value
     from perf_structural.decomposition import Decomposition, balance
     from perf_structural.evaluation import Evaluation
-    from perf_structural.judging.judge import judge
+    from perf_structural.judging.judge import judge, recalibrate
     from perf_structural.judging.judgement import Judgement
+    from perf_structural.judging.recalibration import Recalibration
     from perf_structural.measured_value import MeasuredValue
     from perf_structural.mistakes import StructuralModelError
     from perf_structural.model_file import Component, read_candidates
@@ -36,6 +37,7 @@ __all__ = [
     "Judgement",
     "MeasuredValue",
     "Prediction",
+    "Recalibration",
     "Solution",
     "Statistic",
     "StructuralModel",
@@ -48,6 +50,7 @@ __all__ = [
     "parse_statistic",
     "predict_candidates",
     "read_candidates",
+    "recalibrate",
     "register_commands",
     "register_openers",
     "register_presenters",
@@ -68,6 +71,7 @@ __getattr__, __dir__ = lazy_names(
         "Judgement": "perf_structural.judging.judgement",
         "MeasuredValue": "perf_structural.measured_value",
         "Prediction": "perf_structural.prediction",
+        "Recalibration": "perf_structural.judging.recalibration",
         "Solution": "perf_structural.questions.solving",
         "Statistic": "perf_structural.statistic",
         "StructuralModel": "perf_structural.structural_model",
@@ -80,6 +84,7 @@ __getattr__, __dir__ = lazy_names(
         "parse_statistic": "perf_structural.statistic",
         "predict_candidates": "perf_structural.scheduling",
         "read_candidates": "perf_structural.model_file",
+        "recalibrate": "perf_structural.judging.judge",
         "schedule": "perf_structural.api",
         "solve": "perf_structural.questions.api",
         "value": "perf_structural.api",
@@ -156,6 +161,11 @@ def register_presenters(register: Register) -> None:
         "perf_structural.measured_value:MeasuredValue",
         "perf_structural.views.measured_value:MeasuredValuePresenter",
         help="a value beside the samples that it was made of",
+    )
+    register(
+        "perf_structural.judging.recalibration:Recalibration",
+        "perf_structural.judging.presenter:RecalibrationPresenter",
+        help="what past predictions teach later ones",
     )
     register(
         "perf_structural.judging.judgement:Judgement",

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from perf_series.durations import check_length
-from perf_series.window import DEFAULT_WINDOW
+from perf_series.window import DEFAULT_WINDOW, Window
 from perf_structural.decomposition import Decomposition, Draws, balance
 from perf_structural.expression import leaves
+from perf_structural.families import AUTO, choose_family
 from perf_structural.measured_value import MeasuredValue, check_scale, represent
 from perf_structural.measuring import read_samples, samples_of
 from perf_structural.model_file import read_candidates
@@ -46,6 +47,7 @@ def value(
     until: float | None = None,
     where: str | Sequence[str] | None = None,
     within: str | tuple[float, float] | None = None,
+    family: str | None = None,
     quantile: str | float | Sequence[float] | None = None,
     scale: float = 1.0,
     read: Callable[[Path], Any] | None = None,
@@ -75,6 +77,9 @@ def value(
     within : (float, float), optional
         Between what the quantity is known to lie: ``(0, 1)`` of a share, ``(0, math.inf)`` of a time. A sample outside
         is refused, and what the samples become is kept inside.
+    family : str, optional
+        A representation that is scored on held-out samples beside `as_`, and taken; ``"auto"``: the best of all, if it
+        is surely better.
     quantile : float or sequence of float, optional
         Levels of the quantiles that are shown, with limits that the samples give them.
     scale : float, > 0
@@ -108,6 +113,8 @@ def value(
     # What is wrong with the choices is said before a long file is read.
     name = as_ or default_name("samples")
     build(registry().entry("representations", name).load_options(), options, name)
+    if family not in (None, AUTO):
+        registry().entry("representations", family)
     check_length(window)
     check_scale(scale)
     levels = LEVELS if quantile is None else levels_given(quantile)
@@ -115,7 +122,14 @@ def value(
         samples, warnings = read_samples(series, window, column, until, where, read)
     else:
         samples, warnings = samples_of(series, window, column, until, where)
-    measured = represent(samples, name, scale, levels, warnings, **options)
+    if family is None or samples.variation == 0.0:
+        measured = represent(samples, name, scale, levels, warnings, **options)
+    else:
+        chosen = build(registry().entry("representations", name).load_options(), options, name)
+        choice = choose_family(samples.values, name, chosen, family, in_order=isinstance(samples, Window))
+        taken = options if choice.name == name else {}
+        measured = represent(samples, choice.name, scale, levels, (*warnings, choice.statement), **taken)
+        measured = replace(measured, family_scores=choice.scores)
     if within is None:
         return measured
     bounds = parse_bounds(within) if isinstance(within, str) else within

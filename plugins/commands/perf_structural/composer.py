@@ -119,7 +119,7 @@ class Composer:
                 except KeyError:
                     raise UnknownNameError("component or input", name, self.known) from None
         rule, parts = node.rule, [part for _, part in below]
-        if rule.ufunc == rule.symbol and rule.symbol in EQUATION_FUNCTIONS and rule.symbol not in FUNCTIONS:
+        if rule.symbol in EQUATION_FUNCTIONS and rule.symbol not in FUNCTIONS:
             return text, self.calls.of(text, rule.symbol, parts, over)
         try:
             return text, self._operation(text, rule.symbol, rule.ufunc, parts, rule.level == COMPARISON)

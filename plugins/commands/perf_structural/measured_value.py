@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,8 @@ class MeasuredValue(Result):
         Of the quantiles that are shown.
     warnings : tuple of str
         What is to be said about the samples.
+    family_scores : mapping of str to float
+        Where families competed, the score of each on held-out samples.
     """
 
     window: Samples
@@ -50,6 +53,7 @@ class MeasuredValue(Result):
     scale: float = 1.0
     levels: tuple[float, ...] = LEVELS
     warnings: tuple[str, ...] = ()
+    family_scores: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -129,6 +133,7 @@ class MeasuredValue(Result):
             "source": self.window.source,
             **self._stretch(),
             "quantile_limits": {name: list(limits) for name, limits in self.quantile_limits.items()},
+            "family_scores": dict(self.family_scores),
             "notes": list(self.notes),
         }
 

@@ -60,6 +60,7 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: dict[str, Any] = {}
     correlations: dict[str, float] = {}
     candidate: list[CandidateTable] = []
+    recalibration: str | None = None
 
 
 class _CandidatesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,6 +16,7 @@ from perf_formulas.parser import Parser
 from perf_formulas.tree import Variable
 from perf_structural.composition import Composition, compose
 from perf_structural.inputs import Input, read_input
+from perf_structural.judging.recalibration import Recalibration
 from perf_structural.language.functions import EQUATION_FUNCTIONS
 from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import by_name, read_component, read_model_file
@@ -52,6 +53,8 @@ class StructuralModel(Result):
         What messages name: the file.
     folder : Path
         Where the names of files begin.
+    recalibration : str or Recalibration, optional
+        What past predictions of this model taught, or its file; `predict` corrects the result by it.
 
     Raises
     ------
@@ -77,6 +80,7 @@ class StructuralModel(Result):
     candidates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     source: str = "model"
     folder: Path = Path()
+    recalibration: str | Recalibration | None = None
 
     def __post_init__(self) -> None:
         components = {}
@@ -88,6 +92,9 @@ class StructuralModel(Result):
                 components[name] = read_component(given, self.folder)
         object.__setattr__(self, "components", components)
         object.__setattr__(self, "inputs", self._read(self.inputs))
+        if isinstance(self.recalibration, str):
+            with located(self.source, "recalibration"):
+                object.__setattr__(self, "recalibration", Recalibration.read(self.folder / self.recalibration))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> StructuralModel:
@@ -111,6 +118,7 @@ class StructuralModel(Result):
             candidates=by_name(file.candidate, source),
             source=source,
             folder=Path(path).parent,
+            recalibration=file.recalibration,
         )
 
     def with_inputs(self, inputs: Mapping[str, Any]) -> StructuralModel:
@@ -158,7 +166,8 @@ class StructuralModel(Result):
             As `compose`; or the method cannot evaluate the equation, a divisor can be zero, or a logarithm or root is
             taken of what can be negative.
         """
-        return predict_together([self.part()], options)[0][0]
+        found = predict_together([self.part()], options)[0][0]
+        return _recalibrated(found, self.recalibration) if isinstance(self.recalibration, Recalibration) else found
 
     def predict_each(self, name: str, **options: Any) -> list[Prediction]:
         """The distribution of each copy of a replicated component or input; options as for `predict`."""
@@ -182,6 +191,15 @@ class StructuralModel(Result):
                 _check_name(name)
                 found[name] = given if isinstance(given, Input) else read_input(given, self.folder)
         return found
+
+
+def _recalibrated(prediction: Prediction, recalibration: Recalibration) -> Prediction:
+    """A prediction after the correction; figures are those of its histogram then."""
+    note = f"corrected by what {recalibration.runs} past runs taught"
+    found = prediction.evaluation
+    value = recalibration.corrected(found.value)
+    corrected = replace(found, value=value, sample=None, errors={}, notes=(*found.notes, note))
+    return replace(prediction, evaluation=corrected, draws=None)
 
 
 def _check_name(name: str) -> None:

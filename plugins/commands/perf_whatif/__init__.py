@@ -30,6 +30,11 @@ def register_commands(register: Register) -> None:
 @hookimpl
 def register_presenters(register: Register) -> None:
     """Announce how answers are shown."""
+    register(
+        "perf_whatif.message_runs:MessageRuns",
+        "perf_whatif.message_runs_presenter:MessageRunsPresenter",
+        help="messages and bytes of several runs by operation",
+    )
     register("perf_whatif.answers:Answers", "perf_whatif.presenters:AnswersPresenter", help="what would be if")
     register(
         "perfcore.data.trace:Trace#messages",

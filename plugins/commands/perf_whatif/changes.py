@@ -12,6 +12,8 @@ from perfcore.base.errors import DataError
 
 __all__ = ["balanced", "faster", "noisy"]
 
+_LONGEST_NS = 2.0**62
+
 Integers = npt.NDArray[np.int64]
 
 
@@ -79,7 +81,12 @@ def noisy(burst_ns: Integers, spread: float, rng: np.random.Generator) -> Intege
         A factor is beyond what a number holds.
     """
     variance = np.log1p(spread * spread)
-    drawn = burst_ns * rng.lognormal(-variance / 2, np.sqrt(variance), len(burst_ns))
-    if not (drawn < 2.0**62).all():
+    # In single precision, which is three times as fast: a factor of noise needs no more than seven digits.
+    factor = rng.standard_normal(len(burst_ns), dtype=np.float32)
+    factor *= np.float32(np.sqrt(variance))
+    factor -= np.float32(variance / 2)
+    with np.errstate(over="ignore"):
+        drawn = burst_ns * np.exp(factor, out=factor)
+    if not drawn.max(initial=0) < _LONGEST_NS:
         raise DataError("the noise makes bursts longer than a clock counts")
-    return np.rint(drawn).astype(np.int64)
+    return np.rint(drawn, out=drawn).astype(np.int64)

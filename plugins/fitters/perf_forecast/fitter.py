@@ -1,4 +1,4 @@
-"""The fitter `forecast`: a series to its next values, by whichever simple predictor has erred least so far."""
+"""The fitter `forecast`: a series to distributions of its next values, by whichever predictors have scored best."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import contextlib
 import hashlib
 import math
 import shlex
-from statistics import NormalDist
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import perfcore
-from perf_forecast.model import COVERAGE, ForecastModel, PredictorError
+from perf_forecast.model import Ahead, ForecastModel
 from perf_forecast.options import ForecastOptions
+from perf_forecast.support import Bounds, support_of
 from perf_series.window import Window, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base.errors import DataError
@@ -22,23 +24,38 @@ from perfcore.contracts import Fitter
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-__all__ = ["ForecastFitter"]
+__all__ = ["ForecastFitter", "distributions_ahead"]
 
 Floats = npt.NDArray[np.float64]
 
 _FEWEST = 3  # samples: two errors, the least that have a spread
+_KEPT = 3000  # samples whose forecasts are looked at: those that judge, and the thousand before each of them
+_CHOSEN_STEPS = (
+    1,
+    2,
+    3,
+    4,
+    6,
+    8,
+    12,
+    16,
+    24,
+)  # and every 12 from there: what is chosen for one serves those up to the next
 
 
 class ForecastFitter(Fitter):
-    """Forecasts the next values of a series with their spread.
+    """Forecasts the next values of a series, each as a distribution.
 
     Choose it where a run will start soon and what a machine does now says more than what it did on average. Many
-    simple predictors compete (last value, means, medians, trimmed means, exponential smoothings); the one whose past
-    errors are least gives the forecast, and its errors give the spread of a normal distribution.
+    simple predictors compete at each number of steps ahead (last value, means, medians, trimmed means, smoothings,
+    damped trends, seasons that the samples show, autoregressions), together with what is carried over from their
+    past: all of their errors, those made when the forecast was much the same, or what followed then. The three that
+    scored best on samples that were held out are mixed, and the mixture is made as wide as held what it says there.
 
     Missing samples are left out; a step is the time between samples.
 
-    Source: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", 1998.
+    Sources: R. Wolski, "Dynamically Forecasting Network Performance Using the Network Weather Service", 1998; those
+    named in `perf_forecast.moving_forecasts` and `perf_forecast.resampling`.
 
     Examples
     --------
@@ -68,7 +85,7 @@ class ForecastFitter(Fitter):
         Raises
         ------
         DataError
-            Fewer than three samples.
+            Fewer than three samples, or one outside of the declared bounds.
         OptionError
             The column is not known, or there are several and none was named.
         """
@@ -79,20 +96,14 @@ class ForecastFitter(Fitter):
                 f"{window.source}: {len(values)} samples of {window.column!r}; a forecast needs {_FEWEST} or more, "
                 "since its spread comes from past errors"
             )
-        # Imported here, with pandas: help and completion ask this module for its options only.
-        from perf_forecast.forecasts import best_so_far, errors_ahead, one_step_forecasts
+        try:
+            bounds, reason = support_of(values, options.within, f"{window.column} {Path(window.source).name}")
+        except DataError as error:
+            raise DataError(f"{window.source}: {window.column!r}: {error}") from None
+        # Imported here, with pandas and scipy: help and completion ask this module for its options only.
+        from perf_forecast.seasons import find_seasons
 
-        forecasts = one_step_forecasts(values)
-        predictors = [
-            PredictorError(name, float(forecast[-1]), *_mean_errors(errors_ahead(forecast, values, 1)))
-            for name, forecast in forecasts.items()
-        ]
-        best = min(predictors, key=lambda predictor: getattr(predictor, options.criterion))
-        again = best_so_far(forecasts, values, options.criterion)
-        spreads = [
-            _spread(errors_ahead(forecasts[best.name], values, steps), options.criterion)
-            for steps in range(1, min(options.horizon, len(values) - 2) + 1)
-        ]
+        seasons, horizon = find_seasons(values), min(options.horizon, len(values) - 2)
         return ForecastModel(
             origin=Origin(
                 fitter="forecast",
@@ -107,31 +118,50 @@ class ForecastFitter(Fitter):
             step=float(np.median(np.diff(window.times))),
             n_samples=len(values),
             n_missing=window.missing,
-            criterion=options.criterion,
-            predictors=tuple(sorted(predictors, key=lambda predictor: getattr(predictor, options.criterion))),
-            chosen_anew=PredictorError("best so far", float(again[-1]), *_mean_errors(errors_ahead(again, values, 1))),
-            spread=tuple(spreads),
-            covered=_covered(errors_ahead(forecasts[best.name], values, 1), spreads[0]),
+            lower=None if math.isinf(bounds[0]) else bounds[0],
+            upper=None if math.isinf(bounds[1]) else bounds[1],
+            support=reason,
+            seasons=seasons,
+            ahead=tuple(distributions_ahead(values, range(1, horizon + 1), seasons, bounds)),
         )
 
 
-def _mean_errors(errors: Floats) -> tuple[float, float]:
-    """Mean squared and mean absolute error."""
-    return float(np.mean(errors**2)), float(np.mean(np.abs(errors)))
+def distributions_ahead(
+    values: Floats, steps_ahead: Sequence[int], seasons: Sequence[int], bounds: Bounds
+) -> Iterator[Ahead]:
+    """The distribution of the value so many steps after the last one; every few steps it is chosen anew what gives it.
 
-
-def _spread(errors: Floats, criterion: str) -> float:
-    """Standard deviation of a normal distribution around the forecast that has the mean error of the criterion.
-
-    The mean absolute deviation of a normal distribution is sqrt(2/pi) times its standard deviation.
+    Parameters
+    ----------
+    values : (n,) float, finite, n >= 3
+    steps_ahead : sequence of int, increasing
+        From 1 to n - 2. What is chosen for one of `_CHOSEN_STEPS` serves those up to the next; so does the first.
+    seasons : sequence of int
+        As `perf_forecast.seasons.find_seasons` gives them.
+    bounds : (float, float)
+        That no value is beyond.
     """
-    squared, absolute = _mean_errors(errors)
-    return math.sqrt(squared) if criterion == "mse" else math.sqrt(math.pi / 2.0) * absolute
+    from perf_forecast.distributions import resolution_of
+    from perf_forecast.horizon import chosen_at, distribution_now
+    from perf_forecast.moving_forecasts import forecasts_ahead
 
-
-def _covered(errors: Floats, spread: float) -> float:
-    """Share of the errors within the normal bounds of `COVERAGE`."""
-    return float(np.mean(np.abs(errors) <= NormalDist().inv_cdf(0.5 + 0.5 * COVERAGE) * spread))
+    first, horizon = max(0, len(values) - _KEPT), steps_ahead[-1]
+    recent, paths = values[first:], forecasts_ahead(values, horizon, seasons, first)
+    resolution = resolution_of(recent)
+    anew = {steps_ahead[0], *_CHOSEN_STEPS, *range(_CHOSEN_STEPS[-1], horizon + 1, 12)}
+    for steps in steps_ahead:
+        forecasts = {name: path[steps - 1] for name, path in paths.items()}
+        if steps in anew:
+            choice, judged_at = chosen_at(forecasts, recent, steps, resolution, bounds), steps
+        quantiles = distribution_now(choice, forecasts, recent, steps, resolution, bounds)
+        yield Ahead(
+            quantiles=tuple(quantiles.tolist()),
+            chosen=tuple(candidate.name for candidate in choice.candidates),
+            judged=choice.judged,
+            judged_at=judged_at,
+            held=choice.held if choice.judged else None,
+            crps=choice.crps if choice.judged else None,
+        )
 
 
 def _fingerprint(window: Window) -> str:

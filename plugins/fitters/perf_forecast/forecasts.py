@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-__all__ = ["best_so_far", "errors_ahead", "one_step_forecasts"]
+__all__ = ["one_step_forecasts"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -86,60 +86,9 @@ def _best_lately(forecasts: Mapping[str, Floats], values: Floats) -> Floats:
     return _chosen(table, errors.ewm(alpha=_RECENT_GAIN).mean())
 
 
-def best_so_far(forecasts: Mapping[str, Floats], values: npt.ArrayLike, criterion: str) -> Floats:
-    """At each step the forecast of the predictor whose mean error has been least until then.
-
-    This is what somebody who chose anew at every step would have got: its error is free of the optimism of choosing
-    the best with hindsight.
-
-    Parameters
-    ----------
-    forecasts : mapping of str to (n + 1,) float
-        As `one_step_forecasts` gives them.
-    values : (n,) float
-    criterion : {"mse", "mae"}
-        Whether squared or absolute errors count.
-
-    Returns
-    -------
-    (n + 1,) float
-    """
-    table = np.array(list(forecasts.values()))
-    misses = np.abs(table[:, 1:-1] - np.asarray(values, dtype=np.float64)[1:])
-    errors = pd.DataFrame((misses**2 if criterion == "mse" else misses).T)
-    return _chosen(table, errors.expanding().mean())
-
-
 def _chosen(table: Floats, known_errors: pd.DataFrame) -> Floats:
     """From (m, n + 1) forecasts those of the predictor with the least of (n - 1, m) errors before each step."""
     choice = np.zeros(table.shape[1], dtype=np.intp)  # the first two steps have no errors before them
     choice[2:] = known_errors.to_numpy().argmin(axis=1)
     chosen: Floats = table[choice, np.arange(table.shape[1])]
     return chosen
-
-
-def errors_ahead(forecast: npt.ArrayLike, values: npt.ArrayLike, steps: int) -> Floats:
-    """Errors of forecasts that are held for several steps: all predictors here expect the same of each later sample.
-
-    Parameters
-    ----------
-    forecast : (n + 1,) float
-        One predictor's, as `one_step_forecasts` gives it.
-    values : (n,) float
-    steps : int, >= 1
-        1 for the next sample.
-
-    Returns
-    -------
-    (n - steps,) float
-        Sample minus forecast, for each sample that lies ``steps`` ahead of some other.
-
-    Examples
-    --------
-    >>> values = [1.0, 2.0, 6.0]
-    >>> errors_ahead(one_step_forecasts(values)["last value"], values, 2)
-    array([5.])
-    """
-    known = np.asarray(values, dtype=np.float64)
-    held = np.asarray(forecast, dtype=np.float64)[1 : len(known) - steps + 1]
-    return known[steps:] - held

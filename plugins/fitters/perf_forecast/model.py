@@ -1,41 +1,55 @@
-"""The forecast of a series: the predictor that won, what it expects, and how far it has been off."""
+"""The forecast of a series: distributions of its next values, what gave them, and how such ones have held."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_forecast.levels import JUDGED_COVERAGES, LEVELS
 from perfcore.base.errors import OptionError
 from perfcore.data.units import NANOSECONDS
 from perfcore.models.model import Model, Parameter
 
-__all__ = ["COVERAGE", "ForecastModel", "PredictorError"]
+if TYPE_CHECKING:
+    from perfcore.stochastic import StochasticValue
+
+__all__ = ["COVERAGE", "Ahead", "ForecastModel"]
 
 Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95  # of the bounds in summary and picture
 
 
-class PredictorError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one predictor expects next, and how it did on the past.
+class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The value some steps ahead.
 
     Attributes
     ----------
-    name : str
-    forecast : float
-    mse, mae : float
-        Mean squared and mean absolute error of its forecasts of the next sample.
+    quantiles : tuple of float
+        At `perf_forecast.levels.LEVELS`, not decreasing; equal ones are a value with a probability of its own.
+    chosen : tuple of str
+        The predictors, each with what is carried over from its past, that are mixed evenly; least CRPS first.
+    judged : int
+        Past forecasts that had no say in what was chosen to make them.
+    judged_at : int
+        How many steps ahead these looked, which is as many as here or somewhat fewer.
+    held : tuple of float, optional
+        Share of them whose value was within the central 50, 80 and 95% intervals.
+    crps : float, optional
+        Their mean continuous ranked probability score, in the unit of the values.
     """
 
-    name: str
-    forecast: float
-    mse: float
-    mae: float
+    quantiles: tuple[float, ...]
+    chosen: tuple[str, ...]
+    judged: int
+    judged_at: int
+    held: tuple[float, ...] | None
+    crps: float | None
 
 
 class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
@@ -53,17 +67,14 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
         Median time between samples.
     n_samples, n_missing : int
         Samples with and without a value.
-    criterion : {"mse", "mae"}
-        The error that chose.
-    predictors : tuple of PredictorError
-        Least error first: the first one gives the forecast.
-    chosen_anew : PredictorError
-        Whoever chose the best predictor so far at each step: free of the optimism of hindsight.
-    spread : tuple of float
-        Standard deviation of the error 1, 2, ... steps ahead.
-    covered : float
-        Share of the past that lay within the normal 95% bounds of the next value: far from 0.95 the errors are not
-        normal, and the bounds are to be taken with care.
+    lower, upper : float, optional
+        That no value is beyond.
+    support : str
+        Where these bounds are from.
+    seasons : tuple of int
+        After how many samples the series repeats itself; empty where it does not.
+    ahead : tuple of Ahead
+        1, 2, ... steps ahead.
     """
 
     column: str
@@ -72,22 +83,30 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     step: float
     n_samples: int
     n_missing: int
-    criterion: str
-    predictors: tuple[PredictorError, ...]
-    chosen_anew: PredictorError
-    spread: tuple[float, ...]
-    covered: float
+    lower: float | None
+    upper: float | None
+    support: str
+    seasons: tuple[int, ...]
+    ahead: tuple[Ahead, ...]
 
     kind: ClassVar[str] = "forecast"
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
-        if not self.predictors or not self.spread:
-            raise ValueError("a forecast has at least one predictor and one spread")
+        if not self.ahead:
+            raise ValueError("a forecast is of one step at least")
         if self.time_unit not in NANOSECONDS:
             raise ValueError(f"time_unit {self.time_unit!r} is none of {', '.join(NANOSECONDS)}")
-        if min(self.spread) < 0.0:
-            raise ValueError(f"spread {min(self.spread)}: a standard deviation is not negative")
+        for steps, ahead in enumerate(self.ahead, start=1):
+            at = ahead.quantiles
+            if len(at) != len(LEVELS) or not all(map(math.isfinite, at)) or list(at) != sorted(at):
+                raise ValueError(
+                    f"quantiles {steps} steps ahead: {len(LEVELS)} numbers in increasing order are expected"
+                )
+            if ahead.held is not None and len(ahead.held) != len(JUDGED_COVERAGES):
+                raise ValueError(f"held {steps} steps ahead: {len(JUDGED_COVERAGES)} shares are expected")
+            if not ahead.chosen:
+                raise ValueError(f"{steps} steps ahead: what was chosen is missing")
 
     @property
     def variables(self) -> Mapping[str, str]:
@@ -102,69 +121,111 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
     @property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
         """The horizon."""
-        return {"steps": (1, len(self.spread))}
+        return {"steps": (1, len(self.ahead))}
 
     @property
     def forecast(self) -> float:
-        """The value expected next, and at all later steps."""
-        return self.predictors[0].forecast
+        """The median of the next value."""
+        return float(self.predict([1])[0])
 
     def predict(self, points: Any, interval: float | None = None) -> Floats:
-        """Values expected after the last sample.
+        """Medians of the values after the last sample.
 
         Parameters
         ----------
         points : (n,) int
             Steps ahead: 1 is the next sample.
         interval : float, optional
-            Coverage of bounds, above 0 and below 1, from a normal distribution with the spread of that many steps.
+            Coverage of bounds, above 0 and below 1: the central interval of the distribution that many steps ahead.
 
         Returns
         -------
         (n,) or (n, 3) float
-            Values, or value, lower and upper bound.
+            Medians, or median, lower and upper bound.
 
         Raises
         ------
         OptionError
             A step is no whole number, or lies beyond the horizon of the fit; or the coverage is not between 0 and 1.
         """
-        steps = np.atleast_1d(np.asarray(points, dtype=np.float64))
-        good = (steps >= 1) & (steps <= len(self.spread)) & (steps == np.floor(steps))
-        if not good.all():
-            raise OptionError(
-                f"steps {steps[np.argmin(good)]:g}: whole numbers from 1 to {len(self.spread)} are expected; "
-                "fit with a longer --horizon, which needs as many samples, to look farther ahead"
-            )
-        values = np.full(steps.shape, self.forecast)
+        rows = [self._quantiles(steps) for steps in np.atleast_1d(np.asarray(points, dtype=np.float64))]
         if interval is None:
-            return values
+            return np.array([np.interp(0.5, LEVELS, row) for row in rows])
         if not 0.0 < interval < 1.0:
             raise OptionError(f"interval {interval}: the coverage must be above 0 and below 1, such as 0.95")
-        half = NormalDist().inv_cdf(0.5 + 0.5 * interval) * np.array(self.spread)[steps.astype(np.intp) - 1]
-        return np.column_stack([values, values - half, values + half])
+        levels = [0.5, 0.5 - 0.5 * interval, 0.5 + 0.5 * interval]
+        return np.array([np.interp(levels, LEVELS, row) for row in rows])
+
+    def value(self, steps: int) -> StochasticValue:
+        """The value so many steps ahead as a stochastic value: a histogram, or a point.
+
+        Raises
+        ------
+        OptionError
+            The steps lie beyond the horizon of the fit.
+
+        Examples
+        --------
+        >>> import perfcore
+        >>> series = perfcore.Series([0, 1, 2, 3, 4], {"cpu": [0.5, 0.5, 0.5, 0.5, 0.5]}, "s")
+        >>> perfcore.fit(series, fitter="forecast").value(1)
+        Point(0.5)
+        """
+        from perfcore.stochastic import as_value, from_dict
+
+        edges = self._quantiles(steps)
+        if edges[0] == edges[-1]:
+            return as_value(float(edges[0]))
+        return from_dict({"representation": "histogram", "edges": edges.tolist(), "masses": np.diff(LEVELS).tolist()})
+
+    def _quantiles(self, steps: float) -> Floats:
+        if not 1 <= steps <= len(self.ahead) or steps != int(steps):
+            raise OptionError(
+                f"steps {steps:g}: whole numbers from 1 to {len(self.ahead)} are expected; "
+                "fit with a longer --horizon, which needs as many samples, to look farther ahead"
+            )
+        return np.array(self.ahead[int(steps) - 1].quantiles)
+
+    @property
+    def bounds_meaning(self) -> str:
+        """What the bounds are."""
+        return "of the value itself, from what the predictors' past says of so many steps"
+
+    def remarks(self, points: Any) -> list[str]:
+        """Of steps that no past forecast judged: that they were not."""
+        asked = np.atleast_1d(np.asarray(points, dtype=np.float64)).astype(int).tolist()
+        if all(self.ahead[steps - 1].judged for steps in asked):
+            return []
+        return [
+            "" if self.ahead[steps - 1].judged else f"too few samples to judge forecasts of {steps} steps"
+            for steps in asked
+        ]
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The forecast, and its spread one step ahead."""
-        return Parameter("forecast", self.forecast), Parameter("spread", self.spread[0])
+        """Median and interquartile range of the next value."""
+        middle, lower, upper = self.predict([1], 0.5)[0]
+        return Parameter("forecast", float(middle)), Parameter("interquartile_range", float(upper - lower))
 
     @property
     def statistics(self) -> dict[str, float | int | str | None]:
-        """The predictor that won, its past errors, and the error of choosing anew at each step."""
-        best = self.predictors[0]
+        """What says the next value, and how that has done."""
+        following = self.ahead[0]
         return {
-            "predictor": best.name,
+            "predictor": following.chosen[0],
             "n_samples": self.n_samples,
             "n_missing": self.n_missing,
-            "mse": best.mse,
-            "mae": best.mae,
-            "mse_chosen_anew": self.chosen_anew.mse,
-            "mae_chosen_anew": self.chosen_anew.mae,
-            "covered_by_95": self.covered,
+            "seasons": ", ".join(map(str, self.seasons)) or None,
+            "judged": following.judged,
+            "crps": following.crps,
+            **{
+                f"held_by_{coverage * 100:.0f}": None if following.held is None else following.held[place]
+                for place, coverage in enumerate(JUDGED_COVERAGES)
+            },
         }
 
     @property
     def formula(self) -> str:
-        """The predictor as an equation."""
-        return f"{self.column} = {self.predictors[0].name} = {self.forecast:.6g} ± {self.spread[0]:.3g}"
+        """The median with its bounds."""
+        middle, lower, upper = self.predict([1], COVERAGE)[0]
+        return f"{self.column} = {middle:.6g} ({COVERAGE:.0%}: {lower:.6g} .. {upper:.6g})"

@@ -1,14 +1,14 @@
-"""How forecasts are shown: what comes next, who says so, and how far that has been off."""
+"""How forecasts are shown: what comes next, what says so, and how such forecasts have held."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_forecast.model import COVERAGE, ForecastModel, PredictorError
+from perf_forecast.levels import JUDGED_COVERAGES
+from perf_forecast.model import COVERAGE, Ahead, ForecastModel
 from perf_series.window import take_window
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ForecastPresenter"]
 
 _MOST_DRAWN = 120  # samples before the forecast in a picture: more would squeeze the forecast
+_BANDS = (0.95, 0.8, 0.5)
 
 
 class ForecastPresenter(Presenter):
@@ -30,68 +31,91 @@ class ForecastPresenter(Presenter):
         return f"Forecast of {result.column} from {Path(result.origin.source).name}"
 
     def summary(self, result: ForecastModel) -> list[str]:
-        """What comes next, who says so, and how far that has been off."""
-        _, lower, upper = result.predict([1], COVERAGE)[0]
-        best, name = result.predictors[0], "root mean square" if result.criterion == "mse" else "mean absolute"
+        """What comes next, what says so, and how far such intervals have held."""
+        middle, lower, upper = result.predict([1], COVERAGE)[0]
+        following = result.ahead[0]
         gaps = f", {result.n_missing} missing" if result.n_missing else ""
         return [
             f"{self.title(result)} ({result.n_samples:,} samples{gaps}, one every "
             f"{readable(result.step, result.time_unit)})",
-            f"next value: {result.forecast:.6g}, {COVERAGE:.0%} between {lower:.6g} and {upper:.6g} "
-            f"(such bounds held for {result.covered:.1%} of the past)",
-            f"predictor: {best.name}; its {name} error so far: {_shown_error(result, best):.4g}",
-            f"choosing the best so far at each step would have erred by {_shown_error(result, result.chosen_anew):.4g}",
+            f"next value: {middle:.6g}, {COVERAGE:.0%} between {lower:.6g} and {upper:.6g}",
+            _record(following),
+            f"by {following.chosen[0]}",
+            f"seasons: {_seasons(result)}; {_support(result)}",
         ]
 
     def tables(self, result: ForecastModel) -> Tables:
-        """The predictors, least error first, and the spread by steps."""
-        rows = [
-            [p.name, f"{p.forecast:.6g}", f"{math.sqrt(p.mse):.4g}", f"{p.mae:.4g}"]
-            for p in (*result.predictors, result.chosen_anew)
-        ]
-        shown = [steps for steps in range(1, len(result.spread) + 1) if steps & (steps - 1) == 0]
-        ahead = [
-            [str(steps), readable(steps * result.step, result.time_unit), f"{result.spread[steps - 1]:.4g}"]
-            for steps in sorted({*shown, len(result.spread)})
-        ]
+        """The next values by steps, and what says so."""
+        header = ["steps", "time", "median", "50% between", "95% between", *(f"{c:.0%} held" for c in JUDGED_COVERAGES)]
+        rows, chosen = [], []
+        for steps in _shown_steps(result):
+            middle, *halves = result.predict([steps], 0.5)[0]
+            bounds = result.predict([steps], COVERAGE)[0, 1:]
+            ahead = result.ahead[steps - 1]
+            held = ["-"] * len(JUDGED_COVERAGES) if ahead.held is None else [f"{share:.0%}" for share in ahead.held]
+            ranges = ["{:.5g} .. {:.5g}".format(*pair) for pair in (halves, bounds)]
+            rows.append([str(steps), readable(steps * result.step, result.time_unit), f"{middle:.6g}", *ranges, *held])
+            chosen += [[str(steps), name] for name in ahead.chosen]
         return [
-            ("Predictors", ["predictor", "next value", "root mean square error", "mean absolute error"], rows),
-            ("Spread ahead", ["steps", "time", "standard deviation"], ahead),
+            ("Next values", header, rows),
+            ("Chosen by score, mixed evenly", ["steps", "predictor; its past"], chosen),
         ]
 
     def frame(self, result: ForecastModel) -> pd.DataFrame:
-        """One row for each step ahead: its time in the model's unit, the value with its 95 % bounds, the spread."""
+        """One row for each step ahead: its time in the model's unit, the median, 50 and 95 % bounds, and the score."""
         import pandas as pd
 
-        steps = np.arange(1, len(result.spread) + 1)
+        steps = np.arange(1, len(result.ahead) + 1)
         value, lower, upper = result.predict(steps, COVERAGE).T
+        _, lower_50, upper_50 = result.predict(steps, 0.5).T
         time = result.last_time + steps * result.step
         columns = {"steps": steps, "time": time, "value": value, "lower": lower, "upper": upper}
-        return pd.DataFrame({**columns, "spread": result.spread})
+        halves = {"lower_50": lower_50, "upper_50": upper_50}
+        return pd.DataFrame({**columns, **halves, "crps": [ahead.crps for ahead in result.ahead]})
 
     def draw(self, result: ForecastModel, figure: Figure, data: Any = None) -> None:
-        """Draw the forecast with its bounds, after the samples where they are given, and the predictors' errors."""
-        left, right = figure.subplots(1, 2, width_ratios=[2, 1])
-        steps = np.arange(1, len(result.spread) + 1)
-        values, lower, upper = result.predict(steps, COVERAGE).T
-        left.fill_between(steps, lower, upper, color="#c1272d", alpha=0.15, linewidth=0, label=f"{COVERAGE:.0%}")
-        left.plot(steps, values, color="#c1272d", label="forecast")
+        """Draw the next values with their central intervals, after the samples where they are given."""
+        axes = figure.subplots()
+        steps = np.arange(1, len(result.ahead) + 1)
+        for coverage in _BANDS:
+            values, lower, upper = result.predict(steps, coverage).T
+            label = f"{coverage:.0%}"
+            axes.fill_between(steps, lower, upper, color="#c1272d", alpha=0.15, linewidth=0, label=label)
+        axes.plot(steps, values, color="#c1272d", label="median")
         if data is not None:
             options = result.origin.options
             window = take_window(data, options.get("window", "all"), options.get("column"))
             recent = window.values[-_MOST_DRAWN:]
-            left.plot(np.arange(1 - len(recent), 1), recent, color="0.35", linewidth=0.8, label="samples")
-        left.set_xlabel(f"steps of {readable(result.step, result.time_unit)} from the last sample")
-        left.set_ylabel(result.column)
-        left.set_title(self.title(result), fontsize=10, loc="left")
-        left.legend(fontsize=8, frameon=False)
-        names = [p.name for p in result.predictors]
-        right.barh(names, [_shown_error(result, p) for p in result.predictors], color="0.6")
-        right.invert_yaxis()
-        right.tick_params(labelsize=7)
-        right.set_title("root mean square error" if result.criterion == "mse" else "mean absolute error", fontsize=9)
+            axes.plot(np.arange(1 - len(recent), 1), recent, color="0.35", linewidth=0.8, label="samples")
+        axes.set_xlabel(f"steps of {readable(result.step, result.time_unit)} from the last sample")
+        axes.set_ylabel(result.column)
+        axes.set_title(self.title(result), fontsize=10, loc="left")
+        axes.legend(fontsize=8, frameon=False)
 
 
-def _shown_error(result: ForecastModel, predictor: PredictorError) -> float:
-    """The criterion in the unit of the values."""
-    return math.sqrt(predictor.mse) if result.criterion == "mse" else predictor.mae
+def _shown_steps(result: ForecastModel) -> list[int]:
+    """Powers of two, and the last step."""
+    last = len(result.ahead)
+    return sorted({2**power for power in range(last.bit_length())} | {last})
+
+
+def _record(ahead: Ahead) -> str:
+    if ahead.held is None:
+        return "too few samples to judge such forecasts"
+    shares = ", ".join(f"{c:.0%} held {share:.1%}" for c, share in zip(JUDGED_COVERAGES, ahead.held, strict=True))
+    return f"such intervals in the past, on {ahead.judged} samples held out: {shares}; mean CRPS {ahead.crps:.4g}"
+
+
+def _seasons(result: ForecastModel) -> str:
+    lengths = [f"{n} samples ({readable(n * result.step, result.time_unit)})" for n in result.seasons]
+    return ", ".join(lengths) or "none found"
+
+
+def _support(result: ForecastModel) -> str:
+    if result.lower is None and result.upper is None:
+        return f"no bounds ({result.support})"
+    lower, upper = (
+        ("-inf" if result.lower is None else f"{result.lower:g}"),
+        ("inf" if result.upper is None else f"{result.upper:g}"),
+    )
+    return f"values from {lower} to {upper} ({result.support})"

@@ -105,6 +105,7 @@ class WorleyFitter(Fitter):
     ) -> PhaseModel:
         """The model of a curve; ``merged`` is the same with equal neighbours joined."""
         # Imported here, with the compiler: help and completion ask this module for its options only.
+        from perf_summaries.summarized_trace import SummarizedTrace
         from perf_worley.iterations.of_phases import as_one_phase, repetition
         from perf_worley.search import by_rule_auto, by_rule_of_errors
 
@@ -131,10 +132,11 @@ class WorleyFitter(Fitter):
             basis = _basis(options, merged, segmenter, "mixed" if segmenter.supports_mixed else "2")
             found = by_rule_of_errors(merged, counts, segmenter, basis, rule, refine=options.refine)
         maker, result = found.maker, found.phases
-        repeated = repetition(merged, data if isinstance(data, Trace) else None, options.busy, options.idle)
+        trace = data if isinstance(data, Trace) and not isinstance(data, SummarizedTrace) else None
+        repeated = repetition(merged, trace, options.busy, options.idle)
         if repeated is not None and rule == "auto" and len(counts) > 1:
             result = as_one_phase(maker, result, repeated)
-        named = _with_activity(data, options, result) if isinstance(data, Trace) else result
+        named = result if trace is None else _with_activity(trace, options, result)
         return PhaseModel(
             origin=Origin(
                 fitter="worley",

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from perfcore.base.kernels import kernel
 
-__all__ = ["arrange", "latest_cause", "longest", "longest_with_causes", "path_to"]
+__all__ = ["arrange", "latest_cause", "longest", "longest_of_several", "longest_with_causes", "path_to"]
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -90,6 +90,22 @@ def longest(begins: Integers, source: Codes, index: Codes, cost: Integers, times
             for e in range(first + 1, last):
                 latest = max(latest, times[source[e]] + cost[index[e]])
         times[node] = latest
+
+
+@kernel
+def longest_of_several(
+    begins: Integers, source: Codes, index: Codes, cost: Integers, times: Integers
+) -> None:  # pragma: no cover
+    """The same for costs (n, k) and times (n_nodes, k) of k replays, which wait for memory once."""
+    several = times.shape[1]
+    for node in range(len(begins) - 1):
+        first, last = begins[node], begins[node + 1]
+        for k in range(several):
+            times[node, k] = 0 if first == last else times[source[first], k] + cost[index[first], k]
+        for e in range(first + 1, last):
+            origin, price = source[e], index[e]
+            for k in range(several):
+                times[node, k] = max(times[node, k], times[origin, k] + cost[price, k])
 
 
 @kernel

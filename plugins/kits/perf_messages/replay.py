@@ -129,6 +129,16 @@ class Replay:
         graph_kernels.longest(self.graph.begins, self.graph.source, index, cost, times)
         return int(times[self.graph.last].max())
 
+    def runtimes_ns(self, burst_ns: Integers, transfer: float = 1.0) -> Integers:
+        """How long the run takes with each of several other bursts, (n, n_calls + n_locations), at once."""
+        several, n_bursts = burst_ns.shape
+        cost = np.zeros((n_bursts + self._n_calls + 1, several), np.int64)
+        cost[:n_bursts] = burst_ns.T
+        cost[n_bursts:-1] = np.rint(self.residual_ns * transfer)[:, None]
+        times = np.empty((self.graph.n_nodes, several), np.int64)
+        graph_kernels.longest_of_several(self.graph.begins, self.graph.source, self._index, cost, times)
+        return np.asarray(times[self.graph.last].max(axis=0))
+
     def path(
         self, transfer: float = 1.0, *, burst_ns: Integers | None = None, edge_cost_ns: Integers | None = None
     ) -> Path:

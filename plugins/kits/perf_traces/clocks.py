@@ -21,7 +21,7 @@ from perf_traces.stored_trace import StoredTrace
 from perfcore.base.errors import DataError
 from perfcore.data.units import readable
 
-__all__ = ["Clocks", "aligned"]
+__all__ = ["YEAR_2000_NS", "Clocks", "aligned", "no_common_clock"]
 
 _COLLECTIVE = re.compile(
     r"all_?reduce|all_?gather|reduce_?scatter|broadcast|bcast|all_?to_?all|barrier|mpi_i?(reduce|scan|exscan|gather)",
@@ -29,7 +29,7 @@ _COLLECTIVE = re.compile(
 )
 _LEAST_MATCHES = 2
 _LEAST_TOLERANCE_NS = 100_000  # collectives of a few microseconds end that far apart where ranks are not equally fast
-_YEAR_2000_NS = 946_684_800_000_000_000  # an earlier "time since 1970" is none, but counts from a start
+YEAR_2000_NS = 946_684_800_000_000_000  # an earlier "time since 1970" is none, but counts from a start
 
 Ends = Mapping[str, tuple[npt.NDArray[np.int64], int]]
 
@@ -92,7 +92,7 @@ def aligned(parts: Sequence[StoredTrace], ranks: Sequence[int], how: str, name: 
         return Clocks(how, shifts, "clocks: not aligned, each rank counts from its own first event")
     if len(parts) == 1:
         return _recorded(parts, ranks, [_Match(0)])
-    problem = _no_common_clock(parts, ranks)
+    problem = no_common_clock(parts, ranks)
     matches = [_matched(_ends(parts[0]), _ends(part)) for part in parts[1:]]
     if how == "recorded" or (how == "auto" and problem is None):
         return _recorded(parts, ranks, matches)
@@ -138,7 +138,7 @@ def _recorded(parts: Sequence[StoredTrace], ranks: Sequence[int], matches: Seque
     elif len(parts) > 1:
         note += "; no collectives tell how well they agree"
     shifts = tuple(epoch - zero for epoch in epochs)
-    return Clocks("recorded", shifts, note, zero if zero >= _YEAR_2000_NS else None, residual)
+    return Clocks("recorded", shifts, note, zero if zero >= YEAR_2000_NS else None, residual)
 
 
 def _by_collectives(
@@ -155,12 +155,12 @@ def _by_collectives(
     return Clocks("collectives", tuple(shift - first for shift in shifts), note, None, residual)
 
 
-def _no_common_clock(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> str | None:
+def no_common_clock(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> str | None:
     """Why the recorded times are of no common clock; None where they are."""
     spans = []
     for part, rank in zip(parts, ranks, strict=True):
         epoch = int(part.facts.get("epoch_ns", 0))
-        if epoch + part.span_ns[0] < _YEAR_2000_NS:
+        if epoch + part.span_ns[0] < YEAR_2000_NS:
             return f"the times of rank {rank} are no times since 1970"
         spans.append((epoch + part.span_ns[0], epoch + part.span_ns[1]))
     latest, earliest = max(spans), min(spans, key=lambda span: span[1])

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.stored_trace import COLUMNS, StoredTrace
+from perf_traces.lazy_columns import COLUMNS, Columns, LazyTrace, no_interval
+from perf_traces.merging import merged_states
+from perf_traces.stored_trace import StoredTrace
 from perf_traces.sum_of_ranks import FEW_INTERVALS, summed_curve
 from perfcore.base import progress
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
 
-__all__ = ["JoinedTrace"]
-
-_TYPES = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
+__all__ = ["JoinedTrace", "levels_of_ranks"]
 
 
-class JoinedTrace(Trace):
+class JoinedTrace(LazyTrace):
     """One run, whose intervals stay in the files of its ranks; see `perfcore.Trace` for what it offers.
 
     The curve is summed up, and `rank_traces` hands over the ranks, in the memory of one of them. The arrays
@@ -57,26 +56,28 @@ class JoinedTrace(Trace):
         notes: Sequence[str],
         facts: dict[str, Any],
     ) -> None:
-        # Trace's own constructor takes arrays; here they are the cached properties below.
+        spans = [
+            (part.span_ns[0] + shift, part.span_ns[1] + shift) for part, shift in zip(parts, shifts_ns, strict=True)
+        ]
+        super().__init__(
+            [f"rank {rank} / {name}" for rank, part in zip(ranks, parts, strict=True) for name in part.locations],
+            tuple(dict.fromkeys(state for part in parts for state in part.states)),
+            busy_states=tuple(dict.fromkeys(state for part in parts for state in part.busy_states)),
+            span_ns=(min(first for first, _ in spans), max(last for _, last in spans)),
+            time_unit=parts[0].time_unit,
+            source=source,
+            notes=notes,
+            markers=[
+                (name, start + shift, end + shift)
+                for part, shift in zip(parts, shifts_ns, strict=True)
+                for name, start, end in part.markers
+            ],
+            levels=levels_of_ranks(parts, ranks),
+            facts=facts,
+        )
         self._parts, self._shifts, self._folder = tuple(parts), tuple(shifts_ns), folder
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.ranks = tuple(ranks)
-        self.locations = tuple(
-            f"rank {rank} / {name}" for rank, part in zip(ranks, parts, strict=True) for name in part.locations
-        )
-        self.states = tuple(dict.fromkeys(state for part in parts for state in part.states))
-        self.busy_states = tuple(dict.fromkeys(state for part in parts for state in part.busy_states))
-        spans = [
-            (part.span_ns[0] + shift, part.span_ns[1] + shift) for part, shift in zip(parts, self._shifts, strict=True)
-        ]
-        self.span_ns = min(first for first, _ in spans), max(last for _, last in spans)
-        self.time_unit, self.source, self.notes, self.facts = parts[0].time_unit, source, tuple(notes), dict(facts)
-        self.markers = tuple(
-            (name, start + shift, end + shift)
-            for part, shift in zip(parts, self._shifts, strict=True)
-            for name, start, end in part.markers
-        )
-        self.levels = _levels(parts, ranks)
         self._state_codes = {state: code for code, state in enumerate(self.states)}
 
     @property
@@ -85,15 +86,15 @@ class JoinedTrace(Trace):
         return sum(part.n_intervals for part in self._parts)
 
     def rank_traces(self) -> Iterator[Trace]:
-        """The ranks one after the other: each with its locations, on the clock and with the states of the run."""
+        """The ranks one after the other: each with its locations, on the clock and with the states of the run.
+
+        A rank that has no intervals has one of no duration.
+        """
         first = 0
         for part, shift in zip(self._parts, self._shifts, strict=True):
             last = first + len(part.locations)
             yield Trace(
-                part.column("location"),
-                self._states_of(part)[part.column("state")],
-                part.column("start_ns") + shift,
-                part.column("end_ns") + shift,
+                *(self._columns_of(part, shift) if part.n_intervals else no_interval(self.span_ns[0])),
                 self.locations[first:last],
                 self.states,
                 time_unit=self.time_unit,
@@ -105,6 +106,54 @@ class JoinedTrace(Trace):
                 facts=part.facts,
             )
             first = last
+
+    def merged(
+        self,
+        place: npt.NDArray[np.int64],
+        locations: Sequence[str],
+        order: npt.NDArray[np.int64],
+        levels: dict[str, Sequence[str]],
+    ) -> JoinedTrace:
+        """The same run with several of its locations as one each, of which each is of one rank.
+
+        Parameters
+        ----------
+        place : (n_locations,) int
+            The merged location of each; those of a rank stand before those of the next.
+        locations : sequence of str
+            Names of the merged locations.
+        order : (n_states,) int
+            Of the states that a merged location is in at once, one of the lowest number is shown.
+        levels : dict of str to sequence of str
+            Of the merged locations.
+        """
+        folder = Path(tempfile.mkdtemp(prefix="perfcore-ranks-"))
+        parts, begin = [], 0
+        for at, (part, shift) in enumerate(zip(self._parts, self._shifts, strict=True)):
+            end = begin + len(part.locations)
+            own = np.unique(place[begin:end])
+            columns = merged_states(
+                *self._columns_of(part, shift), place=place[begin:end] - own[0], rank=order
+            )  # fmt: skip
+            begin = end
+            stored = replace(
+                part,
+                path=folder / str(at),
+                n_intervals=len(columns[0]),
+                locations=tuple(locations[which] for which in own.tolist()),
+                states=self.states,
+                busy_states=self.busy_states,
+                span_ns=(part.span_ns[0] + shift, part.span_ns[1] + shift),
+                levels={},
+                markers=(),
+            )
+            stored.put(dict(zip(COLUMNS, columns, strict=True)))
+            parts.append(stored)
+        made = JoinedTrace(
+            parts, self.ranks, [0] * len(parts), folder, source=self.source, notes=self.notes, facts=self.facts
+        )
+        made.locations, made.markers, made.levels = tuple(locations), self.markers, dict(levels)
+        return made
 
     def cut(
         self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
@@ -131,8 +180,8 @@ class JoinedTrace(Trace):
             begin = end
             if not kept:
                 continue
-            location, state = own[part.column("location")], of_state[self._states_of(part)[part.column("state")]]
-            starts, ends = part.column("start_ns") + shift, part.column("end_ns") + shift
+            whose, what, starts, ends = self._columns_of(part, shift)
+            location, state = own[whose], of_state[what]
             inside = (starts < beyond) & ((ends > first) | (starts >= first)) & (location >= 0) & (state >= 0)
             stored = replace(
                 part,
@@ -166,51 +215,19 @@ class JoinedTrace(Trace):
         facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
         times = (self._busy_times(part, shift, mask) for part, shift in zip(self._parts, self._shifts, strict=True))
         if self.n_intervals > FEW_INTERVALS:
-            return summed_curve(times, self._folder, self.span_ns, self.time_unit, **facts)
+            folder = Path(tempfile.mkdtemp(dir=self._folder))
+            return summed_curve(times, folder, self.span_ns, self.time_unit, **facts)
         starts, ends = zip(*times, strict=True)
         return curve_from_intervals(np.concatenate([*starts, *ends]), self.span_ns, self.time_unit, **facts)
 
-    def rank_by_rank(self, made: Callable[[Trace, slice], Sequence[npt.NDArray[Any]]]) -> tuple[npt.NDArray[Any], ...]:
-        """Columns that are made of each rank by itself, one behind the other, mapped from files.
-
-        Parameters
-        ----------
-        made : callable
-            Takes the trace of a rank, and which locations of the run are its own; gives location, state, start and end.
-        """
-        folder = Path(tempfile.mkdtemp(dir=self._folder))
-        first = 0
-        with contextlib.ExitStack() as opened:
-            files = [opened.enter_context((folder / name).open("wb")) for name in COLUMNS]
-            for trace in self.rank_traces():
-                locations = slice(first, first + len(trace.locations))
-                for file, values, dtype in zip(files, made(trace, locations), _TYPES.values(), strict=True):
-                    file.write(values.astype(dtype).tobytes())
-                first = locations.stop
-        return tuple(
-            np.memmap(folder / name, dtype, "r") if (folder / name).stat().st_size else np.zeros(0, dtype)
-            for name, dtype in _TYPES.items()
+    def _columns_of(self, part: StoredTrace, shift: int) -> Columns:
+        """Location among those of the rank, state of the run, start and end on the clock of the run."""
+        return (
+            part.column("location"),
+            self._states_of(part)[part.column("state")],
+            part.column("start_ns") + shift,
+            part.column("end_ns") + shift,
         )
-
-    def curve_of(self, trace: Trace, mask: npt.NDArray[np.bool_]) -> UtilizationCurve:
-        """The curve of intervals that were made rank by rank, summed up as that of the ranks is.
-
-        Parameters
-        ----------
-        trace : Trace
-            It holds them.
-        mask : (n_states,) bool
-            Which states count.
-        """
-        pieces = (
-            (trace.start_ns[rows][chosen], trace.end_ns[rows][chosen])
-            for first in range(0, trace.n_intervals, FEW_INTERVALS)
-            for rows in [slice(first, first + FEW_INTERVALS)]
-            for chosen in [mask[trace.state[rows]]]
-        )
-        folder = Path(tempfile.mkdtemp(dir=self._folder))
-        facts: dict[str, Any] = {"n_locations": len(trace.locations), "source": trace.source}
-        return summed_curve(pieces, folder, trace.span_ns, trace.time_unit, **facts)
 
     def _states_of(self, part: StoredTrace) -> npt.NDArray[np.int32]:
         """The run's code of each state of a rank."""
@@ -227,7 +244,7 @@ class JoinedTrace(Trace):
         """Columns of the whole run, mapped from files that are written rank by rank."""
         arrays = {}
         with progress.bar(f"joining {self.source}", len(self._parts) * len(COLUMNS)) as advance:
-            for name, dtype in _TYPES.items():
+            for name, dtype in COLUMNS.items():
                 path = self._folder / f"{name}.npy"
                 column = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(self.n_intervals,))
                 at = first_location = 0
@@ -244,26 +261,6 @@ class JoinedTrace(Trace):
                 arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
         return arrays
 
-    @functools.cached_property
-    def location(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
-        """Index into ``locations`` (n,)."""
-        return self._arrays["location"]
-
-    @functools.cached_property
-    def state(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
-        """Index into ``states`` (n,)."""
-        return self._arrays["state"]
-
-    @functools.cached_property
-    def start_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
-        """Starts (n,), nanoseconds."""
-        return self._arrays["start_ns"]
-
-    @functools.cached_property
-    def end_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
-        """Ends (n,), nanoseconds."""
-        return self._arrays["end_ns"]
-
 
 def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
     """For each of ``count`` codes its position among those kept, -1 for the others."""
@@ -272,7 +269,7 @@ def _positions(kept: Sequence[int], count: int) -> npt.NDArray[np.int32]:
     return places
 
 
-def _levels(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:
+def levels_of_ranks(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> dict[str, Sequence[str]]:
     """Coarser places of the locations of all ranks: a rank is a process, and what is below it is its own."""
     known = dict.fromkeys(["process", *(level for part in parts for level in part.levels)])
     levels: dict[str, Sequence[str]] = {}

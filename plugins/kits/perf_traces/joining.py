@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ def join_traces(
     parts = iter(parts)
     first = next(parts)
     together = is_one_run(first[1], paths, fields, options.files)
-    parts = itertools.chain([first], parts)
+    parts = _chained([first], parts)
     del first
     if not together:
         if options.files == "auto" and not fields[0]:
@@ -73,6 +72,12 @@ def join_traces(
     firsts = [next(path for path, each in zip(paths, fields, strict=True) if without_rank(each) == of) for of in told]
     curves = ((path, _asked(trace, options).utilization()) for path, (_, trace) in zip(firsts, runs, strict=True))
     return registry().load("joins", _CURVES)(curves, told, name, CurveOptions())
+
+
+def _chained(first: list[tuple[Path, Trace]], others: Iterator[tuple[Path, Trace]]) -> Iterator[tuple[Path, Trace]]:
+    """The first and the others; unlike `itertools.chain` it does not hold the first while others are waited for."""
+    yield first.pop()
+    yield from others
 
 
 def _runs(

@@ -8,8 +8,9 @@ which the recorded level answers. What runs beside the state that is shown stays
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ import numpy.typing as npt
 
 from perf_states.classes import state_classes
 from perf_traces.joined_trace import JoinedTrace
+from perf_traces.lazy_columns import COLUMNS, LazyTrace, run_of
 from perf_traces.merging import merged_states
-from perf_traces.sum_of_ranks import FEW_INTERVALS
+from perf_traces.nesting import mark_nested
 from perf_traces.windows import cut_trace
 from perfcore.base.errors import DataError, listing
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.trace import Trace, busy_mask, curve_from_intervals
+from perfcore.data.trace import Trace, busy_mask
 
 __all__ = ["NOT_STARTED", "WAITING_FOR_HOST", "LocatedTrace", "level_names", "located", "parts_of"]
 
@@ -47,7 +49,7 @@ _RANKS = (
 )  # fmt: skip
 
 
-class LocatedTrace(Trace):
+class LocatedTrace(LazyTrace):
     """A trace whose locations are several recorded ones each; see `perfcore.Trace` for what it offers.
 
     Parameters
@@ -59,29 +61,55 @@ class LocatedTrace(Trace):
     locations : sequence of str
     level : str
         What they are: ``device``, ``process`` or ``node``.
+    merged : Trace, optional
+        With these locations, where it is known already.
     """
 
-    def __init__(self, recorded: Trace, place: npt.NDArray[np.int64], locations: Sequence[str], level: str) -> None:
+    def __init__(
+        self,
+        recorded: Trace,
+        place: npt.NDArray[np.int64],
+        locations: Sequence[str],
+        level: str,
+        merged: Trace | None = None,
+    ) -> None:
         self.recorded, self.place, self.level = recorded, place, level
-        location, state, start, end = _merged(recorded, place, level, _ranks(recorded))
-        first = np.unique(place, return_index=True)[1]
+        self._merged = _merged(recorded, place, locations, level, _ranks(recorded)) if merged is None else merged
         super().__init__(
-            location,
-            state,
-            start,
-            end,
             locations,
             recorded.states,
             time_unit=recorded.time_unit,
             busy_states=recorded.busy_states,
-            span_ns=(min(recorded.span_ns[0], int(start.min())), max(recorded.span_ns[1], int(end.max()))),
+            span_ns=run_of(self._merged),
             source=recorded.source,
-            notes=recorded.notes,
+            notes=[note for note in recorded.notes if _AT_ONCE not in note],
             markers=recorded.markers,
-            levels=_levels_above(recorded, place, first.tolist()),
+            levels=self._merged.levels,
             facts=recorded.facts,
         )
-        self.notes = (*(note for note in self.notes if _AT_ONCE not in note), _how_many_at_once(self))
+        self.notes = (*self.notes, _how_many_at_once(self))
+        if len(place) > len(locations):
+            mark_nested(self)
+
+    @property
+    def n_intervals(self) -> int:
+        """Number of intervals of the merged locations."""
+        return self._merged.n_intervals
+
+    @functools.cached_property
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: getattr(self._merged, name) for name in COLUMNS}
+
+    def rank_traces(self) -> Iterator[Trace]:
+        """The ranks of a run one after the other, each with its locations; the trace itself where it has no others."""
+        if not isinstance(self.recorded, JoinedTrace) or not isinstance(self._merged, JoinedTrace):
+            yield self
+            return
+        last = 0
+        for recorded, merged in zip(self.recorded.rank_traces(), self._merged.rank_traces(), strict=True):
+            first, last = last, last + len(recorded.locations)
+            place = self.place[first:last]
+            yield LocatedTrace(recorded, place - place.min(), merged.locations, self.level, merged)
 
     def cut(
         self, first: int, beyond: int, locations: Sequence[int], states: Sequence[int], **facts: Any
@@ -94,7 +122,7 @@ class LocatedTrace(Trace):
         own: Callable[..., Trace | None] | None = getattr(self.recorded, "cut", None)
         limits = first, beyond, kept, states
         part = cut_trace(self.recorded, *limits, facts) if own is None else own(*limits, **facts)
-        if part is None or not (part.end_ns > part.start_ns).any():
+        if part is None or not _lasts(part):
             return None
         names = [self.locations[place] for place in locations]
         return LocatedTrace(part, np.array([of_part[self.place[at]] for at in kept]), names, self.level)
@@ -102,14 +130,10 @@ class LocatedTrace(Trace):
     def utilization(self, busy: Sequence[str] | None = None, *, idle: Sequence[str] | None = None) -> UtilizationCurve:
         """How many locations have a recorded one that computes; see `perfcore.Trace.utilization`."""
         if busy is None and idle is None:
-            if isinstance(self.recorded, JoinedTrace) and self.n_intervals > FEW_INTERVALS:
-                return self.recorded.curve_of(self, busy_mask(self.states, self.busy_states, None, None))
-            return super().utilization()
+            return self._merged.utilization()
         mask = busy_mask(self.states, self.busy_states, busy, idle)
-        _, state, first, last = _merged(self.recorded, self.place, self.level, np.where(mask, 0, 1))
-        first, last = first[mask[state]], last[mask[state]]
-        facts: dict[str, Any] = {"n_locations": len(self.locations), "source": self.source}
-        return curve_from_intervals(np.concatenate([first, last]), self.span_ns, self.time_unit, **facts)
+        merged = _merged(self.recorded, self.place, self.locations, self.level, np.where(mask, 0, 1))
+        return merged.utilization(busy, idle=idle)
 
 
 def located(trace: Trace, level: str) -> Trace:
@@ -140,6 +164,9 @@ def located(trace: Trace, level: str) -> Trace:
     >>> gpu.locations, gpu.state.tolist(), gpu.start_ns.tolist(), gpu.end_ns.tolist()
     (('GPU 0',), [0, 1], [0, 40], [40, 60])
     """
+    own: Callable[[str], Trace] | None = getattr(trace, "located", None)
+    if own is not None:
+        return own(level)
     if level in _AS_RECORDED:
         return trace
     which = "device" if level == "auto" else level
@@ -153,7 +180,7 @@ def located(trace: Trace, level: str) -> Trace:
             f"{trace.source}: of none of its locations ({listing(trace.locations, 3)}) is the {_WORDS[which]} known"
             f"{told}; leave out --locations {level}"
         )
-    if not any((each.end_ns > each.start_ns).any() for each in _in_parts(trace)):
+    if not _lasts(trace):
         return trace
     chosen = [name or own for name, own in zip(names, trace.locations, strict=True)]
     merged = list(dict.fromkeys(chosen))
@@ -178,29 +205,32 @@ def level_names(trace: Trace, level: str) -> tuple[str, ...]:
     return tuple("" if match is None else match["name"] for match in found)
 
 
-def parts_of(recorded: Trace) -> Iterator[tuple[int, Trace]]:
+def parts_of(trace: Trace) -> Iterator[tuple[int, Trace]]:
     """The ranks of a run one after the other, or the trace itself; each with the position of its first location."""
     first = 0
-    for part in _in_parts(recorded):
+    for part in trace.rank_traces() if isinstance(trace, (JoinedTrace, LocatedTrace)) else (trace,):
         yield first, part
         first += len(part.locations)
 
 
 def _merged(
-    recorded: Trace, place: npt.NDArray[np.int64], level: str, order: npt.NDArray[np.int64]
-) -> Sequence[npt.NDArray[Any]]:
-    """Place, state, start and end; of a run from the files of its ranks rank by rank, as no place is of several."""
-    if not isinstance(recorded, JoinedTrace) or level not in ("device", "process"):
-        return merged_states(
-            recorded.location, recorded.state, recorded.start_ns, recorded.end_ns, place=place, rank=order
-        )
-
-    def of_rank(trace: Trace, locations: slice) -> Sequence[npt.NDArray[Any]]:
-        places, own = np.unique(place[locations], return_inverse=True)
-        at, *others = merged_states(trace.location, trace.state, trace.start_ns, trace.end_ns, place=own, rank=order)
-        return (places[at], *others)
-
-    return recorded.rank_by_rank(of_rank)
+    recorded: Trace, place: npt.NDArray[np.int64], locations: Sequence[str], level: str, order: npt.NDArray[np.int64]
+) -> Trace:
+    """The same with merged locations; of a run from files of its ranks rank by rank, where no place is of several."""
+    levels = _levels_above(recorded, place)
+    if isinstance(recorded, JoinedTrace) and level in ("device", "process"):
+        return recorded.merged(place, locations, order, levels)
+    columns = recorded.location, recorded.state, recorded.start_ns, recorded.end_ns
+    return Trace(
+        *merged_states(*columns, place=place, rank=order),
+        locations,
+        recorded.states,
+        time_unit=recorded.time_unit,
+        busy_states=recorded.busy_states,
+        span_ns=run_of(recorded),
+        source=recorded.source,
+        levels=levels,
+    )
 
 
 def _ranks(trace: Trace) -> npt.NDArray[np.int64]:
@@ -221,9 +251,10 @@ def _ranks(trace: Trace) -> npt.NDArray[np.int64]:
     return np.array(ranks, dtype=np.int64)
 
 
-def _levels_above(trace: Trace, place: npt.NDArray[np.int64], first: Sequence[int]) -> dict[str, tuple[str, ...]]:
+def _levels_above(trace: Trace, place: npt.NDArray[np.int64]) -> dict[str, Sequence[str]]:
     """Levels of merged locations, as far as all that make up one agree."""
-    levels = {}
+    first = np.unique(place, return_index=True)[1].tolist()
+    levels: dict[str, Sequence[str]] = {}
     for level in ("device", "process", "node"):
         names = np.array(level_names(trace, level), dtype=object)
         if any(names):
@@ -233,19 +264,18 @@ def _levels_above(trace: Trace, place: npt.NDArray[np.int64], first: Sequence[in
     return levels
 
 
+def _lasts(trace: Trace) -> bool:
+    return any((each.end_ns > each.start_ns).any() for _, each in parts_of(trace))
+
+
 def _busy_ns(trace: Trace, busy: npt.NDArray[np.bool_]) -> int:
-    return sum(int((each.end_ns - each.start_ns)[busy[each.state]].sum()) for each in _in_parts(trace))
-
-
-def _in_parts(trace: Trace) -> Iterable[Trace]:
-    """The ranks of a run, of which memory need not hold two; any other trace as it is."""
-    return trace.rank_traces() if isinstance(trace, JoinedTrace) else (trace,)
+    return sum(int((each.end_ns - each.start_ns)[busy[each.state]].sum()) for _, each in parts_of(trace))
 
 
 def _how_many_at_once(trace: LocatedTrace) -> str:
     recorded = trace.recorded
     busy = np.array([state in trace.busy_states for state in trace.states])
-    time, covered = (_busy_ns(each, busy) for each in (recorded, trace))
+    time, covered = (_busy_ns(each, busy) for each in (recorded, trace._merged))
     word, n = _WORDS[trace.level], len(trace.locations)
     several = {"GPU": "GPUs", "process": "processes", "node": "nodes"}[word] if n > 1 else word
     members = f"{len(recorded.locations)} {_MEMBERS[trace.level]} as {n} {several}"

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.lazy_columns import Columns
+
 __all__ = ["merged_states"]
 
 Integers = npt.NDArray[np.int64]
@@ -23,7 +25,7 @@ def merged_states(
     *,
     place: Integers,
     rank: Integers,
-) -> tuple[Integers, Integers, Integers, Integers]:
+) -> Columns:
     """States of merged locations.
 
     Parameters
@@ -47,21 +49,30 @@ def merged_states(
     [[0, 0], [0, 1], [0, 2], [2, 9]]
     """
     lasting = np.flatnonzero(end > start)
-    whose = location[lasting]
+    n = len(lasting)
     times = np.concatenate([end[lasting], start[lasting]])
-    changed = np.concatenate([whose, whose])
-    entered = np.concatenate([np.full(len(lasting), -1), state[lasting]]).astype(np.int64)
+    changed = np.empty(2 * n, np.int32)
+    changed[:n] = changed[n:] = location[lasting]
+    entered = np.full(2 * n, -1, np.int32)
+    entered[n:] = state[lasting]
+    del lasting
     order = np.argsort(times, kind="stable")  # ends stand first; sorted runs are merged fast
-    order = order[np.argsort(place[changed[order]].astype(np.int32), kind="stable")]
-    times, changed, entered = times[order], changed[order].astype(np.int64), entered[order]
+    if place.any():
+        order = order[np.argsort(place.astype(np.int32)[changed[order]], kind="stable")]
+    times, changed, entered = times[order], changed[order], entered[order]
+    del order
     members = np.argsort(place, kind="stable")
     first_member = np.searchsorted(place[members], np.arange(int(place.max()) + 2))
     of_all = (times, changed, entered, place.astype(np.int64), rank.astype(np.int64), members, first_member)
-    sweep = _sweep if len(lasting) < _INTERPRETED else _compiled()
-    nothing = np.empty(0, np.int64)
-    found = [np.empty(sweep(*of_all, nothing, nothing, nothing, nothing), np.int64) for _ in range(4)]
-    sweep(*of_all, *found)
-    return found[0], found[1], found[2], found[3]
+    sweep = _sweep if n < _INTERPRETED else _compiled()
+    n_merged = sweep(*of_all, *_columns(0))
+    merged = _columns(n_merged)
+    sweep(*of_all, *merged)
+    return merged
+
+
+def _columns(n: int) -> Columns:
+    return np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int64)
 
 
 @functools.cache

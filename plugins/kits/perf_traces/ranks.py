@@ -15,7 +15,7 @@ from perf_traces.rank_numbers import RANK, check_job, named_host, named_ranks, n
 from perf_traces.stored_trace import StoredTrace
 from perfcore.data.trace import Trace
 
-__all__ = ["is_one_run", "one_run", "without_rank"]
+__all__ = ["is_one_run", "notes_of_ranks", "one_run", "without_rank"]
 
 _ZERO = re.compile(r"times count from the first event")  # of one file, which the clock of the run replaces
 
@@ -84,7 +84,7 @@ def one_run(
         clocks.shifts_ns,
         folder,
         source=f"{name} ({count})",
-        notes=[f"{count} as one run, told {how}", *missing, clocks.note, *_notes(ranks, traces)],
+        notes=[f"{count} as one run, told {how}", *missing, clocks.note, *notes_of_ranks(ranks, traces)],
         facts=facts,
     )
 
@@ -94,7 +94,7 @@ def _with_host(part: StoredTrace, path: Path) -> StoredTrace:
     return part if host is None else replace(part, facts={"host": host, **part.facts})
 
 
-def _notes(ranks: Sequence[int], parts: Sequence[StoredTrace]) -> list[str]:
+def notes_of_ranks(ranks: Sequence[int], parts: Sequence[StoredTrace]) -> list[str]:
     """What the readers say of the ranks: of notes that differ in their numbers only, the first."""
     alike: dict[str, list[str]] = {}
     for rank, part in zip(ranks, parts, strict=True):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 import typer
 
 from perf_traces.options import LEVELS, TraceOptions
-from perfcore.cli.reading import HowToRead
+from perfcore.cli.reading import HowToRead, key_values
+from perfcore.data.roles import is_processors
 from perfcore.hooks.options import describe
 
-__all__ = ["HowToReadParts", "HowToReadTraces"]
+__all__ = ["HowToReadParts", "HowToReadTraces", "fit_command", "options_of_runs"]
 
 _FIELDS = {field.name: field for field in describe(TraceOptions)}
 
@@ -53,3 +56,30 @@ class HowToReadTraces(HowToReadParts):
     """``--from``, ``--until``, ``--between``, ``--only`` and ``--locations``, beside how a file is read."""
 
     between: Annotated[str | None, _option("between")] = None
+
+
+def fit_command(table: str, symbols: Mapping[str, str]) -> str:
+    """The command that finds laws of a table of runs; its parameters are named where they are not guessed.
+
+    Examples
+    --------
+    >>> fit_command("runs.csv", {"p": "p", "n": "n"})
+    'perf fit runs.csv --fitter scaling --parameter p=p,n=n'
+    """
+    guessed = len(symbols) == 1 and is_processors(next(iter(symbols.values())))
+    pairs = ",".join(f"{symbol}={column}" for symbol, column in symbols.items())
+    parameter = "" if guessed else f" --parameter {shlex.quote(pairs)}"
+    return f"perf fit {shlex.quote(table)} --fitter scaling{parameter}"
+
+
+def options_of_runs(how: HowToReadTraces) -> tuple[HowToReadTraces, str]:
+    """How each of several runs is read, and what several files are, for a command that tells runs apart by their names.
+
+    The join of a pattern of ranks wants the names of files; those of runs are no matter of reading.
+    """
+    from perf_traces.rank_numbers import RANK
+    from perfcore.reading.many_files import NamePattern
+
+    of_ranks = how.from_name is not None and RANK in NamePattern(how.from_name).types
+    files = dict(key_values(how.read_pairs or (), "--read")).get("files", "auto")
+    return how if of_ranks else replace(how, from_name=None), files

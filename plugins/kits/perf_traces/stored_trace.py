@@ -11,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.lazy_columns import COLUMNS
 from perfcore.data.trace import Trace
 
-__all__ = ["COLUMNS", "StoredTrace"]
+__all__ = ["StoredTrace"]
 
-COLUMNS = ("location", "state", "start_ns", "end_ns")
 _PLAIN = (int, float, str, bool)
 
 
@@ -30,6 +30,7 @@ class StoredTrace:
     n_intervals : int
     locations, states, busy_states : tuple of str
     span_ns : (int, int)
+        All intervals lie within.
     time_unit, source : str
     notes : tuple of str
     markers : tuple of (str, int, int)
@@ -59,7 +60,10 @@ class StoredTrace:
             trace.locations,
             trace.states,
             tuple(trace.busy_states),
-            (int(trace.span_ns[0]), int(trace.span_ns[1])),
+            (
+                min(int(trace.span_ns[0]), int(trace.start_ns.min())),
+                max(int(trace.span_ns[1]), int(trace.end_ns.max())),
+            ),
             trace.time_unit,
             trace.source,
             tuple(trace.notes),
@@ -73,7 +77,7 @@ class StoredTrace:
     def put(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
         """Write the columns."""
         for name, values in columns.items():
-            np.save(f"{self.path}.{name}.npy", values, allow_pickle=False)
+            np.save(f"{self.path}.{name}.npy", values.astype(COLUMNS[name], copy=False), allow_pickle=False)
 
     def save(self) -> None:
         """Write what it says to ``PATH.json``, for another process."""

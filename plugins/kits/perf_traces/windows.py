@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.lazy_columns import run_of
 from perf_traces.markers import CUT, occurrences
 from perf_traces.options import CurveOptions, TraceOptions
 from perfcore.base import progress
@@ -106,7 +107,7 @@ def part_of(
         return trace
     if between is not None and not (since is None and until is None):
         raise OptionError("--between says both where the part begins and where it ends: leave out --from and --until")
-    run = _run_of(trace)
+    run = run_of(trace)
     asked = (since, until) if between is None else (between, between)
     first, last = _window(run, asked, trace.time_unit, trace.source, lambda name: _ends_of(trace, name))
     kept = _Kept.of(trace, patterns)
@@ -268,13 +269,6 @@ def _short(name: str) -> str:
 
 def _fits(name: str, pattern: str) -> bool:
     return fnmatch.fnmatchcase(name.strip().lower(), pattern.strip().lower())
-
-
-def _run_of(trace: Trace) -> tuple[int, int]:
-    """From the beginning of the run to its end, which are not within its intervals."""
-    if hasattr(trace, "cut"):
-        return trace.span_ns
-    return min(trace.span_ns[0], int(trace.start_ns.min())), max(trace.span_ns[1], int(trace.end_ns.max()))
 
 
 def _ends_of(trace: Trace, name: str) -> tuple[int, int]:

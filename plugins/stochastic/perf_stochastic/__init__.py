@@ -1,4 +1,4 @@
-"""Quantities that are not one number: point, interval, normal and histogram."""
+"""Quantities that are not one number: point, interval, normal, histogram, and families with a formula."""
 
 from __future__ import annotations
 
@@ -38,4 +38,22 @@ def register_representations(register: Register) -> None:
         options="perf_stochastic.options:IntervalOptions",
         help="bounds, and nothing about what lies between",
         default_for=("bounds",),
+    )
+    register(
+        "lognormal",
+        "perf_stochastic.families.lognormal:Lognormal",
+        options="perfcore.hooks.options:NoOptions",
+        help="positive, with a long tail: mean and standard deviation of the logarithm",
+    )
+    register(
+        "gamma",
+        "perf_stochastic.families.gamma:Gamma",
+        options="perfcore.hooks.options:NoOptions",
+        help="sums of waiting times: mean and standard deviation",
+    )
+    register(
+        "exponential",
+        "perf_stochastic.families.exponential:Exponential",
+        options="perfcore.hooks.options:NoOptions",
+        help="a least value and a delay without memory",
     )

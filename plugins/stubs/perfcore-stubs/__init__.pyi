@@ -25,6 +25,8 @@ from perf_structural.api import value as value
 from perf_structural.judging.judge import judge as judge
 from perf_structural.questions.api import decide as decide
 from perf_structural.questions.api import solve as solve
+from perf_summarize.api import merge as merge
+from perf_summarize.api import summarize as summarize
 from perf_whatif.api import messages as messages
 from perf_whatif.api import whatif as whatif
 from perf_worley.iterations.iterations import iterations as iterations

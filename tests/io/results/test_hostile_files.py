@@ -14,7 +14,7 @@ from perfcore.hooks.registry import registry
 
 DOCUMENTS = (
     *("google-benchmark", "hyperfine", "pytest-benchmark", "reframe", "ramble", "sacct", "ior", "fio"),
-    "extrap-json",
+    *("extrap-json", "talp"),
 )
 BLANKS = " " * 200_000
 

@@ -1,7 +1,7 @@
 """Intervals within intervals against a count over every moment."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perf_io.traces.interval_kernels import latest_running, pair_events
@@ -9,6 +9,7 @@ from perf_io.traces.interval_kernels import latest_running, pair_events
 intervals = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0, 9)), min_size=1, max_size=12)
 
 
+@settings(deadline=None)  # the first call loads the kernel
 @given(rows=intervals)
 def test_every_moment_belongs_to_what_began_last(rows):
     location, start, length = np.array(rows).T

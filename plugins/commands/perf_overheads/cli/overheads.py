@@ -40,8 +40,12 @@ def command(
         str, typer.Option("--degree", help="Of the polynomials that model a phase that is found.")
     ] = "auto",
     by: Annotated[
-        Literal["category", "location", "phase", "marker"] | None,
-        typer.Option("--by", help="Table to print beside the categories; several traces are compared without it."),
+        Literal["category", "location", "phase", "marker", "burst"] | None,
+        typer.Option(
+            "--by",
+            help="Table to print beside the categories; several traces are compared without it, and by burst, which is "
+            "computing between two calls.",
+        ),
     ] = None,
     categories: Annotated[
         str | None, typer.Option("--categories", metavar="FILE.toml", help="Own categories and predicates.")
@@ -66,6 +70,14 @@ def command(
             "--pop", help="Serialisation and transfer by what the trace shows, or as BSC's tools define them."
         ),
     ] = "strict",
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="p=N,...",
+            help="Efficiencies of several traces at other numbers of locations, with 95 % bounds.",
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write times by category to this .csv, one row for each."),
@@ -99,6 +111,7 @@ def command(
     \b
     perf overheads trace.prv --phases 4 --plot lost.png
     perf overheads trace.prv --phases model.json
+    perf overheads p2.prv p4.prv p8.prv --by burst --at p=4096
     perf overheads p2.prv p4.prv p8.prv -o lost.csv
     perf fit lost.csv --fitter modgen
     perf overheads p4.prv p8.prv --phases 3 -o phases.csv
@@ -124,6 +137,7 @@ def command(
             ready=ready,
             ready_column=ready_column,
             pop=pop,
+            at=at,
             settings={name: _numbers(name, words) for name, words in _lists(settings or (), "--set").items()},
             read=how.read_file,
         )

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from perf_overheads.attribution import profile_overheads
-from perf_overheads.phases import model_edges
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.tables import profile_tables
 from perf_overheads.views.class_form import class_form, file_form, given_classes
+from perf_traces.model_phases import model_edges
 from perf_views.contents import Block, Cell, Notice, NoViewError, Query, Table, Text, View, ViewPath
 from perf_views.drawable import drawing_of
 from perfcore.base.errors import PerfError

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-import shlex
 from typing import Annotated, Literal
 
 import typer
 
-from perf_traces.reading import HowToReadTraces
+from perf_traces.reading import HowToReadTraces, fit_command, options_of_runs
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture
-from perfcore.cli.reading import key_values
-from perfcore.data.roles import is_processors
 
 __all__ = ["command"]
 
@@ -40,8 +36,9 @@ def command(
     """Say in which functions the time of TRACES goes, and write one table from which the law of each is found.
 
     Times are exclusive: a function is a state, region or kernel, and each nanosecond of a location is in the innermost
-    one, or in none. Entries count maximal intervals, also those after a return from a callee; they are no calls. The
-    table has a column of what was varied: what --from-name says, or else p, the number of locations.
+    one, or in none. Inclusive times are those with callees, of a function that calls itself once; where no states are
+    nested both are the same, and calls are intervals. The table has a column of what was varied: what --from-name says,
+    or else p, the number of locations.
 
     \b
     perf profile trace.prv --phases 4 --plot functions.png
@@ -51,17 +48,12 @@ def command(
     with reporting():
         from perf_pictures.picture import check_files, plot
         from perf_profile.api import profile
-        from perf_traces.rank_numbers import RANK
-        from perfcore.reading.many_files import NamePattern
         from perfcore.reading.recognise import write, writer
 
         check_files(picture, output)
         if output is not None:
             writer(output)
-        # The join of a pattern of ranks wants the names of files; runs are told apart by them here.
-        of_ranks = how.from_name is not None and RANK in NamePattern(how.from_name).types
-        reading = how if of_ranks else dataclasses.replace(how, from_name=None)
-        files = dict(key_values(how.read_pairs or (), "--read")).get("files", "auto")
+        reading, files = options_of_runs(how)
         runs = profile(traces, by=by, phases=phases, from_name=how.from_name, files=files, read=reading.read_file)
         if output is not None:
             write(runs.measurements, output)
@@ -72,8 +64,4 @@ def command(
         return
     print_findings(runs, table=output, picture=picture)
     if output is not None and len(runs) > 1 and runs.by not in ("location", "rank"):
-        symbols = runs.parameters
-        guessed = len(symbols) == 1 and is_processors(next(iter(symbols.values())))
-        pairs = ",".join(f"{symbol}={column}" for symbol, column in symbols.items())
-        parameter = "" if guessed else f" --parameter {shlex.quote(pairs)}"
-        typer.echo(f"next: perf fit {shlex.quote(output)} --fitter scaling{parameter}")
+        typer.echo(f"next: {fit_command(output, runs.parameters)}")

@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING
 from perfcore.cli.output import print_findings, print_json
 
 if TYPE_CHECKING:
-    from perf_structural import Choice, Decision, Decomposition, Judgement, MeasuredValue, Prediction, Solution
+    from perf_structural import (
+        Choice,
+        Decision,
+        Decomposition,
+        Judgement,
+        MeasuredValue,
+        Prediction,
+        Recalibration,
+        Solution,
+    )
 
 __all__ = ["show"]
 
 
 def show(
     kind: str,
-    result: Prediction | Choice | Decomposition | MeasuredValue | Judgement | Solution | Decision,
+    result: Prediction | Choice | Decomposition | MeasuredValue | Judgement | Recalibration | Solution | Decision,
     as_json: bool,
     picture: str | None,
     **files: str | None,

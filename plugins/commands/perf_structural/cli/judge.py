@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from perf_structural.cli._showing import show
+from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Picture
 
@@ -30,6 +31,18 @@ def command(
     quantile: Annotated[
         str | None, typer.Option("--quantile", metavar="Q,...", help="Quantiles to judge beside the intervals.")
     ] = None,
+    recalibrate: Annotated[
+        bool,
+        typer.Option("--recalibrate", help="Learn how later predictions are to be corrected, instead of judging."),
+    ] = False,
+    recalibration: Annotated[
+        str | None,
+        typer.Option("--recalibration", metavar="FILE", help="Judge the predictions as this file corrects them."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write what --recalibrate learned to this file."),
+    ] = None,
     picture: Picture = None,
     as_json: Json = False,
 ) -> None:
@@ -41,10 +54,26 @@ def command(
 
     \b
     perf judge predictions.json runs.csv --column time_s --plot judged.png
+    perf judge predictions.json runs.csv --recalibrate -o correction.json
+    perf judge later.json later.csv --recalibration correction.json
     """
     with reporting():
         from perf_pictures.picture import check_files
-        from perf_structural.judging.judge import judge
+        from perf_structural.judging import judge
 
-        check_files(picture)
-        show("judgement", judge(predictions, actual, column=column, at=at, quantile=quantile), as_json, picture)
+        check_files(picture, output)
+        if not recalibrate:
+            if output is not None:
+                raise OptionError("-o writes what --recalibrate learned; give --recalibrate with it")
+            judged = judge.judge(
+                predictions, actual, column=column, at=at, quantile=quantile, recalibration=recalibration
+            )
+            show("judgement", judged, as_json, picture)
+            return
+        needless = {"--recalibration": recalibration, "--at": at, "--quantile": quantile}
+        if given := [flag for flag, value in needless.items() if value is not None]:
+            raise OptionError(f"{given[0]} judges, and --recalibrate learns: give one of them")
+        learned = judge.recalibrate(predictions, actual, column=column)
+        if output is not None:
+            learned.save(output)
+        show("recalibration", learned, as_json, picture, recalibration=output)

@@ -48,6 +48,15 @@ def command(
         str | None,
         typer.Option("--within", metavar="LOW,HIGH", help="What it is known to lie between, such as 0,1 or 0,inf."),
     ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            "--family",
+            metavar="auto|NAME",
+            help="Score this family, or all, on held-out samples beside --as; take the named one, or the surely best.",
+            autocompletion=names_of("representations"),
+        ),
+    ] = None,
     quantile: Annotated[
         str | None,
         typer.Option("--quantile", metavar="Q,...", help="Quantiles to show, with the limits that samples give them."),
@@ -67,6 +76,7 @@ def command(
     perf value cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min
     perf value load.json --as normal -o load.value.json --plot load.png
     perf value runs.csv --column time_s --where host=a --quantile 0.5,0.99,0.999
+    perf value latencies.txt --as histogram --rule tails --bins 50 --family auto
     """
     with reporting():
         import msgspec
@@ -85,6 +95,7 @@ def command(
             until=until,
             where=where,
             within=within,
+            family=family,
             quantile=quantile,
             scale=scale,
             read=lambda path: how.read_file(str(path), KINDS),

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from perf_structural.judging.judgement import Judgement
 from perf_structural.judging.prediction_files import read_actual, read_predictions
+from perf_structural.judging.recalibration import COVERAGES, Recalibration, learn_recalibration
 from perf_structural.judging.scores import shares_by_rank
 from perf_structural.statistic import levels_given
 from perfcore.base.errors import DataError, OptionError
@@ -18,11 +19,9 @@ from perfcore.base.errors import DataError, OptionError
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["COVERAGES", "judge"]
+__all__ = ["judge", "recalibrate"]
 
 Floats = npt.NDArray[np.float64]
-
-COVERAGES = (0.5, 0.8, 0.9, 0.95)
 
 
 def judge(
@@ -34,6 +33,7 @@ def judge(
     at_name: str = "run",
     name: str = "actual",
     quantile: str | float | Sequence[float] | None = None,
+    recalibration: str | os.PathLike[str] | Recalibration | None = None,
 ) -> Judgement:
     """Compare predictions with what happened.
 
@@ -54,6 +54,8 @@ def judge(
         What these and the actual values are called; columns of a table have their names.
     quantile : float or sequence of float, optional
         Levels of quantiles to judge beside the intervals.
+    recalibration : str, path or Recalibration, optional
+        Judge the predictions as it corrects them; it should come from others, see `recalibrate`.
 
     Returns
     -------
@@ -94,14 +96,10 @@ def judge(
         raise OptionError(f"{column or at!r} is a column of a table; the file is expected, not its values")
     else:
         places = None if at is None else np.asarray(at, dtype=np.float64)
-    if isinstance(predictions, (str, os.PathLike)):
-        predictions = read_predictions(predictions)
-    values = np.asarray(actual, dtype=np.float64)
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-        raise DataError("actual values: at least one, and all of them finite, are expected")
-    given = list(predictions) * len(values) if len(predictions) == 1 else list(predictions)
-    if len(given) != len(values):
-        raise DataError(f"{len(given)} predictions for {len(values)} actual values; give one for each, or one for all")
+    given, values = _paired(predictions, actual)
+    if recalibration is not None:
+        found = recalibration if isinstance(recalibration, Recalibration) else Recalibration.read(recalibration)
+        given = [found.corrected(value) for value in given]
     ranks, masses = _ranked(given, values)
     return Judgement(
         representations=tuple(dict.fromkeys(value.name for value in given)),
@@ -118,6 +116,56 @@ def judge(
         at_name=at_name,
         name=name,
     )
+
+
+def recalibrate(
+    predictions: str | os.PathLike[str] | Sequence[StochasticValue],
+    actual: str | os.PathLike[str] | npt.ArrayLike,
+    *,
+    column: str | None = None,
+) -> Recalibration:
+    """Learn from past predictions and what then happened how later ones are to be corrected.
+
+    Choose it where `judge` shows places that are not even, and the same model will predict more runs. Judge it by runs
+    that come later: ``judge(..., recalibration=...)``.
+
+    Parameters
+    ----------
+    predictions, actual, column
+        As of `judge`.
+
+    Returns
+    -------
+    Recalibration
+        With the scores before and after on runs that it was not learned from, a fifth of them at a time.
+
+    Raises
+    ------
+    DataError
+        There are fewer than 40 runs, or the correction does not help on runs that it was not learned from.
+    PerfError
+        As of `judge`.
+    """
+    if isinstance(actual, (str, os.PathLike)):
+        _, actual, _ = read_actual(actual, column)
+    elif column is not None:
+        raise OptionError(f"{column!r} is a column of a table; the file is expected, not its values")
+    return learn_recalibration(*_paired(predictions, actual))
+
+
+def _paired(
+    predictions: str | os.PathLike[str] | Sequence[StochasticValue], actual: npt.ArrayLike
+) -> tuple[list[StochasticValue], Floats]:
+    """A prediction for each actual value."""
+    if isinstance(predictions, (str, os.PathLike)):
+        predictions = read_predictions(predictions)
+    values = np.asarray(actual, dtype=np.float64)
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise DataError("actual values: at least one, and all of them finite, are expected")
+    given = list(predictions) * len(values) if len(predictions) == 1 else list(predictions)
+    if len(given) != len(values):
+        raise DataError(f"{len(given)} predictions for {len(values)} actual values; give one for each, or one for all")
+    return given, values
 
 
 def _bin_of(actual: float, edges: Floats) -> int | None:

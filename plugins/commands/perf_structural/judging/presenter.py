@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from perf_structural.judging.judgement import Judgement
+    from perf_structural.judging.recalibration import Recalibration
 
-__all__ = ["JudgementPresenter", "rank_names"]
+__all__ = ["JudgementPresenter", "RecalibrationPresenter", "rank_names"]
 
+_SHOWN = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)  # levels of the quantiles in the table of a map
 _MOST_COLUMNS, _GROUPS = 10, 5  # in the table of bins
 
 
@@ -114,6 +116,50 @@ class JudgementPresenter(Presenter):
         from perf_structural.judging.picture import draw_judgement
 
         draw_judgement(result, figure)
+
+
+class RecalibrationPresenter(Presenter):
+    """What past predictions teach later ones."""
+
+    def title(self, result: Recalibration) -> str:
+        """How many runs taught it."""
+        return f"Recalibration learned from {result.runs} runs"
+
+    def summary(self, result: Recalibration) -> list[str]:
+        """What it gains on runs that it was not learned from, and what it cannot mend."""
+        gain = 1.0 - result.score_after / result.score_before
+        lines = [
+            self.title(result),
+            f"mean CRPS on runs left out, a fifth at a time: {2.0 * result.score_before:.6g} as predicted, "
+            f"{2.0 * result.score_after:.6g} after ({gain:.1%} less)",
+        ]
+        if result.outside:
+            lines.append(
+                f"{result.outside:.1%} of the runs lay outside of all that was predicted: no map of probabilities "
+                "reaches them"
+            )
+        return lines
+
+    def tables(self, result: Recalibration) -> Tables:
+        """Coverage before and after on runs left out, and the map."""
+        held = [
+            [f"{coverage:.0%}", f"{result.held_before[coverage]:.1%}", f"{result.held_after[coverage]:.1%}"]
+            for coverage in result.held_before
+        ]
+        rows = [[f"{level:g}", f"{place:.4f}"] for level, place in zip(_SHOWN, result.places_of(_SHOWN), strict=True)]
+        return [
+            ("Actual values within, on runs left out", ["interval", "as predicted", "after"], held),
+            ("Quantiles", ["level", "is the predicted"], rows),
+        ]
+
+    def draw(self, result: Recalibration, figure: Figure, data: Any = None) -> None:
+        """The map, and the diagonal of predictions that need none."""
+        axes = figure.subplots()
+        axes.plot([0.0, 1.0], [0.0, 1.0], color="0.6", linewidth=0.8, linestyle=":")
+        axes.plot(result.levels, result.places, color="#1f5fa8")
+        axes.set_xlabel("level of a quantile")
+        axes.set_ylabel("predicted quantile that it is")
+        axes.set_title(self.title(result), fontsize=10, loc="left")
 
 
 def rank_names(count: int) -> list[str]:

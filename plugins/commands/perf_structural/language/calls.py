@@ -32,6 +32,7 @@ class Calls:
 
     def __init__(self, algebra: Algebra, sizes: Mapping[str, int], chance: Callable[[str], Expression]) -> None:
         self.algebra, self.sizes, self.chance = algebra, sizes, chance
+        self.waits: dict[str, tuple[Expression, ...]] = {}
 
     def of(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
         """What a call stands for.
@@ -126,9 +127,17 @@ class Calls:
             arguments = [self.algebra.scale(scale, arrivals), *row]
             if symbol == "queue_wait":
                 number = f"[{','.join(str(index + 1) for index in place)}]" if place else ""
-                arguments.append(self.chance(f"chance in {text}{number}"))
+                arguments.append(self._chance(f"chance in {text}{number}", tuple(arguments)))
             cells[place] = self.algebra.call(symbol, arguments)
         return Indexed(text, cells, indices, unit)
+
+    def _chance(self, name: str, arguments: tuple[Expression, ...]) -> Expression:
+        """The chance of one call; calls of other arguments have their own, also where their texts are cut to one."""
+        unique, number = name, 1
+        while self.waits.setdefault(unique, arguments) != arguments:
+            number += 1
+            unique = f"{name} ({number})"
+        return self.chance(unique)
 
     def _pipeline(self, text: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
         times, room = parts

@@ -72,7 +72,7 @@ def solve(
     --------
     >>> found = solve("queue_wait(rate, 0.1, servers)", "servers=1..64", 0.05, 0.99, inputs={"rate": 50}, samples=4096)
     >>> found.found.value
-    11
+    10
     """
     name, ends = parse_range(range_)
     if not isinstance(model, StructuralModel):

@@ -6,35 +6,59 @@ from typing import Annotated
 
 import typer
 
-from perf_traces.reading import HowToReadTraces
+from perf_traces.reading import HowToReadTraces, fit_command, options_of_runs
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Json, Picture, TableFormat
+from perfcore.results import Result
 
 __all__ = ["command"]
 
 
 def command(
-    trace: Annotated[str, typer.Argument(metavar="TRACE", help="Of a run with messages.")],
+    traces: Annotated[
+        list[str], typer.Argument(metavar="TRACES", help="Of a run with messages; or of several, which make one table.")
+    ],
     how: HowToReadTraces,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the table, a row for each operation of each run."),
+    ] = None,
     picture: Picture = None,
     as_json: Json = False,
     table_format: TableFormat = None,
 ) -> None:
-    """Say who sends how much to whom in TRACE, and in messages of which sizes.
+    """Say who sends how much to whom in a trace, and in messages of which sizes; of several how much grows how.
+
+    Of several traces, and with -o, messages and bytes are told by operation: of collectives their number, and the most
+    that one member sends or receives. The table has a column of what was varied: what --from-name says, or else p, the
+    number of locations.
 
     \b
     perf messages trace.prv --plot matrix.png
     perf messages trace.prv --table csv > pairs.csv
+    perf messages runs/*.prv -o traffic.csv
+    perf fit traffic.csv --fitter scaling --value messages
     """
     with reporting():
         from perf_pictures.picture import check_files, plot
-        from perf_whatif.api import messages
+        from perf_whatif.api import messages, messages_of_runs
+        from perfcore.reading.recognise import write, writer
 
         if as_json and table_format is not None:
             raise OptionError("--json and --table do not go together")
-        check_files(picture)
-        found = messages(trace, read=how.read_file)
+        check_files(picture, output)
+        if output is not None:
+            writer(output)
+        found: Result
+        if output is None and len(traces) == 1:
+            found = messages(traces[0], read=how.read_file)
+        else:
+            reading, files = options_of_runs(how)
+            runs = messages_of_runs(traces, from_name=how.from_name, files=files, read=reading.read_file)
+            if output is not None:
+                write(runs.measurements, output)
+            found = runs
         if picture is not None:
             plot(found, None, picture)
     if as_json:
@@ -42,4 +66,6 @@ def command(
     elif table_format is not None:
         print_plainly(table_format, found.plain_tables() if table_format == "csv" else found.tables())
     else:
-        print_findings(found, picture=picture)
+        print_findings(found, table=output, picture=picture)
+        if output is not None and len(runs.runs) > 1:
+            typer.echo(f"next: {fit_command(output, runs.parameters)}")

@@ -87,6 +87,13 @@ def register_results(register: Register) -> None:
         "perf_io.results.extrap_binary:ExtrapBinaryReader",
         help="saved experiments of Extra-P 3",
     )
+    register("talp", "perf_io.results.talp:TalpReader", help="efficiencies of TALP (DLB), JSON", suffixes=(".json",))
+    register(
+        "model-factors",
+        "perf_io.results.model_factors:ModelFactorsReader",
+        help="POP factors of BSC's basicanalysis",
+        suffixes=(".csv",),
+    )
     register("talpas", "perf_io.results.talpas:TalpasReader", help="Talpas, for Extra-P", suffixes=(".txt",))
     register(
         "caliper",

@@ -22,7 +22,7 @@ def sql_ns(column: str, kind: str, time_unit: str) -> str:
     column : str
         SQL expression of the column.
     kind : {"text", "integer", "float", "timestamp", "text timestamp"}
-        What the expression gives; "text" are decimal digits, which lose nothing; "integer" includes decimals.
+        What the expression gives; "text" are decimal digits, which lose nothing, and decimals.
     time_unit : str
         Unit of numbers.
     """
@@ -36,6 +36,9 @@ def sql_ns(column: str, kind: str, time_unit: str) -> str:
     factor = nanoseconds_per(time_unit)
     if kind == "float":
         return f"TRY_CAST(round({column} * {factor}) AS BIGINT)"
+    if kind == "integer":
+        largest = (_INT64 - 1) // factor
+        return f"CASE WHEN {column} BETWEEN {-largest} AND {largest} THEN CAST({column} AS BIGINT) * {factor} END"
     digits = len(str(factor)) - 1
     # 19 digits before the point hold any int64, and the product stays within the 38 digits that there are.
     long = f"TRY_CAST({column} AS DECIMAL({19 + digits}, {digits})) * {factor}::DECIMAL({digits + 1}, 0)"

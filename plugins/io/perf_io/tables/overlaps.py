@@ -13,6 +13,7 @@ from perf_io.tables.lanes import Lanes
 from perf_io.tables.tabular_trace import INTERVALS, coded_query
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.interval_store import IntervalStore
+from perf_traces.nesting import mark_nested
 from perfcore.data.trace import Trace
 
 __all__ = ["counted", "united"]
@@ -77,7 +78,10 @@ def united(database: Database, n_intervals: int, locations: Sequence[str], **fac
         "of overlapping intervals of a location the one counts that began last (overlap=union): "
         f"{share:.3g} of the time in them lay within others"
     )
-    return store.trace(locations, **{**facts, "notes": (*facts["notes"], note)})
+    trace = store.trace(locations, **{**facts, "notes": (*facts["notes"], note)})
+    if after < before:
+        mark_nested(trace)
+    return trace
 
 
 def _blocks(database: Database) -> Iterator[tuple[int, int]]:

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.duck import Database, quoted
+from perf_traces.lazy_columns import COLUMNS, LazyTrace
 from perfcore.data.curve import UtilizationCurve
-from perfcore.data.trace import Trace, busy_mask, curve_from_intervals, default_busy
+from perfcore.data.trace import busy_mask, curve_from_intervals
 
 __all__ = ["INTERVALS", "TabularTrace", "coded_query"]
 
@@ -24,7 +25,7 @@ INTERVALS = "state_intervals"  # the table or view of location, state, start_ns,
 _numbers = itertools.count(1)  # of views
 
 
-class TabularTrace(Trace):
+class TabularTrace(LazyTrace):
     """A checked trace whose intervals are in a database; see `perfcore.Trace` for what it offers.
 
     The arrays ``location``, ``state``, ``start_ns`` and ``end_ns`` are made when they are first asked for.
@@ -49,21 +50,23 @@ class TabularTrace(Trace):
         intervals: str = INTERVALS,
         codes: tuple[Sequence[int], Sequence[int]] | None = None,
     ) -> None:
-        # Trace's own constructor takes arrays; here they are the cached properties below.
-        self.markers, self.levels, self.facts = tuple(markers), dict(levels or {}), dict(facts or {})
+        super().__init__(
+            locations,
+            states,
+            time_unit=time_unit,
+            busy_states=busy_states,
+            span_ns=span_ns,
+            source=source,
+            notes=notes,
+            markers=markers,
+            levels=levels,
+            facts=facts,
+        )
         self.intervals = intervals  # the table or view that has them
         self._codes = codes or (range(len(locations)), range(len(states)))  # positions in the database's enumerations
         self.database = database
         self._n_intervals = n_intervals
         self._keys = tuple(keys)
-        self.locations, self.states = tuple(locations), tuple(states)
-        self.time_unit, self.span_ns, self.source, self.notes = (
-            time_unit,
-            span_ns,
-            source,
-            tuple(notes),
-        )
-        self.busy_states = default_busy(self.states) if busy_states is None else tuple(busy_states)
 
     @property
     def n_intervals(self) -> int:
@@ -145,8 +148,7 @@ class TabularTrace(Trace):
 
     @functools.cached_property
     def _arrays(self) -> dict[str, npt.NDArray[Any]]:
-        types = {"location": np.int32, "state": np.int32, "start_ns": np.int64, "end_ns": np.int64}
-        arrays = {name: np.empty(self._n_intervals, dtype) for name, dtype in types.items()}
+        arrays = {name: np.empty(self._n_intervals, dtype) for name, dtype in COLUMNS.items()}
         first = 0
         for chunk in self.database.chunks(coded_query(self.intervals), self._n_intervals, "loading"):
             last = first + len(chunk["start_ns"])
@@ -157,26 +159,6 @@ class TabularTrace(Trace):
             if codes != range(len(codes)):
                 arrays[name] = np.searchsorted(codes, arrays[name]).astype(np.int32)
         return arrays
-
-    @functools.cached_property
-    def location(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
-        """Index into ``locations`` (n,)."""
-        return self._arrays["location"]
-
-    @functools.cached_property
-    def state(self) -> npt.NDArray[np.int32]:  # type: ignore[override]
-        """Index into ``states`` (n,)."""
-        return self._arrays["state"]
-
-    @functools.cached_property
-    def start_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
-        """Starts (n,), nanoseconds."""
-        return self._arrays["start_ns"]
-
-    @functools.cached_property
-    def end_ns(self) -> npt.NDArray[np.int64]:  # type: ignore[override]
-        """Ends (n,), nanoseconds."""
-        return self._arrays["end_ns"]
 
 
 def coded_query(intervals: str = INTERVALS) -> str:

@@ -28,6 +28,7 @@ from perf_io.traces.options import ChromeOptions
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, TraceEvent
 from perf_states.classes import class_of
 from perf_states.table import MARKER
+from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress
 from perfcore.base.errors import InputError
@@ -209,17 +210,25 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     found["start"] -= first
     found["end"] -= first
     interval, start, end = latest_running(found["location"], found["start"], found["end"])
-    del found["start"], found["end"]
+    callers, is_call = nesting_of_pieces(found["start"], found["end"], interval, start, end)
     met, location = _renumbered(found["location"][interval], len(columns.locations))
+    callers = callers[np.isin(found["location"][callers], met)]
+    calling = {name: found[name][callers] for name in ("location", "name", "start", "end")}
+    del found["start"], found["end"]
     keys = list(columns.locations)
     states = [*columns.names, MORE_NAMES]
-    used, state = _renumbered(found["name"][interval], len(states))
+    used, state = _renumbered(np.concatenate([found["name"][interval], calling["name"]]), len(states))
+    state, calling["name"] = state[: len(interval)], state[len(interval) :]
     on_stream = np.array([*is_stream.values(), False])[found["category"]]
     streams = set(found["location"][on_stream].tolist())
     named = [states[code] for code in used.tolist()]
     launched = _launched(found["correlation"], on_stream, launches, first)
     if (launched > UNKNOWN_NS).any():
+        n_named = len(named)
         location, state, start, end = with_gaps(location, state, start, end, launched[interval], 0, named)
+        recorded = state < n_named  # what is put in between leaves the others in their order
+        is_call, whole = np.ones(len(state), np.bool_), is_call
+        is_call[recorded] = whole
     notes = [
         f"{count} events of kind {kind or '(none)'} passed over" for kind, count in sorted(columns.passed_over.items())
     ]
@@ -232,7 +241,7 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
         notes.append(f"{n_single} begin or end events without the other one")
     if array.end:
         notes.append(array.end)
-    return Trace(
+    trace = Trace(
         location,
         state,
         start,
@@ -252,6 +261,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
             {keys[code] for code in np.unique(launches[2]).tolist()},
         ),
     )
+    where = np.searchsorted(met, calling["location"]).astype(np.int32)
+    return keep_nesting(trace, Nesting(where, calling["name"], calling["start"], calling["end"], is_call))
 
 
 Columns = dict[str, npt.NDArray[Any]]

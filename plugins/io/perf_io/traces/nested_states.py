@@ -7,7 +7,9 @@ from collections.abc import KeysView, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from perf_traces.nesting import Nesting, keep_nesting
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 
@@ -15,12 +17,14 @@ __all__ = ["NestedStates"]
 
 
 class NestedStates:
-    """Collects the intervals of all locations in 24 bytes each.
+    """Collects the intervals of all locations in 25 bytes each, and calls that have callees in 24.
 
     Parameters
     ----------
     source : str
         Name of the input, for messages.
+    background : int, optional
+        A state that a location is in while it is in no other one; it is no call.
 
     Raises
     ------
@@ -40,17 +44,23 @@ class NestedStates:
     ([0, 1, 0], [10, 20, 30])
     """
 
-    def __init__(self, source: str) -> None:
-        self._source = source
+    def __init__(self, source: str, background: int | None = None) -> None:
+        self._source, self._background = source, background
         self._location, self._state = array("i"), array("i")
         self._start, self._end = array("q"), array("q")
-        self._open: dict[int, list[int]] = {}
+        self._is_call = array("b")
+        # Calls that are not one interval each; see `perf_traces.nesting`.
+        self._callers = array("i"), array("i"), array("q"), array("q")
+        self._open: dict[int, list[list[int]]] = {}  # state, when it was entered, and whether it has callees
         self._since: dict[int, int] = {}
 
     def push(self, location: int, state: int, at: int, line: int) -> None:
         """Enter ``state``; the one before continues when it is left."""
         self._advance(location, at, line)
-        self._open.setdefault(location, []).append(state)
+        stack = self._open.setdefault(location, [])
+        if stack:
+            stack[-1][2] = True
+        stack.append([state, at, False])
 
     def pop(self, location: int, at: int, line: int) -> bool:
         """Leave the innermost state; False if there is none."""
@@ -58,18 +68,18 @@ class NestedStates:
         stack = self._open.get(location)
         if not stack:
             return False
-        stack.pop()
+        self._close(location, stack.pop(), at)
         return True
 
     def innermost(self, location: int) -> int | None:
         """The state that the location is in."""
         stack = self._open.get(location)
-        return stack[-1] if stack else None
+        return stack[-1][0] if stack else None
 
     def clear(self, location: int, at: int, line: int) -> None:
         """Leave all states."""
         self._advance(location, at, line)
-        self._open[location] = []
+        self._close_all(location, at)
 
     def touch(self, location: int, at: int, line: int) -> None:
         """Note that the location was still in its state."""
@@ -77,10 +87,11 @@ class NestedStates:
 
     def finish(self, at: int | None = None) -> None:
         """Leave all states of all locations at the end of the run; by default each at its own last event."""
-        for location, stack in self._open.items():
+        for location in self._open:
             since = self._since[location]
-            self._advance(location, since if at is None else max(at, since), 0)
-            stack.clear()
+            end = since if at is None else max(at, since)
+            self._advance(location, end, 0)
+            self._close_all(location, end)
 
     def _advance(self, location: int, at: int, line: int) -> None:
         stack = self._open.get(location)
@@ -93,10 +104,27 @@ class NestedStates:
             )
         if stack and at > since:
             self._location.append(location)
-            self._state.append(stack[-1])
+            self._state.append(stack[-1][0])
             self._start.append(since)
             self._end.append(at)
+            self._is_call.append(stack[-1][0] == self._background)
         self._since[location] = at
+
+    def _close_all(self, location: int, at: int) -> None:
+        stack = self._open.setdefault(location, [])
+        while stack:
+            self._close(location, stack.pop(), at)
+
+    def _close(self, location: int, call: list[int], at: int) -> None:
+        """Note a call that is over: as its interval, where it is one from begin to end."""
+        state, entered, has_callees = call
+        if state == self._background:
+            return
+        if not has_callees and at > entered and self._start[-1] == entered and self._location[-1] == location:
+            self._is_call[-1] = 1
+            return
+        for column, value in zip(self._callers, (location, state, entered, at), strict=True):
+            column.append(value)
 
     def __len__(self) -> int:
         return len(self._start)
@@ -126,9 +154,13 @@ class NestedStates:
         if not len(self):
             raise InputError(self._source, "contains no state that lasts")
         position = {location: place for place, location in enumerate(self._since)}
-        codes, where = np.unique(np.frombuffer(self._location, np.int32), return_inverse=True)
-        return Trace(
-            np.array([position[code] for code in codes.tolist()], np.int32)[where],
+
+        def places(column: array[int]) -> npt.NDArray[np.int32]:
+            codes, where = np.unique(np.frombuffer(column, np.int32), return_inverse=True)
+            return np.array([position[code] for code in codes.tolist()], np.int32)[where.reshape(-1)]
+
+        trace = Trace(
+            places(self._location),
             np.frombuffer(self._state, np.int32),
             np.frombuffer(self._start, np.int64),
             np.frombuffer(self._end, np.int64),
@@ -137,3 +169,12 @@ class NestedStates:
             source=self._source,
             **facts,
         )
+        location, state, start, end = self._callers
+        nesting = Nesting(
+            places(location),
+            np.frombuffer(state, np.int32),
+            np.frombuffer(start, np.int64),
+            np.frombuffer(end, np.int64),
+            np.frombuffer(self._is_call, np.bool_),
+        )
+        return keep_nesting(trace, nesting)

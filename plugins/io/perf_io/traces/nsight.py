@@ -25,6 +25,7 @@ import numpy.typing as npt
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
 from perf_io.traces.options import NsightOptions
+from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress
 from perfcore.base.errors import InputError
@@ -156,16 +157,21 @@ class _Export:
         piece, first, last = latest_running(location, start, end)
         if not len(piece):
             raise InputError(self._source, "contains no interval that lasts")
+        callers, is_call = nesting_of_pieces(start, end, piece, first, last)
         met, place = np.unique(location[piece], return_inverse=True)
-        labels = list(self._states)
+        callers = callers[np.isin(location[callers], met)]
+        labels, n_recorded = list(self._states), len(self._states)
         keys = list(self._locations)
         codes, launched = state[piece], self._launched(location, correlation, keys)[piece]
         without = which != "threads" and not (launched > UNKNOWN_NS).any()
         if (launched > UNKNOWN_NS).any():
             place, codes, first, last = with_gaps(place, codes, first, last, launched, int(first.min()), labels)
+            recorded = codes < n_recorded  # what is put in between leaves the others in their order
+            is_call, whole = np.ones(len(codes), np.bool_), is_call
+            is_call[recorded] = whole
         several = len({key.process for key in keys if key.stream}) > 1
         found = [keys[code] for code in met.tolist()]
-        return Trace(
+        trace = Trace(
             place,
             codes,
             first,
@@ -182,6 +188,9 @@ class _Export:
             ],
             levels=self._levels(found, several),
         )
+        where = np.searchsorted(met, location[callers]).astype(np.int32)
+        nesting = Nesting(where, state[callers].astype(np.int32), start[callers], end[callers], is_call)
+        return keep_nesting(trace, nesting)
 
     def _facts(self) -> dict[str, int]:
         """The moment of time 0, if the session says when it began."""

@@ -87,7 +87,7 @@ def _is_part(source: Source) -> bool:
 
 def _read(anchor: Path, source: str) -> Trace:
     regions = {_OUTSIDE: 0}
-    states = NestedStates(source)
+    states = NestedStates(source, background=regions[_OUTSIDE])
     with otf2_library.opened(anchor, source) as archive:
         places = archive.places()
         calls = {number: name for number, name in archive.regions().items() if _IS_CALL.match(name)}

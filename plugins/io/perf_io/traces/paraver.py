@@ -4,15 +4,17 @@ The first line is ``#Paraver (date):duration[_unit]:nodes:applications...``; the
 duration says ``_ns``. A state is ``1:cpu:application:task:thread:begin:end:state``. Messages (3), collectives among the
 events (2) and communicators (``c``) are read when somebody asks for them (`perf_io.traces.paraver_messages`); other
 events and global operations (4) are counted and passed over. A location is one thread, ``application.task.thread``,
-also where it has no states. Source: "Paraver: Parallel Program Visualization and Analysis
+also where it has no states. Hardware counters, which are events too, are read when somebody asks for them as well
+(`perf_io.traces.paraver_counters`). Source: "Paraver: Parallel Program Visualization and Analysis
 tool, Tracefile Description", Barcelona Supercomputing Center.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,8 +22,12 @@ from perf_io.shared.text_lines import line_of_record
 from perf_io.shared.times import parse_ns
 from perf_io.tables.state_table import IN_MEMORY_ROWS
 from perf_io.traces.interval_store import IntervalStore
+from perf_io.traces.paraver_counters import USUAL, counter_types
 from perf_io.traces.paraver_records import StateRecords
+from perf_io.traces.paraver_scan import MOST_DIGITS
 from perf_messages.communication import Communication, carry, communication_of
+from perf_messages.counters import FACT as COUNTERS
+from perf_messages.counters import Counters, Readings
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
@@ -100,7 +106,7 @@ class ParaverReader(Reader):
         with source.open() as stream:
             first = stream.readline(_LONGEST_HEADER)
             header = _header(first.decode(errors="replace").strip(), source.name)
-        return _read(source, header, *_names(source))
+        return _read(source, header, _names(source))
 
 
 def _header(line: str, source: str) -> _Header:
@@ -128,19 +134,27 @@ def _header(line: str, source: str) -> _Header:
     return _Header(unit, parse_ns(found["duration"], unit, source, 1), tuple(threads))
 
 
-def _names(source: Source) -> tuple[dict[str, str] | None, dict[int, str]]:
-    """Names of states, None where there are none, and of calls, by number, from the ``.pcf`` beside the trace."""
+@dataclass
+class _Names:
+    """What the ``.pcf`` beside a trace calls states (None where there is no such file), calls, and types of events."""
+
+    states: dict[str, str] | None = None
+    calls: dict[int, str] = field(default_factory=dict)
+    types: dict[int, str] = field(default_factory=dict)
+
+
+def _names(source: Source) -> _Names:
     if source.is_stdin:
-        return None, {}
+        return _Names()
     beside = source.path.with_name(
         re.sub(r"\.prv$", "", without_compressed_ending(source.path.name), flags=re.IGNORECASE) + ".pcf"
     )
     try:
         lines = beside.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return None, {}
+        return _Names()
+    found = _Names()
     states: dict[str, str] = {}
-    calls: dict[int, str] = {}
     section, types = "", set[str]()
     for line in lines:
         words = line.split(None, 2)
@@ -148,16 +162,19 @@ def _names(source: Source) -> tuple[dict[str, str] | None, dict[int, str]]:
             states[words[0]] = line.split(None, 1)[1].strip()
         elif section == "EVENT_TYPE" and len(words) >= 2 and words[1].isdecimal():
             types.add(words[1])
+            if len(words) > 2 and len(words[1]) <= MOST_DIGITS:
+                found.types[int(words[1])] = words[2].strip()
         elif section == "VALUES" and len(words) >= 2 and words[0].isdecimal():
             if types & _CALLS:
-                calls[int(words[0])] = line.split(None, 1)[1].strip()
+                found.calls[int(words[0])] = line.split(None, 1)[1].strip()
         elif words:
             section = words[0]
             types = types if section == "VALUES" else set()
-    return states or None, calls
+    found.states = states or None
+    return found
 
 
-def _read(source: Source, header: _Header, named: Mapping[str, str] | None, calls: Mapping[int, str]) -> Trace:
+def _read(source: Source, header: _Header, named: _Names) -> Trace:
     records, store = StateRecords(source.name, header.threads, header.time_unit), IntervalStore(source.name)
     with source.open() as stream:
         for columns in records.blocks(stream, IN_MEMORY_ROWS):
@@ -173,13 +190,13 @@ def _read(source: Source, header: _Header, named: Mapping[str, str] | None, call
         store.refuse_overlaps(at_row)
     numbers = [str(number) for number in records.states]
     # Tracers use numbers that their own .pcf leaves out (a synchronization state 15 is common).
-    known = _DEFAULT_STATES if named is None else named
+    known = _DEFAULT_STATES if named.states is None else named.states
     names = [known.get(number, f"State {number}") for number in numbers]
     said = {"2": "event records, of which only communication is read", "4": "global operation records passed over"}
     notes = [f"{count} {what}" for kind, what in said.items() if (count := records.count(kind))]
-    if named is None:
+    if named.states is None:
         notes.append("no .pcf beside it: the states have their usual names")
-    elif unnamed := [number for number in sorted(numbers, key=int) if number not in named]:
+    elif unnamed := [number for number in sorted(numbers, key=int) if number not in named.states]:
         notes.append(f"states without a name in the .pcf: {', '.join(unnamed)}")
     trace = store.trace(
         records.locations,
@@ -192,17 +209,35 @@ def _read(source: Source, header: _Header, named: Mapping[str, str] | None, call
     if not (records.count("2") and header.threads):
         return trace
 
+    where = header.threads, nanoseconds_per(header.time_unit)
+
     def read_messages() -> Communication:
         from perf_io.traces.paraver_messages import read_communication
 
-        try:
-            return read_communication(
-                source, records.locations, header.threads, nanoseconds_per(header.time_unit), calls
-            )
-        except OSError as error:
-            raise InputError(source.name, f"cannot be read once more: {error.strerror or error}") from error
+        with _once_more(source):
+            return read_communication(source, records.locations, *where, named.calls)
+
+    def read_readings(wanted: Sequence[str]) -> Mapping[str, Readings]:
+        from perf_io.traces.paraver_counters import read_counters
+
+        with _once_more(source):
+            return read_counters(source, len(records.locations), *where, {name: counters[name] for name in wanted})
 
     carry(trace, read_messages)
-    if not Path(source.name).is_file():  # what comes through a pipe is gone later
+    counters = counter_types(named.types.items()) if named.types else USUAL
+    if Path(source.name).is_file():
+        trace.facts[COUNTERS] = Counters(trace.locations, tuple(counters), read_readings)
+    else:  # what comes through a pipe is gone later
         communication_of(trace)
+        readings = read_readings(tuple(counters))
+        kept = Counters(trace.locations, tuple(counters), lambda names: {name: readings[name] for name in names})
+        trace.facts[COUNTERS] = kept
     return trace
+
+
+@contextmanager
+def _once_more(source: Source) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(source.name, f"cannot be read once more: {error.strerror or error}") from error

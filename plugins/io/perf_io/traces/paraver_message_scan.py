@@ -1,7 +1,7 @@
-"""The compiled loop over the records of a Paraver trace that tell of communication.
+"""The compiled loop over the records of a Paraver trace that are no states.
 
-It takes messages (records of type 3), events of the types that mark calls and collectives, and of states when the last
-one ends. It stands in a file of its own since numba keeps machine code until this very file changes.
+It takes messages (records of type 3), events of the types that are asked for, and of states when the last one ends. It
+stands in a file of its own since numba keeps machine code until this very file changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ _COLON, _RETURN, _NEWLINE, _MINUS, _ZERO = b":\r\n-0"
 _EVENT_HEAD, _MESSAGE_FIELDS, _STATE_FIELDS = 6, 15, 8
 _MESSAGE_TIMES = (5, 6, 11, 12)
 _LARGEST_BYTES = 1 << 40  # of one message: no rank has so much memory, and millions of them have a sum
-_CALLS, _ARGUMENTS = 50_000_001, 50_100_001  # the first of five types of calls, of four that say more of collectives
 
 Integers = npt.NDArray[np.int64]
 
@@ -32,6 +31,7 @@ def scan_messages(
     task_of_application: Integers,
     thread_of_task: Integers,
     nanoseconds: int,
+    types: Integers,
     last_end: Integers,
     cursor: Integers,
     events: Integers,
@@ -49,6 +49,8 @@ def scan_messages(
         How many tasks stand before each application, and threads before each task.
     nanoseconds : int
         In the unit of the file's times.
+    types : (n_types,) int, sorted
+        Of the events that are taken.
     last_end : (n_locations,) int, nanoseconds
         When the last state of each location ended; changed.
     cursor : (3,) int
@@ -65,7 +67,7 @@ def scan_messages(
         Where the line begins that was not taken.
     """
     fields = np.empty(MOST_FIELDS, np.int64)
-    too_large = np.iinfo(np.int64).max
+    too_large = np.int64(np.iinfo(np.int64).max)
     largest = (too_large - 1) // nanoseconds
     while at < end:
         here, kind, n_fields = at, text[at], 0
@@ -83,7 +85,7 @@ def scan_messages(
                     good = False
                     break
                 if here - first > MOST_DIGITS:  # counters may be; of what is taken below that is damage
-                    value = too_large
+                    value = np.int64(too_large)
                 fields[n_fields] = -value if negative else value
                 n_fields += 1
                 if text[here] != _COLON:
@@ -130,7 +132,8 @@ def scan_messages(
                         return at
                     for k in range(_EVENT_HEAD, n_fields, 2):
                         number = fields[k]
-                        if _CALLS <= number < _CALLS + 5 or _ARGUMENTS <= number < _ARGUMENTS + 4:
+                        kth = np.searchsorted(types, number)
+                        if kth < len(types) and types[kth] == number:
                             if abs(fields[k + 1]) == too_large:
                                 cursor[DAMAGED] += 1
                                 continue

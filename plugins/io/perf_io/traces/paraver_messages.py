@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,13 +29,14 @@ from perfcore.base import progress
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.reading.source import Source
 
-__all__ = ["read_communication"]
+__all__ = ["read_communication", "read_records"]
 
 _BLOCK_BYTES = 1 << 22
 _SHORTEST_EVENT, _SHORTEST_MESSAGE = 10, 30  # bytes of a type with its value, and of a message
 _CALLS = range(50_000_001, 50_000_006)
 _COLLECTIVE, _OTHER = 50_000_002, 50_000_003
-_SENT, _RECEIVED, _ROOT, _COMMUNICATOR = range(50_100_001, 50_100_005)
+_ARGUMENTS = range(50_100_001, 50_100_005)  # of collectives
+_SENT, _RECEIVED, _ROOT, _COMMUNICATOR = _ARGUMENTS
 _WORLD = 1
 _IS_COMMUNICATOR = re.compile(rb"c:(\d+):(\d+):(\d+)((?::\d+)*)\s*$", re.MULTILINE)
 _NONBLOCKING_SEND = re.compile(r"mpi_i.?send|mpi_.*send_init|mpi_start(all)?", re.IGNORECASE)
@@ -81,27 +82,16 @@ def read_communication(
     names : mapping of int to str
         Names of calls by number, from the ``.pcf``.
     """
-    tasks = np.array([0, *itertools.accumulate(map(len, threads))])
-    offsets = np.array([0, *itertools.accumulate(count for each in threads for count in each)])
-    ends = np.zeros(len(locations), np.int64)
-    cursor = np.zeros(3, np.int64)
-    found: tuple[list[Integers], list[Integers]] = ([], [])
     sizes: dict[int, int] = {}
-    for text in _blocks(source):
-        sizes |= _communicators(text)
-        block = np.frombuffer(text, np.uint8)
-        at = 0
-        while at < len(text):
-            tables = (
-                np.empty((len(text) // _SHORTEST_EVENT + 2, 4), np.int64),
-                np.empty((len(text) // _SHORTEST_MESSAGE + 2, 8), np.int64),
-            )
-            cursor[[EVENTS, MESSAGES]] = 0
-            at = _compiled()(block, at, len(text), tasks, offsets, nanoseconds, ends, cursor, *tables)
-            for rows, table, which in zip(found, tables, (EVENTS, MESSAGES), strict=True):
-                rows.append(table[: cursor[which]].copy())
-    events, messages = np.concatenate(found[0]), np.concatenate(found[1])
-    unmatched = {"records could not be read": int(cursor[DAMAGED])}
+    events, messages, ends, damaged = read_records(
+        source,
+        len(locations),
+        threads,
+        nanoseconds,
+        (*_CALLS, *_ARGUMENTS),
+        lambda text: sizes.update(_communicators(text)),
+    )
+    unmatched = {"records could not be read": damaged}
     calls = _calls(events, names, unmatched)
     first = np.searchsorted(calls.location, np.arange(len(locations) + 1)).astype(np.int64)
     sent = _messages(messages, calls, first, unmatched)
@@ -111,10 +101,64 @@ def read_communication(
     return Communication(tuple(locations), 0, ends, calls, sent, joined, unmatched, source.name)
 
 
+def read_records(
+    source: Source,
+    n_locations: int,
+    threads: Sequence[Sequence[int]],
+    nanoseconds: int,
+    types: Sequence[int],
+    look: Callable[[bytes], object] = len,
+) -> tuple[Integers, Integers, Integers, int]:
+    """Read events of some types, and messages.
+
+    Parameters
+    ----------
+    source, threads, nanoseconds
+        As of `read_communication`.
+    n_locations : int
+        How many threads the trace has.
+    types : sequence of int
+        Of the events that are wanted.
+    look : callable, optional
+        Is given the text in pieces of whole lines.
+
+    Returns
+    -------
+    events : (n, 4) int64
+        Location, time, type and value, in the order of the file.
+    messages : (m, 8) int64
+        See `perf_io.traces.paraver_message_scan.scan_messages`.
+    ends : (n_locations,) int64, nanoseconds
+        When the last state of each location ended.
+    damaged : int
+        Records that could not be read.
+    """
+    tasks = np.array([0, *itertools.accumulate(map(len, threads))])
+    offsets = np.array([0, *itertools.accumulate(count for each in threads for count in each)])
+    wanted = np.array(sorted(types), np.int64)
+    ends = np.zeros(n_locations, np.int64)
+    cursor = np.zeros(3, np.int64)
+    found: tuple[list[Integers], list[Integers]] = ([np.zeros((0, 4), np.int64)], [np.zeros((0, 8), np.int64)])
+    for text in _blocks(source):
+        look(text)
+        block = np.frombuffer(text, np.uint8)
+        at = 0
+        while at < len(text):
+            tables = (
+                np.empty((len(text) // _SHORTEST_EVENT + 2, 4), np.int64),
+                np.empty((len(text) // _SHORTEST_MESSAGE + 2, 8), np.int64),
+            )
+            cursor[[EVENTS, MESSAGES]] = 0
+            at = _compiled()(block, at, len(text), tasks, offsets, nanoseconds, wanted, ends, cursor, *tables)
+            for rows, table, which in zip(found, tables, (EVENTS, MESSAGES), strict=True):
+                rows.append(table[: cursor[which]].copy())
+    return np.concatenate(found[0]), np.concatenate(found[1]), ends, int(cursor[DAMAGED])
+
+
 def _blocks(source: Source) -> Iterator[bytes]:
     """The text in pieces of whole lines."""
     rest = b""
-    with source.open() as stream, progress.bar(f"reading messages of {source.name}") as advance:
+    with source.open() as stream, progress.bar(f"reading events of {source.name}") as advance:
         while chunk := stream.read(_BLOCK_BYTES):
             advance(len(chunk))
             text = rest + chunk

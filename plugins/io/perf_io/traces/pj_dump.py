@@ -22,6 +22,7 @@ from perf_io.traces.innermost import CrossingError, innermost
 from perf_io.traces.options import PjDumpOptions
 from perf_io.traces.state_types import choose_state_type
 from perf_io.traces.variable_samples import VariableSamples, variables_for
+from perf_traces.nesting import mark_nested
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.series import Series
@@ -157,7 +158,11 @@ def _read(
         time_unit=time_unit,
         notes=tuple(notes),
     )
-    return read_states(_flattened(table, wanted) if n_nested and nested == "innermost" else table)
+    if not n_nested or nested != "innermost":
+        return read_states(table)
+    trace = read_states(_flattened(table, wanted))
+    mark_nested(trace)
+    return trace
 
 
 def _variables(database: Database, path: Path, lines: str, positions: Mapping[str, int], time_unit: str) -> Series:

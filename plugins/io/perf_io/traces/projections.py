@@ -97,7 +97,7 @@ class _Run:
         self._n_processors = 0
         self._passed_over: Counter[int] = Counter()
         self._single: Counter[int] = Counter()
-        self._intervals = NestedStates(source)
+        self._intervals = NestedStates(source, background=self._states[_SCHEDULER])
 
     def trace(self) -> Trace:
         self._define()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from perf_traces.nesting import Nesting, keep_nesting, nesting_of
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 
@@ -36,15 +37,23 @@ def used_states(
     InputError
         Nothing is left.
     """
-    keep = np.array([name != without for name in found.states])[found.state]
+    is_wanted = np.array([name != without for name in found.states])
+    keep = is_wanted[found.state]
     if not keep.any():
         raise InputError(found.source, "contains no state that lasts")
-    used, state = np.unique(found.state[keep], return_inverse=True)
+    nesting, lasting = nesting_of(found), found.state[keep]
+    calling = np.zeros(0, np.int64)
+    if nesting is not None:
+        calling = np.flatnonzero(is_wanted[nesting.state])
+        lasting = np.concatenate([lasting, nesting.state[calling]])
+    used, code = np.unique(lasting, return_inverse=True)
     names = [found.states[code] for code in used.tolist()]
+    state = code.reshape(-1).astype(np.int32)
+    n_intervals = int(keep.sum())
     first, last = found.span_ns
-    return Trace(
+    trace = Trace(
         found.location[keep],
-        state,
+        state[:n_intervals],
         found.start_ns[keep],
         found.end_ns[keep],
         found.locations,
@@ -54,3 +63,13 @@ def used_states(
         source=found.source,
         notes=notes,
     )
+    if nesting is not None:
+        own = Nesting(
+            nesting.location[calling],
+            state[n_intervals:],
+            nesting.start_ns[calling],
+            nesting.end_ns[calling],
+            nesting.is_call[keep],
+        )
+        keep_nesting(trace, own)
+    return trace

@@ -29,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 # Pairs of a knot and a place that are evaluated at a time: their arrays fit into the processor's cache.
 _BLOCK = 8192
+_COMPILED_FROM = 2**19  # pairs, as of two histograms of 500 bins: a few such sums take as long as loading the kernels
 _COARSE_PIECES = 16
 _COARSE_PLACES = 8
 
@@ -56,7 +57,7 @@ class Law(Protocol):
         """Whether the density is continuous but for single values; if not, its jumps are at `places`."""
 
     def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """The distribution function at ``z`` (n,) within the support, and its integral up to there."""
+        """The distribution function at ``z`` (n,), in order and within the support, and its integral up to there."""
 
     def coarse(self) -> Law:
         """Roughly the same, quicker to evaluate."""
@@ -85,12 +86,8 @@ class LawOfTwo:
         """What knots of Y (k, 1) at which its density rises by ``jumps`` (k,) add to F and its integral, (n,) each."""
         raise NotImplementedError
 
-    def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
-        """What single values of Y (k, 1) with their probabilities (k,) add, likewise."""
-        raise NotImplementedError
-
-    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
-        """F at ``z`` (n,) within the support, and its integral up to there."""
+    def of_many(self, z: Floats) -> tuple[Floats, Floats]:
+        """What all knots of Y add to F and its integral, (n,) each: a block of them at a time."""
         knots, jumps = self.y.knots[:, None], self.y.jumps
         cdf, integral = np.zeros(len(z)), np.zeros(len(z))
         rows = max(1, _BLOCK // len(z))
@@ -98,6 +95,20 @@ class LawOfTwo:
             part = self.of_knots(z, knots[first : first + rows], jumps[first : first + rows])
             cdf += part[0]
             integral += part[1]
+        return cdf, integral
+
+    def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
+        """The same by a compiled kernel, where there is one."""
+        return self.of_many(z)
+
+    def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
+        """What single values of Y (k, 1) with their probabilities (k,) add, likewise."""
+        raise NotImplementedError
+
+    def cdf_and_integral(self, z: Floats) -> tuple[Floats, Floats]:
+        """F at ``z`` (n,) within the support, in order, and its integral up to there."""
+        is_large = len(z) * len(self.y.knots) >= _COMPILED_FROM
+        cdf, integral = self.of_many_compiled(z) if is_large else self.of_many(z)
         atoms, masses = self.y.atoms
         if len(atoms):
             part = self.of_atoms(z, atoms[:, None], masses)
@@ -141,6 +152,10 @@ class SumLaw(LawOfTwo):
         return x + y
 
     def __post_init__(self) -> None:
+        if self.x.range > self.y.range:  # the narrower one first: more places lie outside of it, where less is to do
+            first, second = self.y, self.x
+            object.__setattr__(self, "x", first)
+            object.__setattr__(self, "y", second)
         # The integrals of F_X are rounded in proportion to the range.
         object.__setattr__(self, "y", replace(self.y, narrow=NARROW * max(self.x.range, self.y.range)))
 
@@ -158,6 +173,12 @@ class SumLaw(LawOfTwo):
         """By the integral of F_X and the integral of that."""
         first, second = self.x.integrals(z - knots)
         return jumps @ first, jumps @ second
+
+    def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
+        """By the same integrals."""
+        from perf_stochastic.exact.pair_kernels import sum_pairs
+
+        return sum_pairs(self.x, z, self.y.knots, self.y.jumps)
 
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
         """By F_X and its integral."""

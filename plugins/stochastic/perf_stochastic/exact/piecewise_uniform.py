@@ -102,7 +102,7 @@ class PiecewiseUniform:
         return found
 
     @cached_property
-    def _second(self) -> Floats:
+    def second(self) -> Floats:
         """The integral of the integral of F, in the order of `table` (n + 2,)."""
         _, starts, slopes, integrals = self.table[:, 1:-1]
         w = self.widths
@@ -141,7 +141,7 @@ class PiecewiseUniform:
         """The integral of F up to ``x``, and the integral of that (...)."""
         at = self.place(x)
         base, start, slope, integral = (row.take(at) for row in self.table)
-        second = self._second.take(at)
+        second = self.second.take(at)
         # In place: new arrays would cost more than the arithmetic.
         np.subtract(x, base, out=base)
         slope *= base

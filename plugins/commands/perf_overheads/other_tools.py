@@ -1,0 +1,79 @@
+"""Efficiencies that other tools measured, such as TALP and BSC's model factors, to be set beside those of traces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from perfcore.base.errors import DataError
+from perfcore.data.measurements import Measurements
+
+__all__ = ["OtherRun", "runs_of_table"]
+
+_COLUMNS = ("p", "metric", "value")
+_NAMES = ("region", "run")  # what tells runs of one file apart, beside p
+
+
+@dataclass(frozen=True)
+class OtherRun:
+    """Efficiencies of one run, or of a region of it.
+
+    Parameters
+    ----------
+    source : str
+        The file, with the region.
+    p : int
+        Locations.
+    factors : dict of str to float
+        Shares by name.
+    """
+
+    source: str
+    p: int
+    factors: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"source": self.source, "p": self.p, **self.factors}
+
+
+def runs_of_table(table: Measurements, names: Collection[str]) -> list[OtherRun]:
+    """Runs of a table with a row for each factor of each run.
+
+    Parameters
+    ----------
+    table : Measurements
+        With the columns ``p``, ``metric`` and ``value``.
+    names : collection of str
+        Factors that are taken; others are passed over.
+
+    Raises
+    ------
+    DataError
+        There are no such columns or factors.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"p": [2, 2], "metric": ["parallel", "IPC"], "value": [0.9, 1.5]})
+    >>> runs_of_table(Measurements(rows, source="talp.json"), ["parallel"])
+    [OtherRun(source='talp.json', p=2, factors={'parallel': 0.9})]
+    """
+    frame = table.table
+    lacking = [column for column in _COLUMNS if column not in frame.columns]
+    if not lacking:
+        frame = frame[frame["metric"].isin(list(names)) & (frame["p"] > 0)]
+    if lacking or not len(frame):
+        raise DataError(
+            f"{table.source} holds measurements, but no efficiencies of runs; give traces, and beside them "
+            "JSON of TALP or modelfactors.csv"
+        )
+    given = [column for column in (*_NAMES, "p") if column in frame.columns]
+    runs = []
+    for key, rows in frame.groupby(given, sort=False):
+        said: dict[str, Any] = dict(zip(given, key if isinstance(key, tuple) else (key,), strict=True))
+        source = f"{table.source}: {said['region']}" if "region" in said else table.source
+        factors = dict(zip(rows["metric"].astype(str), rows["value"].astype(float), strict=True))
+        runs.append(OtherRun(source, int(said["p"]), factors))
+    return runs

@@ -1,0 +1,257 @@
+"""What past predictions teach later ones: which place in the predicted distribution has been reached how often.
+
+Where 5% of the actual values lay below the predicted 12%-quantile, that quantile is the 5%-quantile from now on. A map
+of probabilities moves no end: what lay outside of all that was predicted stays outside.
+
+Source: A. P. Dawid, "Statistical Theory: The Prequential Approach" (1984) for the places (probability integral
+transforms); V. Kuleshov, N. Fenner and S. Ermon, "Accurate Uncertainties for Deep Learning Using Calibrated
+Regression" (2018) for their distribution as a correction. Theirs is an isotonic regression; ours has a quantile of the
+places for every ten runs, drawn towards no correction where runs are few, and goes on beyond the outermost of them as
+a normal distribution would.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from perf_structural.judging.scores import quantile_loss
+from perfcore.base.errors import DataError, InputError
+from perfcore.base.files import write_bytes
+from perfcore.results import Result
+
+if TYPE_CHECKING:
+    from perfcore.stochastic import StochasticValue
+
+__all__ = ["COVERAGES", "Recalibration", "learn_recalibration"]
+
+Floats = npt.NDArray[np.float64]
+
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+_FEWEST = 40  # runs: four quantiles of their places
+_RUNS_A_KNOT, _MOST_KNOTS = 10, 20
+_EVIDENCE = 20.0  # runs that weigh as much as the belief that predictions are right as they are
+_FOLDS = 5  # stretches of runs, each left out once
+_MOST_SCORED = 1000  # runs, evenly over all: enough to tell, and each takes a quantile function
+_SCORED_LEVELS: Floats = (np.arange(100, dtype=np.float64) + 0.5) / 100.0
+_TAIL = (1e-6, 1e-5, 1e-4, 1e-3, 2.5e-3, 5e-3)
+_NEXT_TO_NONE = 1e-12
+_EDGES: Floats = np.array([*_TAIL, *np.arange(1, 100) / 100.0, *(1.0 - level for level in reversed(_TAIL))])
+
+
+@dataclass(frozen=True, repr=False)
+class Recalibration(Result):
+    """A monotone map of probabilities, learned from past predictions and what then happened.
+
+    Parameters
+    ----------
+    levels : tuple of float
+        Probabilities, increasing from 0 to 1.
+    places : tuple of float
+        By level: the predicted quantile that becomes the quantile of this level; not decreasing, from 0 to 1.
+    runs : int
+        That it was learned from.
+    outside : float
+        Share of these whose value lay outside of all that was predicted.
+    score_before, score_after : float
+        Mean quantile loss (half the CRPS) of each fifth of the runs, as predicted and by a map learned from the others.
+    held_before, held_after : mapping of float to float
+        By coverage: share of actual values in the central intervals, likewise.
+    """
+
+    levels: tuple[float, ...]
+    places: tuple[float, ...]
+    runs: int
+    outside: float = 0.0
+    score_before: float = float("nan")
+    score_after: float = float("nan")
+    held_before: Mapping[float, float] = field(default_factory=dict)
+    held_after: Mapping[float, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("levels", "places"):
+            row = np.asarray(getattr(self, name), dtype=np.float64)
+            good = len(row) >= 2 and row[0] == 0.0 and row[-1] == 1.0 and np.all(np.diff(row) >= 0.0)
+            if not good or len(row) != len(self.levels):
+                raise DataError(f"{name}: as many numbers as levels are expected, from 0 to 1 and not decreasing")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `perf judge --recalibrate -o` wrote.
+
+        Raises
+        ------
+        InputError
+            There is no such file, or it holds something else.
+        """
+        name = os.fspath(path)
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))["recalibration"]
+            return cls(tuple(map(float, content["levels"])), tuple(map(float, content["places"])), int(content["runs"]))
+        except FileNotFoundError:
+            raise InputError(name, "there is no such file") from None
+        except OSError as error:
+            raise InputError(name, f"cannot be read: {error.strerror or error}") from error
+        except DataError as error:
+            raise InputError(name, f"recalibration: {error}") from None
+        except (ValueError, TypeError, KeyError, RecursionError):
+            expected = "is no recalibration; a file that `perf judge --recalibrate -o FILE` wrote is expected"
+            raise InputError(name, expected) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `read` takes, and what it was judged by."""
+        return {
+            "levels": list(self.levels),
+            "places": list(self.places),
+            "runs": self.runs,
+            "outside": self.outside,
+            "score": {"before": self.score_before, "after": self.score_after},
+            "held": [
+                {"promised": coverage, "before": self.held_before[coverage], "after": self.held_after[coverage]}
+                for coverage in self.held_before
+            ],
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `read` takes.
+
+        Raises
+        ------
+        InputError
+            It cannot be written.
+        """
+        import msgspec
+
+        text = msgspec.json.format(msgspec.json.encode({"recalibration": self.to_dict()}), indent=1)
+        write_bytes(path, text + b"\n")
+
+    @property
+    def statistics(self) -> dict[str, float | int]:
+        """How many runs taught it, and what it gains on runs that did not."""
+        return {
+            "runs": self.runs,
+            "outside": self.outside,
+            "score_before": self.score_before,
+            "score_after": self.score_after,
+        }
+
+    def corrected(self, value: StochasticValue) -> StochasticValue:
+        """A prediction after the map, as a histogram; what has no distribution stays as it is.
+
+        Examples
+        --------
+        >>> from perfcore.stochastic import from_dict
+        >>> halved = Recalibration((0.0, 0.5, 1.0), (0.0, 0.25, 1.0), 100)
+        >>> value = from_dict({"representation": "histogram", "edges": [0, 4], "masses": [1]})
+        >>> halved.corrected(value).quantile([0.5, 0.75]).round(9)
+        array([1. , 2.5])
+        """
+        from perfcore.stochastic import from_dict
+
+        low, high = value.support
+        if low == high or not value.has_distribution:
+            return value
+        # A distribution without bounds has none of its quantiles at 0 and 1.
+        inner = value.quantile(np.clip(self.places_of(_EDGES), _NEXT_TO_NONE, 1.0 - _NEXT_TO_NONE))
+        ends = inner[0] if np.isinf(low) else low, inner[-1] if np.isinf(high) else high
+        edges = np.maximum.accumulate([ends[0], *inner, ends[1]])
+        masses = np.diff([0.0, *_EDGES, 1.0])
+        return from_dict({"representation": "histogram", "edges": edges.tolist(), "masses": masses.tolist()})
+
+    def places_of(self, levels: Sequence[float] | Floats) -> Floats:
+        """Which predicted quantiles become those of the given levels (...)."""
+        found: Floats = np.interp(np.asarray(levels), self.levels, self.places)
+        return found
+
+    def levels_of(self, places: Sequence[float] | Floats) -> Floats:
+        """The probability of values up to what had the given places in the prediction (...)."""
+        found: Floats = np.interp(np.asarray(places), self.places, self.levels)
+        return found
+
+
+def learn_recalibration(predictions: Sequence[StochasticValue], actual: Floats) -> Recalibration:
+    """Learn a map from predictions and what then happened, if it makes predictions better that it did not see.
+
+    Parameters
+    ----------
+    predictions : sequence of StochasticValue
+        One for each run, in the order of the runs.
+    actual : (n,) float
+
+    Raises
+    ------
+    DataError
+        Fewer than 40 of them are distributions, or the map makes those that it was not learned from no better.
+    """
+    places = np.array([value.place_of(x) for value, x in zip(predictions, actual, strict=True)])
+    known = np.flatnonzero(np.isfinite(places))
+    if len(known) < _FEWEST:
+        raise DataError(
+            f"{len(known)} runs with a predicted distribution; a recalibration needs {_FEWEST} or more: "
+            "judge more runs, or predict distributions and not bounds or points"
+        )
+    values, places, actual = [predictions[run] for run in known.tolist()], places[known], actual[known]
+    runs = np.arange(len(places))
+    scored = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_SCORED)).astype(int))
+    before, after, levels = np.zeros(len(places)), np.zeros(len(places)), np.zeros(len(places))
+    for fold in range(_FOLDS):
+        left_out = runs * _FOLDS // len(places) == fold
+        learned = _map_of(places[~left_out])
+        levels[left_out] = learned.levels_of(places[left_out])
+        for run in scored[left_out[scored]].tolist():
+            before[run] = _loss(values[run], _SCORED_LEVELS, actual[run])
+            after[run] = _loss(values[run], learned.places_of(_SCORED_LEVELS), actual[run])
+    gains = before[scored] - after[scored]
+    if gains.mean() <= gains.std() / np.sqrt(len(gains)):
+        raise DataError(
+            f"a recalibration does not help: on runs that it is not learned from, the mean quantile loss goes from "
+            f"{before[scored].mean():.6g} to {after[scored].mean():.6g}, within what chance does; "
+            "leave the predictions as they are"
+        )
+    full = _map_of(places)
+    low, high = np.array([value.support for value in values]).T
+    return Recalibration(
+        full.levels,
+        full.places,
+        len(places),
+        float(np.mean((actual < low) | (actual > high))),
+        float(before[scored].mean()),
+        float(after[scored].mean()),
+        _held(places),
+        _held(levels),
+    )
+
+
+def _map_of(places: Floats) -> Recalibration:
+    """The map of the places' normal scores: some of their quantiles, drawn towards the levels' own, and lines between.
+
+    On the scale of normal scores a prediction that is too narrow by a factor is a line, also beyond the outermost
+    quantiles that the runs show.
+    """
+    knots = min(_MOST_KNOTS, len(places) // _RUNS_A_KNOT)
+    at = ndtri(np.arange(1, knots) / knots)
+    met = np.quantile(ndtri(np.clip(places, _TAIL[0], 1.0 - _TAIL[0])), np.arange(1, knots) / knots, method="hazen")
+    weight = len(places) / (len(places) + _EVIDENCE)
+    drawn = weight * met + (1.0 - weight) * at
+    wanted = ndtri(_EDGES)
+    slope = (drawn[-1] - drawn[0]) / (at[-1] - at[0])
+    beyond = np.minimum(wanted - at[0], 0.0) + np.maximum(wanted - at[-1], 0.0)
+    scores = np.interp(wanted, at, drawn) + slope * beyond
+    return Recalibration((0.0, *_EDGES.tolist(), 1.0), (0.0, *ndtr(scores).tolist(), 1.0), len(places))
+
+
+def _loss(value: StochasticValue, places: Floats, actual: float) -> float:
+    """Mean quantile loss of the predicted quantiles at some places, taken as those of the scored levels."""
+    return float(quantile_loss(value.quantile(places), _SCORED_LEVELS, actual).mean())  # type: ignore[arg-type]
+
+
+def _held(places: Floats) -> dict[float, float]:
+    return {coverage: float(np.mean(np.abs(2.0 * places - 1.0) <= coverage)) for coverage in COVERAGES}

@@ -1,0 +1,52 @@
+"""What both commands say of the summary that they have written."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from perfcore.cli.output import print_json
+
+if TYPE_CHECKING:
+    from perf_summaries.summarized_trace import SummarizedTrace
+
+__all__ = ["print_summary"]
+
+
+def print_summary(found: SummarizedTrace, output: str, as_json: bool) -> None:
+    """What is in a summary, and what can be done with it."""
+    summary = found.summary
+    missing = [summary.run.files[at].name for at in summary.missing()]
+    facts: dict[str, Any] = {
+        "files": len(summary.files),
+        "files of the run": len(summary.run.files),
+        "intervals": found.n_intervals,
+        "locations": len(found.locations),
+        "states": len(found.states),
+        "cells": len(summary.cells),
+        "cell_ns": 1 << summary.cell_bits,
+        "windows": len(summary.windows),
+        "window_ns": 1 << summary.window_bits,
+        "bytes": Path(output).stat().st_size,
+        "left out": list(summary.left_out.values()),
+        "notes": list(found.notes),
+    }
+    if as_json:
+        print_json("summary", {**{name.replace(" ", "_"): value for name, value in facts.items()}, "missing": missing})
+        return
+    typer.echo(
+        f"{facts['intervals']:,} intervals of {facts['locations']:,} locations and {facts['states']:,} states, from "
+        f"{facts['files']:,} of {facts['files of the run']:,} files"
+    )
+    for note in found.notes:
+        typer.echo(f"note: {note}")
+    name = typer.format_filename(output)
+    typer.echo(f"summary: {name} ({facts['bytes']:,} bytes)")
+    if missing:
+        typer.echo(f"next: perf merge PARTS -o {shlex.quote(os.fspath(Path(output).with_name('whole.summary')))}")
+    else:
+        typer.echo(f"next: perf fit {shlex.quote(name)}")

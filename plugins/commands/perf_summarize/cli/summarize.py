@@ -1,0 +1,72 @@
+"""``perf summarize``: the traces of a run to a small file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from perf_summaries import CELLS
+from perfcore.cli.output import reporting
+from perfcore.cli.parameters import Json, Overwrite
+from perfcore.cli.reading import HowToRead, key_values
+
+__all__ = ["command"]
+
+
+def command(
+    traces: Annotated[
+        list[str], typer.Argument(metavar="TRACES", help="Traces of one run: files, folders, or quoted patterns.")
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Summary to write.")],
+    how: HowToRead,
+    part: Annotated[
+        str | None,
+        typer.Option("--part", metavar="K/N", help="Every N-th file from the K-th on, as one of N jobs does."),
+    ] = None,
+    cells: Annotated[
+        int, typer.Option("--cells", metavar="N", help="At most so many stretches of time, of equal width.")
+    ] = CELLS,
+    where: Annotated[
+        str | None,
+        typer.Option("--on", metavar="WHERE", help="What reads: local:N processes, or dask://HOST:PORT."),
+    ] = None,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Leave out files that cannot be read, by name.")
+    ] = False,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Sum up TRACES, the files of one run, in whole nanoseconds: one file is in memory at a time.
+
+    A summary has the computing time of each cell of the run, the time of each state in each window and at each
+    location, and markers. Summaries of parts add up by `perf merge` to the same bytes as one pass over all files. A
+    part that is there is kept, so that a job array can be submitted again.
+
+    \b
+    perf summarize 'ranks/*.parquet' -o run.summary --on local:8
+    perf summarize 'ranks/*.parquet' --part $SLURM_ARRAY_TASK_ID/100 -o part-$SLURM_ARRAY_TASK_ID
+    perf merge part-* -o run.summary
+    perf fit run.summary
+    """
+    with reporting():
+        from perf_summaries.executors import executor_of
+        from perf_summarize.api import summarize
+        from perf_summarize.cli.printing import print_summary
+        from perfcore.base.files import check_folder
+
+        check_folder(output)
+        with executor_of(where) as executor:
+            found = summarize(
+                traces,
+                output,
+                part=part,
+                cells=cells,
+                executor=executor,
+                allow_missing=allow_missing,
+                overwrite=overwrite,
+                reader=how.reader,
+                from_name=how.from_name,
+                **key_values(how.read_pairs or (), "--read"),
+            )
+    print_summary(found, output, as_json)

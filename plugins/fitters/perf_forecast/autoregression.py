@@ -1,0 +1,78 @@
+"""Forecasts by regression on earlier samples, several steps ahead, as anybody would have made them at the time.
+
+The coefficients are least squares of a constant and the lags, as statsmodels' `AutoReg` has them. They are found anew
+a few times in the course of the series, from samples before alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["autoregression"]
+
+Floats = npt.NDArray[np.float64]
+
+_FITS = 8  # in the course of the origins: a least-squares fit costs more than the forecasts of a hundred samples
+_MOST_FITTED = 2000  # samples before a fit that it is made of
+_FEWEST_ROWS = 3  # for each coefficient
+
+
+def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) -> Floats:
+    """Forecasts of the samples one to ``steps`` after each origin.
+
+    Parameters
+    ----------
+    values : (n,) float
+    lags : sequence of int, increasing, >= 1
+    steps : int, >= 1
+    first : int
+        The first origin that is asked for; an origin is the last sample that a forecast knows.
+
+    Returns
+    -------
+    (steps, n - first) float
+        NaN where too few samples came before.
+
+    Examples
+    --------
+    >>> autoregression(2.0 ** np.arange(12), [1], 2, 10).round(6)
+    array([[2047., 2047.],
+           [2047., 2047.]])
+    """
+    count, longest = len(values), lags[-1]
+    found = np.full((steps, count - first), np.nan)
+    start = max(first, longest + _FEWEST_ROWS * (len(lags) + 1))
+    if start >= count:
+        return found
+    fits = np.unique(np.linspace(start, count, _FITS, endpoint=False).astype(int)).tolist()
+    for fitted, after in zip(fits, [*fits[1:], count], strict=True):
+        known = values[max(0, fitted + 1 - _MOST_FITTED - longest) : fitted + 1]
+        coefficients = _coefficients(known, lags)
+        paths = _continued(values, np.arange(fitted, after), lags, coefficients, steps)
+        # A root outside of the unit circle must not lead far beyond what was seen.
+        reach = np.ptp(known)
+        found[:, fitted - first : after - first] = np.clip(paths, known.min() - reach, known.max() + reach)
+    return found
+
+
+def _coefficients(known: Floats, lags: Sequence[int]) -> Floats:
+    """A constant and a coefficient for each lag, by least squares (k + 1,)."""
+    longest = lags[-1]
+    rows = [known[longest - lag : len(known) - lag] for lag in lags]
+    design = np.column_stack([np.ones(len(known) - longest), *rows])
+    return np.asarray(np.linalg.lstsq(design, known[longest:], rcond=1e-8)[0], dtype=np.float64)
+
+
+def _continued(
+    values: Floats, origins: npt.NDArray[np.intp], lags: Sequence[int], coefficients: Floats, steps: int
+) -> Floats:
+    """Each forecast takes the ones before it for the samples that are not known yet (steps, origins)."""
+    paths = np.empty((steps, len(origins)))
+    for step in range(1, steps + 1):
+        paths[step - 1] = coefficients[0]
+        for coefficient, lag in zip(coefficients[1:], lags, strict=True):
+            paths[step - 1] += coefficient * (paths[step - lag - 1] if lag < step else values[origins + step - lag])
+    return paths

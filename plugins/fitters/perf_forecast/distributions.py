@@ -1,0 +1,119 @@
+"""Samples of what may come as a distribution: quantiles between and beyond them, within bounds, and recalibrated."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from perf_forecast import levels
+
+__all__ = ["LEVELS", "centrality", "dispersion_of", "quantiles_of", "redispersed", "resolution_of"]
+
+Floats = npt.NDArray[np.float64]
+
+LEVELS: Floats = np.array(levels.LEVELS)
+_OUTERMOST = 5e-4  # probability beyond the first and the last edge, which are no infinite quantiles
+_EVIDENCE = 30.0  # origins whose places weigh as much as the belief that a distribution is right as it is
+_LEAST_DISPERSION, _MOST_DISPERSION = 0.75, 1.0 / 0.75  # beyond, values that repeat are the cause, not the width
+
+
+def resolution_of(values: Floats) -> float:
+    """The step by which values are rounded; 0 where most are different.
+
+    Examples
+    --------
+    >>> round(resolution_of(np.array([0.132, 0.134, 0.134, 0.136, 0.132, 0.132])), 9)
+    0.002
+    """
+    distinct = np.unique(values)
+    if len(distinct) < 2 or len(distinct) > 0.5 * len(values):
+        return 0.0
+    steps = np.diff(distinct)
+    return float(steps[steps > 1e-9 * np.ptp(distinct)].min())
+
+
+def quantiles_of(samples: Floats, weights: Floats, resolution: float, bounds: tuple[float, float]) -> Floats:
+    """Quantiles of weighted samples at `LEVELS`.
+
+    A sample stands for the values that are rounded to it, except at a bound. Between samples quantiles are linear;
+    beyond them they go on as those of a normal distribution from the median to the outermost sample would.
+
+    Parameters
+    ----------
+    samples : (k,) float
+    weights : (k,) float, > 0
+    resolution : float
+        The step by which values are rounded, or 0.
+    bounds : (float, float)
+        That no value is beyond.
+
+    Returns
+    -------
+    (m,) float
+        Not decreasing.
+    """
+    order = np.argsort(samples, kind="stable")
+    at = np.clip(samples[order], *bounds)
+    share = weights[order] / weights.sum()
+    if resolution > 0.0:
+        at = _unrounded(at, resolution, bounds)
+    beyond = 1.0 / (1.0 + 1.0 / float(np.sum(share**2)))  # probability outside of as many samples as these are worth
+    places = (np.cumsum(share) - 0.5 * share) * (1.0 - beyond) + 0.5 * beyond
+    asked = np.clip(LEVELS, _OUTERMOST, 1.0 - _OUTERMOST)
+    found = np.interp(asked, places, at)
+    middle = float(np.interp(0.5, places, at))
+    for outside, end in ((asked < places[0], 0), (asked > places[-1], -1)):
+        if places[end] != 0.5:
+            found[outside] = middle + (at[end] - middle) * ndtri(asked[outside]) / ndtri(places[end])
+    quantiles: Floats = np.maximum.accumulate(np.clip(found, *bounds))
+    return quantiles
+
+
+def _unrounded(at: Floats, resolution: float, bounds: tuple[float, float]) -> Floats:
+    """Equal values, spread evenly over what is rounded to them; those at a bound stay."""
+    starts = np.flatnonzero(np.diff(at, prepend=-np.inf) > 0.0)
+    counts = np.diff(starts, append=len(at))
+    within = (np.arange(len(at)) - np.repeat(starts, counts) + 0.5) / np.repeat(counts, counts) - 0.5
+    free = (at > bounds[0]) & (at < bounds[1])
+    return np.where(free, at + resolution * within, at)
+
+
+def centrality(quantiles: Floats, actual: float) -> float:
+    """Coverage of the narrowest central interval that holds a value: 0 at the median, 1 at and beyond the ends.
+
+    Examples
+    --------
+    >>> centrality(LEVELS, 0.5), round(centrality(LEVELS, 0.9), 9), centrality(LEVELS, 3.0)
+    (0.0, 0.8, 1.0)
+    """
+    first, after = (int(quantiles.searchsorted(actual, side=side)) for side in ("left", "right"))
+    if after > first:  # one of the edges, or several: whichever level is nearest to the middle
+        low, high = LEVELS[first], LEVELS[after - 1]
+        return float(2.0 * max(low - 0.5, 0.5 - high, 0.0))
+    return float(abs(2.0 * np.interp(actual, quantiles, LEVELS) - 1.0))
+
+
+def dispersion_of(centralities: Floats) -> float:
+    """The exponent g with which central intervals of coverage c held c^g of the values; 1 where they were right.
+
+    The mean of values that are distributed so is g / (1 + g). Few values move the exponent little.
+
+    Examples
+    --------
+    >>> dispersion_of(np.linspace(0.0, 1.0, 100)), dispersion_of(np.array([]))
+    (1.0, 1.0)
+    """
+    mean = (float(centralities.sum()) + 0.5 * _EVIDENCE) / (len(centralities) + _EVIDENCE)
+    return round(min(max(mean / (1.0 - mean), _LEAST_DISPERSION), _MOST_DISPERSION), 12)
+
+
+def redispersed(quantiles: Floats, dispersion: float) -> Floats:
+    """Quantiles at `LEVELS` whose central intervals hold what they say, after those that held another share.
+
+    An interval of coverage c becomes the one of coverage c^(1/g).
+    """
+    central = 2.0 * LEVELS - 1.0
+    moved = 0.5 + 0.5 * np.sign(central) * np.abs(central) ** (1.0 / dispersion)
+    found: Floats = np.interp(moved, LEVELS, quantiles)
+    return found

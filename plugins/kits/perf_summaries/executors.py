@@ -1,0 +1,200 @@
+"""What reads files elsewhere: processes of this machine, or a cluster of Dask's.
+
+Processes are started as Python itself and never run the program that called; they are asked by lines of JSON and
+answer with bytes, so that nothing is unpickled. One that dies is replaced, and its task done once more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import queue
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from typing import Any
+
+from perfcore.base.errors import MissingDependencyError, OptionError, PerfError
+
+__all__ = ["LocalProcesses", "executor_of", "serve"]
+
+_SERVE = "from perf_summaries.executors import serve; serve()"
+_TRIES = 2
+_MOST_PROCESSES = 1 << 10
+_ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
+_DONE, _REFUSED = b"+", b"-"
+_SIZE_BYTES = 8
+
+
+class LocalProcesses(Executor):
+    """Processes of this machine, for functions of modules whose arguments are texts, bytes of text, numbers and lists.
+
+    Parameters
+    ----------
+    count : int
+        How many; each is started when it gets its first task.
+
+    Examples
+    --------
+    >>> import binascii
+    >>> with LocalProcesses(1) as executor:
+    ...     executor.submit(binascii.unhexlify, "68656c6c6f").result()
+    b'hello'
+    """
+
+    def __init__(self, count: int) -> None:
+        self._threads = ThreadPoolExecutor(count)
+        self._processes = [_Process() for _ in range(count)]
+        self._idle: queue.LifoQueue[_Process] = queue.LifoQueue()
+        for process in self._processes:
+            self._idle.put(process)
+        self._ended = False
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have a function called that gives bytes; see `concurrent.futures.Executor.submit`."""
+        assert not kwargs, "arguments have no names on their way to a process"
+        plain = [each.decode() if isinstance(each, bytes) else each for each in args]
+        line = json.dumps([function.__module__, function.__qualname__, plain])
+        return self._threads.submit(self._answer, line)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End all processes; see `concurrent.futures.Executor.shutdown`."""
+        if not wait:
+            self._ended = True
+            for process in self._processes:
+                process.kill()
+        self._threads.shutdown(wait=True, cancel_futures=cancel_futures)
+        for process in self._processes:
+            process.end()
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait for what runs; after an error or Ctrl-C end it."""
+        self.shutdown(wait=kind is None, cancel_futures=kind is not None)
+
+    def _answer(self, line: str) -> bytes:
+        process = self._idle.get()
+        status = 0
+        try:
+            for _ in range(_TRIES):
+                if self._ended:
+                    break
+                with contextlib.suppress(OSError, EOFError):
+                    return process.ask(line)
+                status = process.end(_ENDS_WITHIN_S)
+                if status > 0:  # by an error that it has printed and would meet again
+                    break
+            raise BrokenExecutor(
+                f"a process ended with status {status}" + (", for lack of memory as a rule" if status < 0 else "")
+            )
+        finally:
+            self._idle.put(process)
+
+
+class _Process:
+    """One process, which is started when it is asked something and has ended, or never began."""
+
+    def __init__(self) -> None:
+        self._running: subprocess.Popen[bytes] | None = None
+
+    def ask(self, line: str) -> bytes:
+        """Its answer.
+
+        Raises
+        ------
+        PerfError
+            What it refuses.
+        OSError, EOFError
+            It has ended.
+        """
+        if self._running is None:
+            command = [sys.executable, "-P", "-c", _SERVE]
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            # Ctrl-C is for the program that asks, which then ends them.
+            self._running = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603
+        assert self._running.stdin is not None and self._running.stdout is not None  # noqa: PT018
+        self._running.stdin.write(line.encode() + b"\n")
+        self._running.stdin.flush()
+        head = self._running.stdout.read(1 + _SIZE_BYTES)
+        if len(head) < 1 + _SIZE_BYTES:
+            raise EOFError
+        size = int.from_bytes(head[1:], "little")
+        content = self._running.stdout.read(size)
+        if len(content) < size:
+            raise EOFError
+        if head[:1] == _REFUSED:
+            raise OptionError(content.decode())
+        return content
+
+    def kill(self) -> None:
+        """End it while another thread waits for its answer."""
+        if (running := self._running) is not None:
+            running.kill()
+
+    def end(self, wait_s: float = 0) -> int:
+        """End it, unless it does so itself within a time; gives the status with which it ended."""
+        if self._running is None:
+            return 0
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._running.wait(wait_s)
+        self._running.kill()
+        with contextlib.suppress(OSError):  # what it was not asked any more
+            self._running.communicate()
+        status, self._running = self._running.returncode, None
+        return status
+
+
+def serve() -> None:
+    """Call the functions that are asked for on standard input, one for each line, until it ends."""
+    answers = sys.stdout.buffer
+    sys.stdout = sys.stderr  # whatever a library prints is no answer
+    for line in sys.stdin.buffer:
+        module, name, arguments = json.loads(line)
+        try:
+            sign, content = _DONE, getattr(importlib.import_module(module), name)(*arguments)
+        except PerfError as error:
+            sign, content = _REFUSED, str(error).encode()
+        answers.write(sign + len(content).to_bytes(_SIZE_BYTES, "little") + content)
+        answers.flush()
+
+
+@contextlib.contextmanager
+def executor_of(where: str | None) -> Iterator[Executor | None]:
+    """What ``--on`` names: ``local:4``, ``dask://HOST:PORT``; None for this process.
+
+    Raises
+    ------
+    OptionError
+        It is neither, or nobody answers at the address.
+    MissingDependencyError
+        Dask's scheduler is asked for and its library is not installed.
+    """
+    kind, sign, rest = (where or "").partition(":")
+    if where is None:
+        yield None
+    elif kind == "local" and sign and rest.isdecimal() and 1 <= int(rest) <= _MOST_PROCESSES:
+        with LocalProcesses(int(rest)) as executor:
+            yield executor
+    elif kind == "dask" and rest.startswith("//") and ":" in rest:
+        with _of_dask(rest[2:]) as executor:
+            yield executor
+    else:
+        raise OptionError(f"--on {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected")
+
+
+@contextlib.contextmanager
+def _of_dask(address: str) -> Iterator[Executor]:
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise MissingDependencyError(
+            "--on dask:// needs the package distributed; pip install 'perfcore[cluster]' brings it"
+        ) from None
+    try:
+        client = distributed.Client(f"tcp://{address}", timeout=_ANSWERS_WITHIN_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        why = str(error).splitlines()[0] if str(error) else "nobody answers"
+        raise OptionError(f"--on dask://{address}: no scheduler of Dask answers there: {why}") from None
+    with client, client.get_executor() as executor:
+        yield executor

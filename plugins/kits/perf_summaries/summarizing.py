@@ -1,0 +1,148 @@
+"""Files to a summary: one at a time, here or by whatever runs tasks elsewhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from pathlib import Path
+
+import msgspec
+
+from perf_summaries.run import ListedFile, Run
+from perf_summaries.summary import Gathered, Summary, ordered_columns
+from perf_summaries.summary_file import decode, encode
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError, PerfError, listing
+from perfcore.data.trace import Trace
+from perfcore.reading.recognise import read
+
+__all__ = ["summarized", "summary_of_files"]
+
+_BYTES_OF_A_TASK = 1 << 26  # read in some seconds
+_LEAST_TASKS, _MOST_TASKS = 1 << 5, 1 << 12
+
+
+def summarized(
+    run: Run, folder: Path, positions: Sequence[int], executor: Executor | None, *, allow_missing: bool = False
+) -> Summary:
+    """The summary of some files of a run.
+
+    Parameters
+    ----------
+    run : Run
+    folder : Path
+        That all its files are below.
+    positions : sequence of int
+        Which of them.
+    executor : concurrent.futures.Executor, optional
+        Reads them; by default they are read here, one after the other.
+    allow_missing : bool
+        Leave out files that cannot be summarized, and remember why.
+
+    Raises
+    ------
+    DataError
+        Files cannot be read: how many, and why the first one; they do not fit together; or what reads them ended.
+    OptionError
+        Options that no file can be read with.
+    """
+    gathered = Gathered(run)
+    with progress.bar("summarizing", len(positions)) as advance:
+        if executor is None:
+            _gather(gathered, folder, positions, advance)
+        else:
+            for count, content in _elsewhere(executor, run, folder, positions):
+                _take(gathered, content)
+                advance(count)
+    problems = [text for _, text in sorted(gathered.left_out.items())]
+    if problems and not (allow_missing and len(problems) < len(positions)):
+        if len(positions) == 1:
+            raise DataError(problems[0])
+        more = f" ({len(problems)} in all)" if len(problems) > 1 else ""
+        raise DataError(f"{problems[0]}{more}; --allow-missing leaves out what cannot be read")
+    if problems:
+        progress.note(f"left out: {listing(problems, 3)}")
+    return gathered.summary()
+
+
+def summary_of_files(run: bytes, folder: str, positions: Sequence[int]) -> bytes:
+    """A task: which files cannot be summarized, on a line, and the summary of the others; all of it plain bytes.
+
+    Parameters
+    ----------
+    run : bytes
+        A `Run` as JSON.
+    folder : str
+    positions : sequence of int
+    """
+    gathered = Gathered(msgspec.json.decode(run, type=Run))
+    _gather(gathered, Path(folder), positions, lambda _: None)
+    left_out, gathered.left_out = gathered.left_out, {}
+    summary = b"" if len(left_out) == len(positions) else encode(gathered.summary())
+    return msgspec.json.encode(left_out) + b"\n" + summary
+
+
+def _gather(gathered: Gathered, folder: Path, positions: Iterable[int], advance: Callable[[int], None]) -> None:
+    for at in positions:
+        listed = gathered.run.files[at]
+        path = folder / listed.name
+        try:
+            listed.check(path)
+            trace = _trace(path, gathered.run)
+            columns = ordered_columns(trace)  # those of tables are read now
+            listed.check(path)
+        except OptionError:  # of all files alike
+            raise
+        except PerfError as error:
+            gathered.left_out[at] = str(error).replace(f"{folder}{os.sep}", "")  # which differs between machines
+        else:
+            gathered.add_trace(at, trace, columns)  # what is wrong here concerns other files too
+        advance(1)
+
+
+def _trace(path: Path, run: Run) -> Trace:
+    data = read(path, reader=run.reader, wanted=(Trace,), **run.options)
+    if not isinstance(data, Trace):
+        raise DataError(f"{path} holds a {type(data).__name__}; a summary is one of traces")
+    return data
+
+
+def _take(gathered: Gathered, content: bytes) -> None:
+    problems, _, summary = content.partition(b"\n")
+    gathered.left_out |= msgspec.json.decode(problems, type=dict[int, str])
+    if summary:
+        gathered.add(decode(summary, "a part")[0])
+
+
+def _elsewhere(executor: Executor, run: Run, folder: Path, positions: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """What tasks give, as they end, and how many files each had."""
+    encoded = msgspec.json.encode(run)
+    tasks = list(_tasks([run.files[at] for at in positions], positions))
+    futures: dict[Future[bytes], int] = {
+        executor.submit(summary_of_files, encoded, str(folder), task): len(task) for task in tasks
+    }
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenExecutor as error:
+        raise DataError(f"what reads the files ended: {error}") from error
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[list[int]]:
+    """Positions of files that are read in some seconds together, or less where there are few."""
+    total = sum(file.size for file in files)
+    size = max(min(_BYTES_OF_A_TASK, total // _LEAST_TASKS), total // _MOST_TASKS)
+    task: list[int] = []
+    held = 0
+    for file, at in zip(files, positions, strict=True):
+        task.append(at)
+        held += file.size
+        if held >= size:
+            yield task
+            task, held = [], 0
+    if task:
+        yield task

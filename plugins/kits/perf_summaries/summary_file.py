@@ -1,0 +1,207 @@
+"""Summaries as files: a zip of one JSON document and the arrays as ``.npy``, the same bytes for the same summary.
+
+`numpy.load` opens the arrays too. Nothing is unpickled, nothing is unpacked that is larger than the file may be, and
+zip's check sums tell damage.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_summaries.dyadic import coarsest, n_stretches
+from perf_summaries.run import Run
+from perf_summaries.summary import LARGEST, MOST_MARKERS, FileFacts, Summary, most_windows
+from perfcore.base.errors import InputError
+from perfcore.base.files import write_bytes
+
+__all__ = ["VERSION", "decode", "encode", "is_summary", "load", "save"]
+
+DOCUMENT = "perfcore-summary.json"
+VERSION = 1
+_ARRAYS = ("cells", "windows", "places", "times", "entries")
+_WHEN = (1980, 1, 1, 0, 0, 0)  # of every member: the earliest that zip knows
+_LEVEL = 6
+# Equal numbers take next to no place, so a few kilobytes may stand for more than memory holds: beyond so many bytes a
+# member may be so many times as large as it is packed.
+_FREELY_BYTES, _LARGEST_GROWTH = 1 << 26, 300
+_MOST_BITS = 62
+
+Bits = Annotated[int, msgspec.Meta(ge=0, le=_MOST_BITS)]
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    version: int
+    run: Run
+    files: tuple[FileFacts, ...]
+    left_out: dict[int, str]
+    states: tuple[str, ...]
+    busy: tuple[bool, ...]
+    markers: tuple[tuple[int, int, str, int], ...]
+    cell_bits: Bits
+    first_cell: int
+    window_bits: Bits
+    first_window: int
+    part: tuple[int, int] | None
+
+
+_OF_A_SUMMARY = [name for name in _Document.__struct_fields__ if name not in ("version", "part")]
+
+
+class _Version(msgspec.Struct):
+    version: int
+
+
+def encode(summary: Summary, part: tuple[int, int] | None = None) -> bytes:
+    """The bytes of a summary.
+
+    Parameters
+    ----------
+    summary : Summary
+    part : (int, int), optional
+        Which of how many parts of the run it is.
+    """
+    said: dict[str, Any] = {name: getattr(summary, name) for name in _OF_A_SUMMARY}
+    document = _Document(version=VERSION, part=part, **said)
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        _put(archive, DOCUMENT, msgspec.json.encode(document))
+        for name in _ARRAYS:
+            values = getattr(summary, name)
+            member = io.BytesIO()
+            narrow = np.min_scalar_type(int(values.max(initial=0)))  # half of what zip would make of 64 bits
+            np.lib.format.write_array(member, np.ascontiguousarray(values.astype(narrow)), allow_pickle=False)
+            _put(archive, f"{name}.npy", member.getvalue())
+    return target.getvalue()
+
+
+def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    member = zipfile.ZipInfo(name, _WHEN)
+    member.create_system = 3  # which is that of Unix on every machine
+    archive.writestr(member, content, zipfile.ZIP_DEFLATED, _LEVEL)
+
+
+def save(summary: Summary, path: str | os.PathLike[str], part: tuple[int, int] | None = None) -> None:
+    """Write a summary, whole or not at all."""
+    write_bytes(path, encode(summary, part))
+
+
+def is_summary(head: bytes) -> bool:
+    """Whether a file that begins so is a summary."""
+    return head.startswith(b"PK\x03\x04") and head[30 : 30 + len(DOCUMENT)] == DOCUMENT.encode()
+
+
+def load(path: str | os.PathLike[str], name: str | None = None) -> tuple[Summary, tuple[int, int] | None]:
+    """A summary, and which of how many parts of the run it is.
+
+    Parameters
+    ----------
+    path : str or path
+    name : str, optional
+        What messages call it.
+
+    Raises
+    ------
+    InputError
+        There is no such file, it is none of a summary, of another version, or damaged.
+    """
+    name = os.fspath(path) if name is None else name
+    try:
+        with Path(path).open("rb") as file:
+            if not is_summary(file.read(30 + len(DOCUMENT))):
+                raise InputError(name, "is no summary; perf summarize makes one")
+            return _decoded(file, name)
+    except OSError as error:
+        raise InputError(name, f"cannot be read: {error.strerror or error}") from error
+
+
+def decode(content: bytes, name: str) -> tuple[Summary, tuple[int, int] | None]:
+    """The same of bytes that are at hand; see `load`."""
+    return _decoded(io.BytesIO(content), name)
+
+
+def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            content = _member(archive, DOCUMENT)
+            if (version := msgspec.json.decode(content, type=_Version).version) != VERSION:
+                problem = f"is a summary of version {version}, and this program reads {VERSION}; summarize anew"
+                raise InputError(name, problem)
+            document = msgspec.json.decode(content, type=_Document)
+            arrays = {each: _array(_member(archive, f"{each}.npy")) for each in _ARRAYS}
+        return _checked(document, arrays), document.part
+    except (
+        *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError),
+        *(MemoryError, OverflowError, IndexError, TypeError, SyntaxError),
+    ) as error:
+        raise InputError(name, f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}") from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    said = archive.getinfo(name)
+    if said.file_size > max(_FREELY_BYTES, _LARGEST_GROWTH * said.compress_size):
+        raise ValueError(f"{name} says that its {said.compress_size} bytes are {said.file_size}")
+    with archive.open(said) as member:
+        return member.read(said.file_size)
+
+
+def _array(content: bytes) -> npt.NDArray[np.int64]:
+    """Whole numbers from the bytes of a ``.npy``."""
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("an array is of an unknown version")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+    rest = content[stream.tell() :]
+    if dtype.kind != "u" or by_columns or len(rest) != dtype.itemsize * int(np.prod(shape, dtype=object)):
+        raise ValueError("an array is no array of whole numbers of its size")
+    found = np.frombuffer(rest, dtype).reshape(shape).astype(np.int64)
+    if found.size and found.min() < 0:
+        raise ValueError("a number is too large")
+    return found
+
+
+def _checked(document: _Document, arrays: dict[str, Any]) -> Summary:
+    """The summary, if its parts fit together."""
+    said: dict[str, Any] = {name: getattr(document, name) for name in _OF_A_SUMMARY}
+    summary = Summary(**said, **arrays)
+    n_files, n_states = len(summary.run.files), len(summary.states)
+    n_locations = np.zeros(n_files, np.int64)
+    for file in summary.files:
+        n_locations[file.at] = len(file.locations)
+    at = [file.at for file in summary.files]
+    span = summary.span_ns
+    cell_bits = coarsest(span, summary.run.cells)
+    window_bits = max(cell_bits, coarsest(span, most_windows(n_states)))
+    places = summary.places
+    sound = (
+        at == sorted(set(at))
+        and all(file.at < n_files and file.span_ns[0] <= file.span_ns[1] for file in summary.files)
+        and max(map(abs, span)) < LARGEST
+        and all(0 <= each < n_files and each not in at for each in summary.left_out)
+        and all(len(names) == len(file.locations) for file in summary.files for names in file.levels.values())
+        and summary.states == tuple(sorted(set(summary.states)))
+        and len(summary.busy) == n_states
+        and len(summary.markers) <= MOST_MARKERS
+        and (summary.cell_bits, summary.first_cell) == (cell_bits, span[0] >> cell_bits)
+        and (summary.window_bits, summary.first_window) == (window_bits, span[0] >> window_bits)
+        and summary.cells.shape == (n_stretches(span, cell_bits),)
+        and summary.windows.shape == (n_stretches(span, window_bits), n_states)
+        and places.shape == (len(summary.times), 3)
+        and summary.times.shape == summary.entries.shape
+        and places.max(initial=0, axis=0)[0] < n_files
+        and places.max(initial=0, axis=0)[2] < max(1, n_states)
+        and bool((places[:, 1] < n_locations[places[:, 0]]).all())
+    )
+    if not sound:
+        raise ValueError("its numbers do not fit together")
+    if document.part is not None and not 1 <= document.part[0] <= document.part[1]:
+        raise ValueError(f"it says that it is part {document.part[0]} of {document.part[1]}")
+    return summary

@@ -1,0 +1,1 @@
+"""Families with a formula: what samples become where their shape is known."""

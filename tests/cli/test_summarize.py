@@ -1,0 +1,162 @@
+"""``perf summarize`` and ``perf merge``."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from perf_profile import profile
+from perf_summaries import executors
+from perf_summarize.api import merge, summarize
+from perfcore import Trace, read
+
+RECORDED = ("-r", "clocks=recorded")
+
+
+@pytest.fixture
+def ranks(folder):
+    """Five files of ranks, with different numbers of locations and states."""
+    for rank in range(5):
+        ends = np.cumsum(np.random.default_rng(rank).integers(1, 2000, 60))
+        starts = [0, *ends[:-1]]
+        rows = (
+            f"{start},{end},cpu{row % (1 + rank % 2)},{('solve', 'MPI_Wait', 'io')[row % (2 + rank % 2)]}"
+            for row, (start, end) in enumerate(zip(starts, ends, strict=True))
+        )
+        (folder / f"rank{rank}.csv").write_text("\n".join(["start_ns,end_ns,location,state", *rows]) + "\n")
+    return folder
+
+
+def test_parts_in_any_order_are_the_whole_to_the_byte(perf, ranks):
+    perf("summarize", "rank*.csv", "-o", "whole.summary", "--cells", 4096, *RECORDED)
+    for part in (2, 3, 1):
+        said = perf("summarize", "rank*.csv", "-o", f"part-{part}", "--part", f"{part}/3", "--cells", 4096, *RECORDED)
+    assert said.lines[0].endswith("from 2 of 5 files")
+    said = perf("merge", "part-3", "part-1", "part-2", "-o", "merged.summary")
+    assert said.lines[-1] == "next: perf fit merged.summary"
+    assert (ranks / "merged.summary").read_bytes() == (ranks / "whole.summary").read_bytes()
+    kept = (ranks / "part-1").stat().st_mtime_ns
+    said = perf("summarize", "rank*.csv", "-o", "part-1", "--part", "1/3", "--cells", 4096, *RECORDED, status=(0,))
+    assert said.err == "perf: part-1: already there\n"
+    assert (ranks / "part-1").stat().st_mtime_ns == kept
+    facts = json.loads(perf("info", "merged.summary", "--json").out)["facts"]
+    assert (facts["kind"], facts["intervals"], facts["locations"]) == ("trace", 300, 7)
+    assert not any("perf read" in line for line in facts["next"])
+    assert "2 phases" in perf("fit", "merged.summary", "--phases", 2, status=(0,)).out
+    perf("plot", "merged.summary", "-o", "curve.png")
+
+
+def test_processes_give_the_same_bytes_and_one_that_dies_is_replaced(ranks, monkeypatch):
+    alone = summarize("rank*.csv", "alone.summary", cells=1024, clocks="recorded")
+    asked = executors._Process.ask
+    killed = []
+
+    def ask(process, line):
+        if not killed:
+            killed.append(process)
+            process._running = subprocess.Popen(
+                [sys.executable, "-c", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )  # which ends without an answer
+        return asked(process, line)
+
+    monkeypatch.setattr(executors._Process, "ask", ask)
+    with executors.executor_of("local:1") as executor:
+        began = time.perf_counter()
+        found = summarize("rank*.csv", "several.summary", cells=1024, executor=executor, clocks="recorded")
+        assert time.perf_counter() - began < 60
+    assert killed
+    assert (ranks / "several.summary").read_bytes() == (ranks / "alone.summary").read_bytes()
+    assert found.n_intervals == alone.n_intervals == 300
+
+
+def test_the_profile_of_a_summary_is_that_of_the_trace(ranks):
+    for name, options in (("rank3.csv", {}), ("rank*.csv", {"clocks": "recorded"})):
+        trace = read(name, wanted=(Trace,), **options)
+        tables = [profile(each, by="location").to_frame() for each in (trace, summarize(name, cells=64, **options))]
+        one, two = (table.drop(columns="file").sort_values("path", ignore_index=True) for table in tables)
+        assert len(one) > 4
+        assert one.equals(two)
+
+
+def test_a_part_that_is_killed_leaves_nothing_half_written(ranks):
+    code = "import perf_summarize.api as api, time; api.save = lambda *_: time.sleep(60); print('x', flush=True);" \
+        "api.summarize('rank*.csv', 'part', part='1/2', clocks='recorded')"  # fmt: skip
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert not (ranks / "part").exists()
+    assert summarize("rank*.csv", "part", part="1/2", clocks="recorded").n_intervals == 180
+
+
+def test_what_does_not_belong_together_is_named(ranks, refused):
+    for part in (1, 2):
+        summarize("rank*.csv", f"p{part}", part=f"{part}/3", cells=64, clocks="recorded")
+    summarize("rank*.csv", "fine", part="3/3", cells=128, clocks="recorded")
+    summarize("rank*.csv", "unaligned", part="3/3", cells=64, clocks="unaligned")
+    summarize(["rank0.csv", "rank1.csv"], "fewer", cells=64, clocks="recorded")
+    for words, message in (
+        (["p1", "p2"], "1 of 5 files are in none of the parts: rank2.csv; perf summarize --part 3/3 makes them, "
+                       "--allow-missing merges without"),
+        (["p1", "p2", "p1"], "p1 and p1 both hold rank0.csv, rank3.csv; leave one of them out"),
+        (["p1", "fine"], "fine does not belong to p1: --cells 128, and not 64"),
+        (["p1", "unaligned"], "unaligned does not belong to p1: read with -r clocks=unaligned, and not with "
+                              "-r clocks=recorded"),
+        (["p1", "fewer"], "fewer does not belong to p1: not of the same files: rank2.csv, rank3.csv, rank4.csv are "
+                          "listed in one only"),
+        (["p1", "rank1.csv"], "rank1.csv: is no summary; perf summarize makes one"),
+        (["p1", "none"], "none: cannot be read: No such file or directory"),
+    ):  # fmt: skip
+        assert refused("merge", *words, "-o", "whole") == message
+    with (ranks / "rank2.csv").open("a") as file:
+        file.write("900000,900001,cpu0,solve\n")
+    summarize("rank*.csv", "p3", part="3/3", cells=64, clocks="recorded")
+    assert (
+        refused("merge", "p1", "p2", "p3", "-o", "whole")
+        == "p3 does not belong to p1: rank2.csv changed between the two"
+    )
+    said = refused("summarize", "rank*.csv", "-o", "p1", "--part", "1/3", "--cells", 64, *RECORDED)
+    assert (
+        said == "p1: exists, and is not what is asked for: rank2.csv changed between the two; --overwrite replaces it"
+    )
+    assert "missing: rank2.csv" in " ".join(merge(["p1", "p2"], allow_missing=True).notes)
+
+
+def test_options_and_files_that_cannot_be(ranks, refused, perf):
+    for words, beginning in (
+        (["--part", "4/3"], "--part 4/3: of 3 parts the first is 1/3 and the last 3/3"),
+        (["--part", "0/3"], "--part 0/3: of 3 parts"),
+        (["--part", "1/6"], "--part 1/6: there are 5 files"),
+        (["--part", "one"], "--part one: K/N is expected"),
+        (["--cells", "3"], "--cells 3: 16 to"),
+        (["--on", "slurm"], "--on slurm: local:N"),
+        (["-r", "clocks=collectives"], "-r clocks=collectives: a summary reads file by file"),
+        (["-r", "since=3"], "-r since=: a summary is of the whole run"),
+        ([], f"{ranks}/rank0.csv: its times are no times since 1970"),
+        (["--from-name", "rank{p:int}.csv"], "--from-name 'rank{p:int}.csv': of the files of one run"),
+    ):
+        assert refused("summarize", "rank*.csv", "-o", "whole", *words).startswith(beginning), words
+    (ranks / "rank3.csv").write_text("start_ns,end_ns,location,state\n1,x,a,b\n")
+    message = refused("summarize", "rank*.csv", "-o", "whole", *RECORDED)
+    assert message.startswith("rank3.csv:2: the end is 'x'")
+    assert message.endswith("; --allow-missing leaves out what cannot be read")
+    said = perf("summarize", "rank*.csv", "-o", "whole", "--allow-missing", *RECORDED, status=(0,))
+    assert said.lines[0].endswith("from 4 of 5 files")
+    assert "rank3.csv:2" in said.out
+    assert "rank3.csv:2" in said.err
+
+
+@pytest.mark.slow
+def test_a_cluster_of_dask_gives_the_same_bytes_and_one_that_does_not_answer_is_said(ranks, perf, refused):
+    distributed = pytest.importorskip("distributed", reason="needs distributed, of the extra cluster")
+    message = refused("summarize", "rank*.csv", "-o", "whole", "--on", "dask://127.0.0.1:9", *RECORDED)
+    assert message.startswith("--on dask://127.0.0.1:9: no scheduler of Dask answers there")
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, protocol="tcp") as cluster:
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        perf("summarize", "rank*.csv", "-o", "whole", "--on", f"dask://{address}", *RECORDED, status=(0,))
+    summarize("rank*.csv", "alone", clocks="recorded")
+    assert (ranks / "whole").read_bytes() == (ranks / "alone").read_bytes()

@@ -1,0 +1,87 @@
+"""TALP and BSC's model factors: figures as the files have them, beside those of traces."""
+
+import json
+
+import pytest
+from format_samples import MODEL_FACTORS, TALP, TALP_OLDER
+from paraver_runs import paraver_run
+
+import perfcore
+from perfcore.base.errors import DataError, InputError
+
+
+def read(folder, name, text):
+    path = folder / name
+    path.write_text(text if isinstance(text, str) else json.dumps(text))
+    return perfcore.read(path)
+
+
+def factors(data, **where):
+    table = data.table
+    for column, value in where.items():
+        table = table[table[column] == value]
+    return dict(zip(table["metric"], table["value"], strict=True))
+
+
+def test_regions_of_talp(tmp_path):
+    data = read(tmp_path, "talp.json", TALP)
+    assert factors(data, region="Global") == pytest.approx({
+        "parallel": 0.88, "MPI parallel": 0.88, "load balance": 0.94, "communication": 0.93, "elapsed_time_s": 2e-6,
+        "useful_time_s": 7e-6, "mpi_time_s": 1e-6, "useful_cycles": 12000, "useful_instructions": 24000,
+    })  # fmt: skip
+    with_threads = factors(data, region="solve")
+    assert with_threads["MPI load balance"] == 0.95  # of ranks, not of the run
+    assert with_threads["OpenMP parallel"] == 0.8
+    assert set(data.table["region"]) == {"Global", "solve"}
+    assert data.table["p"].tolist()[0] == 4
+
+
+def test_older_talp(tmp_path):
+    found = factors(read(tmp_path, "talp.json", TALP_OLDER))
+    assert (found["communication"], found["load balance"], found["elapsed_time_s"]) == (0.9, 0.9, 3.0)
+
+
+def test_model_factors(tmp_path):
+    data = read(tmp_path, "modelfactors.csv", MODEL_FACTORS)
+    assert factors(data, p=8) == pytest.approx({
+        "global": 0.7785, "parallel": 0.95708, "load balance": 0.98281, "computation scalability": 0.81341,
+        "IPC scalability": 0.93982, "average IPC": 1.4,
+    })  # fmt: skip
+    assert factors(data, p=2)["serialisation"] == pytest.approx(0.99842)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("talp.json", {"popMetrics": {"a": {"elapsedTime": "long"}}}, "elapsedTime is 'long'"),
+        ("talp.json", {"popMetrics": {"a": {"elapsedTime": 10**30}}}, "elapsedTime is '10000000"),
+        ("modelfactors.csv", "Number of processes;2\n" + "x" * 200_000 + ";1\n", "csv:2: "),
+        ("talp.json", {"popMetrics": {"a": {"elapsedTime": 0}}}, "no region of TALP in which time passed"),
+        ("talp.json", {"popMetrics": 3}, "is not JSON of TALP"),
+        ("modelfactors.csv", "Number of processes;2;x\n", "modelfactors.csv:1: .*'x'"),
+        ("modelfactors.csv", "Number of processes;2;8\nLoad balance;99.1\n", "csv:2: has 1 values for 2 runs"),
+        ("modelfactors.csv", "Number of processes;2\nLoad balance;many\n", "csv:2: the value is 'many'"),
+        ("modelfactors.csv", "Number of processes;2\n", "holds no results"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, name, text, words):
+    with pytest.raises(InputError, match=words):
+        read(tmp_path, name, text)
+
+
+def test_they_stand_beside_those_of_traces(tmp_path):
+    trace = paraver_run(tmp_path, 4)
+    for name, text in (("talp.json", TALP), ("modelfactors.csv", MODEL_FACTORS), ("odd.csv", "p,time_s\n1,2\n")):
+        (tmp_path / name).write_text(text)
+    runs = perfcore.overheads([trace, tmp_path / "talp.json", tmp_path / "modelfactors.csv"])
+    title, header, rows = runs.tables()[1]
+    assert title == "POP efficiencies (those of other tools as they say them)"
+    shown = [dict(zip(header, row, strict=True)) for row in rows]
+    assert [row["locations"] for row in shown] == ["4", "4", "8", "2", "8"]
+    assert [row["parallel"] for row in shown[1:]] == ["88.00%", "72.00%", "99.38%", "95.71%"]
+    assert shown[3]["serialisation"] == "99.84%"
+    assert runs.to_dict()["other_tools"][0]["load balance"] == 0.94
+    with pytest.raises(DataError, match="are set beside those of traces"):
+        perfcore.overheads(tmp_path / "talp.json")
+    with pytest.raises(DataError, match="no efficiencies of runs"):
+        perfcore.overheads([trace, tmp_path / "odd.csv"])

@@ -1,0 +1,162 @@
+"""Sums of parts are those of the whole, bit for bit, and those that a plain loop finds."""
+
+import io
+import itertools
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perf_summaries import summary_file
+from perf_summaries.run import ListedFile, Run
+from perf_summaries.summarized_trace import SummarizedTrace
+from perf_summaries.summary import Gathered, ordered_columns
+from perf_summaries.summary_file import decode, encode
+from perfcore import Trace
+from perfcore.base.errors import DataError, InputError, OptionError
+
+STATES = ("solve", "MPI_Wait", "assemble")
+EPOCH_NS = 1_700_000_000_000_000_000
+
+
+def run_of(n_files, cells=16, clocks="recorded"):
+    files = tuple(ListedFile(f"rank{rank}.csv", 1, rank, named=rank) for rank in range(n_files))
+    return Run(files, cells, None, clocks, {})
+
+
+def gathered(run, traces, positions):
+    sums = Gathered(run)
+    for at in positions:
+        sums.add_trace(at, traces[at], ordered_columns(traces[at]))
+    return sums.summary()
+
+
+@st.composite
+def traces(draw):
+    """Small traces of up to five files with different spans, states and clocks, their intervals in any order."""
+    found = []
+    for _ in range(draw(st.integers(1, 5))):
+        states = draw(st.permutations(STATES))[: draw(st.integers(1, 3))]
+        rows = []
+        for location in range(draw(st.integers(1, 2))):
+            at = draw(st.integers(0, 3000))
+            for gap, length in draw(
+                st.lists(st.tuples(st.integers(0, 40), st.integers(0, 300)), min_size=1, max_size=6)
+            ):
+                rows.append((location, draw(st.integers(0, len(states) - 1)), at + gap, at + gap + length))
+                at += gap + length
+        location, state, start, end = zip(*draw(st.permutations(rows)), strict=True)
+        facts = {"epoch_ns": draw(st.integers(0, 500))}
+        markers = [("step", start[0], end[0])]
+        found.append(
+            Trace(location, state, start, end, ["a", "b"], states, facts=facts, markers=markers, time_unit="ns")
+        )
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(traces(), st.randoms(use_true_random=False))
+def test_sums_of_parts_are_those_of_the_whole_and_those_of_a_plain_loop(traces, random):
+    run = run_of(len(traces))
+    whole = gathered(run, traces, range(len(traces)))
+    order = list(range(len(traces)))
+    random.shuffle(order)
+    cuts = sorted(random.sample(range(1, len(order)), random.randint(0, len(order) - 1)))
+    parts = [order[a:b] for a, b in itertools.pairwise([0, *cuts, len(order)])]
+    sums = Gathered(run)
+    for part in parts:
+        sums.add(decode(encode(gathered(run, traces, part)), "part")[0])
+    assert encode(sums.summary()) == encode(whole)
+
+    # Every nanosecond by itself.
+    first, last = whole.span_ns
+    busy, by_window = np.zeros(last - first), np.zeros((last - first, len(whole.states)))
+    totals: dict[tuple[int, int, str], int] = {}
+    for at, trace in enumerate(traces):
+        shift = trace.facts["epoch_ns"] * (len(traces) > 1) - first
+        for row in range(trace.n_intervals):
+            here = slice(trace.start_ns[row] + shift, trace.end_ns[row] + shift)
+            state = trace.states[trace.state[row]]
+            by_window[here, whole.states.index(state)] += 1
+            busy[here] += state != "MPI_Wait"
+            key = at, int(trace.location[row]), state
+            totals[key] = totals.get(key, 0) + here.stop - here.start
+    for bits, begin, sums, plain in (
+        (whole.cell_bits, whole.first_cell, whole.cells, busy),
+        (whole.window_bits, whole.first_window, whole.windows, by_window),
+    ):
+        number = (np.arange(first, last) >> bits) - begin
+        expected = np.zeros(sums.shape, int)
+        np.add.at(expected, number, plain.astype(int))
+        assert (sums == expected).all()
+    assert len(whole.cells) <= 16
+    told = {
+        (at, place, whole.states[state]): time
+        for (at, place, state), time in zip(whole.places.tolist(), whole.times.tolist(), strict=True)
+    }
+    assert told == totals
+
+
+def test_the_curve_is_the_mean_of_the_exact_one_in_each_cell():
+    rng = np.random.default_rng(3)
+    ranks = []
+    for rank in range(3):
+        ends = np.cumsum(rng.integers(1, 900, 400)) + rank
+        state = np.arange(400) % 3
+        facts = {"epoch_ns": EPOCH_NS}
+        ranks.append(
+            Trace([0] * 400, state, np.append(rank, ends[:-1]), ends, ["main"], STATES, facts=facts, time_unit="ns")
+        )
+    found = SummarizedTrace(gathered(run_of(3, 64, "auto"), ranks, range(3)), "run")
+    every = [np.concatenate([getattr(rank, name) for rank in ranks]) for name in ("state", "start_ns", "end_ns")]
+    exact = Trace(np.repeat([0, 1, 2], 400), *every, ["a", "b", "c"], STATES, time_unit="ns").utilization()
+    curve = found.utilization()
+    area = np.append(0, np.cumsum(np.diff(exact.edges) * exact.heights))
+    means = np.diff(np.interp(curve.edges, exact.edges, area)) / np.diff(curve.edges)
+    np.testing.assert_allclose(curve.heights, means, rtol=1e-12, atol=1e-9)
+    assert (curve.start, curve.end, found.span_ns) == (exact.start, exact.end, (0, int(exact.end)))
+    assert curve.integral == pytest.approx(exact.integral, rel=1e-14)
+    assert found.locations == ("rank 0 / main", "rank 1 / main", "rank 2 / main")
+    waiting = found.utilization(["MPI_Wait"])
+    assert waiting.integral == pytest.approx(
+        sum(int(t) for t in found.times_and_entries()[0][:, found.states.index("MPI_Wait")])
+    )
+    with pytest.raises(DataError, match="a summary holds no intervals"):
+        _ = found.start_ns
+
+
+def test_what_cannot_be_added_is_refused():
+    rank = Trace([0], [0], [5], [9], ["a"], ["solve"], facts={"epoch_ns": 3})
+    with pytest.raises(OptionError, match="no times since 1970"):
+        gathered(run_of(2, clocks="auto"), [rank, rank], [0])
+    other = Trace([0], [0], [5], [9], ["a"], ["solve"], busy_states=[])
+    with pytest.raises(DataError, match="'solve' computes in some files of the run and not in others"):
+        gathered(run_of(2), [rank, other], [0, 1])
+    endless = Trace([0], [0], [0], [1 << 62], ["a"], ["solve"])
+    with pytest.raises(DataError, match="do not fit into 64 bits"):
+        gathered(run_of(1), [endless], [0])
+    unaligned = gathered(
+        run_of(2, clocks="unaligned"), [rank, other.__class__([0], [0], [70], [90], ["a"], ["solve"])], [0, 1]
+    )
+    assert unaligned.span_ns == (0, 20)
+
+
+def test_a_file_that_was_tampered_with_is_refused(monkeypatch):
+    rank = Trace([0, 0], [0, 1], [5, 6], [6, 9], ["a"], STATES[:2])
+    content = encode(gathered(run_of(1), [rank], [0]), (1, 1))
+    assert decode(content, "part")[1] == (1, 1)
+    for wrong in (
+        content.replace(b"perfcore-summary.json", b"perfcore-summery.json"),
+        content[:-40],
+        content[:60] + bytes([content[60] ^ 1]) + content[61:],
+    ):
+        with pytest.raises(InputError, match="damaged"):
+            decode(wrong, "part")
+    monkeypatch.setattr(summary_file, "_FREELY_BYTES", 1 << 10)
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("perfcore-summary.json", bytes(1 << 20))
+    with pytest.raises(InputError, match=r"damaged: perfcore-summary.json says that its .* bytes are 1048576"):
+        decode(target.getvalue(), "part")
