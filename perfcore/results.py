@@ -160,7 +160,8 @@ class Result:
         """Summary, a small picture, and the head of the first table, for a notebook."""
         parts = [f"<p>{'<br>'.join(html.escape(line[:_LETTERS]) for line in self.summary()[:_HEAD])}</p>"]
         with contextlib.suppress(PerfError, NotImplementedError):  # not everything has a picture
-            parts.append(importlib.import_module("perfcore").plot(self, size=_CELL_SIZE)._repr_html_())
+            main = list(presenter_of(self).panels(self))[:1]  # else all of it
+            parts.append(importlib.import_module("perfcore").plot(self, panels=main, size=_CELL_SIZE)._repr_html_())
         for _, header, rows in self.tables()[:1]:
             table = [[f"<td>{html.escape(cell[:_LETTERS])}</td>" for cell in row] for row in [header, *rows[:_HEAD]]]
             parts.append(f"<table><tr>{'</tr><tr>'.join(map(''.join, table))}</tr></table>")
@@ -170,7 +171,8 @@ class Result:
 
 def presenter_of(result: Any) -> Presenter:
     """The presenter that is registered for a result's class, or for the nearest of its bases."""
-    return _presenter_of(type(result))
+    kind: type = type(result)
+    return _presenter_of(kind)
 
 
 @functools.cache

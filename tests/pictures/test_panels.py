@@ -1,6 +1,7 @@
 """Panels by themselves, for papers and for axes of one's own, and the numbers of what is drawn."""
 
 import csv
+import importlib
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from perf_pictures.figures import COLUMNS
 from perf_pictures.picture import inches, plot
 from perfcore import Trace
 from perfcore.base.errors import OptionError
+from perfcore.hooks.registry import registry
+from perfcore.results import Presenter, Result, _presenter_of
 
 P = (2.0, 4.0, 8.0, 16.0)
 
@@ -64,6 +67,8 @@ def test_each_panel_is_drawn_by_itself(models, kind, names):
     axes = Figure().add_subplot()
     assert plot(models[kind], ax=axes) is axes
     assert axes.has_data()
+    with pytest.raises(OptionError, match="2 panels for one place"):
+        plot(models[kind], ax=axes, panels=names[:2])
 
 
 def test_the_numbers_of_a_picture_are_those_of_the_model(laws, tmp_path):
@@ -110,3 +115,14 @@ def test_a_notebook_cell_is_short_and_has_a_picture(laws):
     assert len(text) + len(table) < 3000
     assert 1000 < len(picture) < 100_000
     assert (table.count("<tr>"), "<script" in cell) == (3, False)
+
+
+@pytest.mark.parametrize("name", [name for name in registry().entries("presenters") if "#" not in name])
+def test_every_result_has_a_data_frame(name):
+    """Of its own, or of its tables; data are what a frame is made of or what has one."""
+    module, _, kind = name.partition(":")
+    result = getattr(importlib.import_module(module), kind)
+    presenter = _presenter_of(result)
+    if issubclass(result, Result):
+        own = {method for base in type(presenter).__mro__[:-1] if base is not Presenter for method in vars(base)}
+        assert own & {"frame", "tables", "plain_tables"}

@@ -85,8 +85,7 @@ def phase_panels(model: PhaseModel, data: Any = None) -> dict[str, Callable[[Axe
 def _set_legend_inside(axes: Axes) -> None:
     """Put the legend where a panel by itself has room for it."""
     handles, names = axes.get_legend_handles_labels()
-    add_legend(axes, names, handles, fontsize=TINY_POINTS, loc="lower left")
-    axes.get_legend().set_frame_on(True)  # it may stand on what is drawn
+    add_legend(axes, names, handles, fontsize=TINY_POINTS, loc="lower left", frameon=True)
 
 
 def draw_sequence(model: PhaseModel, figure: Figure) -> None:
@@ -127,7 +126,7 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
     most = np.inf if model.n_locations is None else float(model.n_locations)
     polynomials = np.concatenate(values)
     drawn = np.clip(polynomials, 0.0, most)  # no processors compute beyond all of them, nor fewer than none
-    is_cut = bool((drawn != polynomials).any())
+    is_cut = not np.allclose(drawn, polynomials, rtol=1e-6, atol=1e-6 * float(drawn.max()))
     ends = "0" if np.isinf(most) else f"0 and {most:g}"
     # One line through all phases: it connects them vertically at the breakpoints.
     axes.plot(

@@ -140,6 +140,8 @@ def plot(
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
+        if len(names) > 1:
+            raise OptionError(f"{len(names)} panels for one place: give axes to each, or none")
         with drawing():
             for draw in _chosen(model, data, names[:1] or [""]).values():
                 draw(ax)
@@ -152,12 +154,17 @@ def plot(
             set_text_size(figure, font)
         if figures is not None:
             write_figures(figure, figures)
-        if ending == ".html":
-            write_bytes(path, _page(figure, model, _title(model, data)).encode())
-        elif path is not None:
-            with atomic_path(path) as temporary:
-                _save(figure, temporary, str(ending))
+        if path is not None and ending is not None:
+            _write(figure, path, ending, model, data)
     return Drawing(figure)
+
+
+def _write(figure: Figure, path: str | os.PathLike[str], ending: str, model: Result | None, data: Any) -> None:
+    if ending == ".html":
+        write_bytes(path, _page(figure, model, _title(model, data)).encode())
+        return
+    with atomic_path(path) as temporary:
+        _save(figure, temporary, ending)
 
 
 class Drawing:

@@ -61,8 +61,8 @@ def drawing(**settings: Any) -> Iterator[None]:
     **settings
         More settings of matplotlib, with ``_`` for the dot; they belong to the whole process.
     """
-    given = {name.replace("_", ".", 1): value for name, value in settings.items()}
-    with mpl.rc_context({"text.parse_math": False, **given}), warnings.catch_warnings():
+    chosen: Any = {name.replace("_", ".", 1): value for name, value in settings.items()}
+    with mpl.rc_context({"text.parse_math": False, **chosen}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
@@ -150,18 +150,18 @@ def set_plain(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def add_legend(area: FigureBase, names: list[str], handles: list[Any], **how: Any) -> None:
+def add_legend(area: FigureBase | Axes, names: list[str], handles: list[Any], **how: Any) -> None:
     """Add a legend of names as they are: none is passed over for its first letter, and a dollar is a dollar.
 
     Parameters
     ----------
-    area : matplotlib FigureBase
+    area : matplotlib FigureBase or Axes
     names : list of str
     handles : list of matplotlib Artist
         One for each name.
     **how
         As `matplotlib.figure.Figure.legend` takes it.
     """
-    legend = area.legend(handles, [str(number) for number in range(len(names))], frameon=False, **how)
+    legend = area.legend(handles, [str(number) for number in range(len(names))], **{"frameon": False, **how})
     for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(text=name, parse_math=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -80,22 +81,20 @@ def scaling_panels(model: ScalingModel, data: Any = None) -> dict[str, Callable[
     def draw(axes: Axes, code: int) -> None:
         own = [curve for curve in curves if curve.code == code]
         _draw_panel(shown, axes, code, own)
-        _set_across(axes, own)
+        _set_across(axes, curves)
         axes.set_xlabel(shortened(model.columns[shown.first]), fontsize=LABEL_POINTS, parse_math=False)
         axes.set_ylabel(shortened(model.value_name) + unit, fontsize=LABEL_POINTS, parse_math=False)
         if len(model.systems) > 1:
             names, handles = _system_handles(shown)
             add_legend(axes, names, handles, fontsize=TINY_POINTS)
 
-    def beside(axes: Axes) -> Axes:
-        return type(axes.figure)().add_subplot()  # the other of two panels that are drawn together
-
     panels: dict[str, Callable[[Axes], None]] = {
         f"curves-{number}" if number > 1 else "curves": partial(draw, code=code)
         for number, code in enumerate(shown.codes, 1)
     }
-    panels["residuals"] = lambda axes: draw_residuals(shown, beside(axes).figure, axes, beside(axes))
-    panels["quantiles"] = lambda axes: draw_residuals(shown, beside(axes).figure, beside(axes), axes)
+    # Two panels that are drawn together, each with names of outliers beside it: the other one is left aside.
+    panels["residuals"] = lambda axes: draw_residuals(shown, aside := Figure(), axes, aside.add_subplot())
+    panels["quantiles"] = lambda axes: draw_residuals(shown, aside := Figure(), aside.add_subplot(), axes)
     return panels
 
 
