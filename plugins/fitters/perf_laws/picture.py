@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -286,8 +287,9 @@ def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
         f"{growth.statement}{f' in {symbol}' if len(model.symbols) > 1 else ''}"
         for symbol, growth in zip(model.symbols, row.growths, strict=True)
     )
+    below = textwrap.wrap(grows, most)
     share = f"  {row.share:.1%}" if len(model.paths) > 1 else ""
-    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(law.text, most), grows]
+    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(law.text, most), *below]
     axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
 
 
