@@ -21,7 +21,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "worley": (
         "examples/cholesky/cholesky_trace.csv.gz",
         {"phases": "auto", "degree": "2", "refine": True},
-        [0.0, 1_000_000.0, 3_000_000.0, 6_000_000.0],
+        [400_000.0, 1_000_000.0, 3_000_000.0, 6_000_000.0],
     ),
     "individual": (
         "examples/npb/timings.csv",

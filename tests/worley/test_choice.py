@@ -159,6 +159,15 @@ def test_no_phase_leaves_the_processors(options, seed):
         assert values.max() <= 8 + 1e-9
 
 
+@pytest.mark.parametrize("options", [{"degree": 2}, {"degree": 3}, {"phases": 3, "degree": 2}])
+def test_no_phase_of_the_shipped_run_leaves_its_processors(options):
+    """Between its ends either, in whatever unit of time."""
+    model = perfcore.fit("examples/cholesky/cholesky_trace.csv.gz", refine=True, **options)
+    values = model.predict(np.linspace(model.start, model.end, 20_001))
+    assert values.min() >= -1e-9
+    assert values.max() <= 4 + 1e-9
+
+
 @pytest.mark.parametrize("height", [0.0, 16.0])
 def test_a_constant_curve(height):
     for curve in (samples([height], n_locations=16), samples(np.full(900, height), n_locations=16)):

@@ -18,7 +18,7 @@ from perfcore import UtilizationCurve
 from perfcore.base import progress
 from perfcore.contracts import Basis, Segmentation
 
-__all__ = ["PhaseMaker", "flattened", "leaves", "powers", "sequence_entries"]
+__all__ = ["PhaseMaker", "ends_leave", "flattened", "powers", "sequence_entries"]
 
 _MOST_BOUNDED = 5  # rounds of lowering degrees and moving breaks
 
@@ -51,7 +51,7 @@ class PhaseMaker:
     def refined(self, found: Sequence[Segmentation], low: float = -np.inf, high: float = np.inf) -> list[Segmentation]:
         """The same numbers of phases with their breaks moved to the least sum of squares.
 
-        A phase that would leave [low, high] takes a lower degree, and the breaks move once more.
+        A phase whose ends would leave [low, high] takes a lower degree, and the breaks move once more.
         """
         result = []
         with progress.bar("refining", len(found)) as advance:
@@ -69,7 +69,7 @@ class PhaseMaker:
         return result
 
     def _within(self, found: Segmentation, low: float, high: float) -> Segmentation:
-        """With lower degrees where a phase leaves the bounds, and the breaks moved once more; constants never leave."""
+        """With lower degrees where ends of phases leave the bounds, and breaks moved once more; constants never do."""
         assert found.degrees is not None
         facts = dict(found.statistics)
         for again in reversed(range(_MOST_BOUNDED)):
@@ -82,7 +82,7 @@ class PhaseMaker:
                     (
                         degree
                         for degree in range(highest, 0, -1)
-                        if not leaves(powers(summary, self.polynomials.origin, degree), end - begin, low, high)
+                        if not ends_leave(powers(summary, self.polynomials.origin, degree), end - begin, low, high)
                     ),
                     0,
                 )
@@ -147,16 +147,18 @@ def powers(summary: Summary, origin: float, degree: int) -> tuple[float, ...]:
     return tuple(float(value) for value in found[: degree + 1])
 
 
-def leaves(coefficients: Sequence[float], length: float, low: float, high: float) -> bool:
-    """Whether a polynomial of powers of ``t - start`` leaves [low, high] on a phase of that length.
+def ends_leave(coefficients: Sequence[float], length: float, low: float, high: float) -> bool:
+    """Whether a polynomial of powers of ``t - start`` is beyond [low, high] at an end of a phase of that length.
+
+    One that is beyond them in between only is curved all the same: it is `flattened`, and keeps its degree.
 
     Examples
     --------
-    >>> leaves((0.0, 4.0, -4.0), 1.0, 0.0, 1.0), leaves((0.0, 4.0, -4.0), 1.0, 0.0, 0.9)
+    >>> ends_leave((0.0, 4.0, -4.0), 1.0, 0.0, 0.9), ends_leave((0.0, 1.0), 2.0, 0.0, 1.9)
     (False, True)
     """
-    least, most = _range(coefficients, length)
-    return least < low or most > high
+    ends = coefficients[0], float(np.polyval(coefficients[::-1], length))
+    return min(ends) < low or max(ends) > high
 
 
 def flattened(phase: Phase, low: float, high: float) -> Phase:
@@ -195,9 +197,9 @@ def flattened(phase: Phase, low: float, high: float) -> Phase:
 
 def _range(coefficients: Sequence[float], length: float) -> tuple[float, float]:
     """Least and largest value on a phase of that length."""
-    slopes = [k * c * length ** (k - 1) for k, c in enumerate(coefficients) if k]
+    slopes = [k * c * length ** (k - 1) for k, c in enumerate(coefficients) if k]  # at shares of the length
     roots = np.roots(slopes[::-1]) if any(slopes[1:]) else np.empty(0)
-    extremes = roots.real[np.abs(roots.imag) < 1e-9] / length if len(roots) else roots
+    extremes = roots.real[np.abs(roots.imag) < 1e-9]
     at = np.concatenate([[0.0, length], extremes[(extremes > 0.0) & (extremes < 1.0)] * length])
     values = np.polyval(coefficients[::-1], at)
     return float(values.min()), float(values.max())

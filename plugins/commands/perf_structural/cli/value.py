@@ -76,7 +76,7 @@ def command(
     perf value cpu.csv --column "cpu all busy" --as histogram --bins 5 --window 5min
     perf value load.json --as normal -o load.value.json --plot load.png
     perf value runs.csv --column time_s --where host=a --quantile 0.5,0.99,0.999
-    perf value latencies.txt --as histogram --rule tails --bins 50 --family auto
+    perf value latencies.txt --family auto
     """
     with reporting():
         import msgspec
