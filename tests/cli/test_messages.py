@@ -52,3 +52,8 @@ def test_laws_of_bytes_and_messages(rings, perf):
 def test_names_of_files_that_make_no_table(rings, perf):
     outcome = perf("messages", "run_p*.prv", "--from-name", "run_p{bytes:int}.prv", "-o", "traffic.csv", status=2)
     assert "the table has a column 'bytes'" in outcome.err
+
+
+def test_a_pattern_names_runs_as_files_do(rings, perf):
+    assert perf("messages", "run_p[24].prv").out == perf("messages", "run_p2.prv", "run_p4.prv").out
+    assert perf("messages", "run_p4.prv", "--from-name", "run_p{p:int}.prv").out.startswith("run_p4.prv over p; ")

@@ -88,11 +88,24 @@ def test_what_dominates_is_said(runs):
         ((2, 4), {"at": "p=64", "by": "location"}, OptionError, "without --phases and --by"),
         ((2, 4), {"at": "p=64", "pop": "bsc"}, OptionError, "leave it out"),
         ((2, 4), {"at": "n=64"}, OptionError, "such as p=4096"),
+        ((2, 4), {"at": "p=1e18"}, OptionError, "from 1 to 1e\\+09"),
+        ((2, 4), {"at": "p=1..1e6*1.1"}, OptionError, "give at most 64"),
+        ((2, 4, 2, 8), {"at": "p=64"}, DataError, "give each run once"),
     ],
 )
 def test_what_cannot_be_predicted_is_said(folder, sizes, options, error, words):
     with pytest.raises(error, match=words):
         perfcore.overheads([trace_at(folder, p) for p in sizes], **options)
+
+
+def test_repetitions_may_share_times_and_one_location_loses_nothing_by_waiting(folder):
+    again = paraver_run(
+        folder, 2, setup_ns=1_100_000, work_ns=1 << 30, steps=4, call_ns=100_000, late_ns=200_000, name="b"
+    )
+    runs = perfcore.overheads([again, *(trace_at(folder, p) for p in (2, 4, 8))], at="p=1")
+    [alone] = runs.predicted
+    assert [alone.factors[name][0] for name in ("load balance", "communication", "parallel")] == [1, 1, 1]
+    assert "by load imbalance" not in alone.summary()
 
 
 def test_the_picture_has_a_column_for_each_run_and_size(runs):

@@ -1,5 +1,7 @@
 """What if: answers that a person can compute, and what may not be asked."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from perf_explore.data_views import DataViews
 from perf_messages.communication import carry
 from perf_messages.testing import by_hand, exchange
 from perf_views.contents import Table
-from perf_whatif.api import whatif
+from perf_whatif.api import messages, messages_of_runs, whatif
 from perf_whatif.message_table import message_table
 from perf_whatif.network import network_from_text
 from perfcore import Trace
@@ -150,3 +152,18 @@ def test_the_page_of_a_trace_leads_to_its_messages_where_there_are_any():
     assert next(block.rows[0] for block in view.blocks if isinstance(block, Table)) == ("rank 0", "rank 1", "1", "8")
     assert ("messages",) not in DataViews(trace_of(late_barrier()), "run").paths()
     assert ("messages",) not in DataViews(Trace([0], [0], [0], [5], ["cpu"], ["run"]), "run").paths()
+
+
+def test_messages_tell_what_is_wrong_with_a_trace():
+    cut = replace(exchange(), unmatched={"records could not be read": 20})
+    assert messages(trace_of(cut)).summary()[1:] == ["20 records could not be read"]
+    runs = messages_of_runs([trace_of(exchange()), trace_of(cut)])
+    assert runs.summary()[1:] == ["demo: 20 records could not be read"]
+
+
+def test_messages_of_different_programs_are_not_compared():
+    other = by_hand(
+        [[("shmem_put", 0, 1)], [("shmem_get", 0, 2)]], [{"send": (0, 0), "receive": (1, 0), "bytes": 9}], ends=[5, 5]
+    )
+    with pytest.raises(DataError, match="have no call in common, such as MPI_Barrier and shmem_get"):
+        messages_of_runs([trace_of(exchange()), trace_of(other)])

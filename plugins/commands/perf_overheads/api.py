@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 from perf_messages.burst_classes import burst_classes
 from perf_messages.pop_factors import Definition, pop_factors
+from perf_messages.same_program import refuse_different_programs
 from perf_overheads.attribution import profile_overheads, usual_categories
-from perf_overheads.by_burst import check_same_program
 from perf_overheads.category_set import CategorySet, read_categories
 from perf_overheads.other_tools import OtherRun, runs_of_table
 from perf_overheads.phases import phase_edges
@@ -162,7 +162,7 @@ def overheads(
             f"{without[0]}: --by burst needs the calls of a communication library in a whole run, with its usual "
             "classes; leave out --by burst"
         )
-    check_same_program(profiles)
+    refuse_different_programs([(each.source, each.bursts.calls) for each in profiles if each.bursts is not None])
     predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
     return OverheadRuns(profiles, shown, dict(settings or {}), predicted, tuple(others))
 

@@ -13,14 +13,12 @@ from typing import Any
 from perf_messages.burst_classes import BurstClasses
 from perf_overheads.profile import OverheadProfile
 from perf_views.file_names import told_apart
-from perfcore.base.errors import DataError
 from perfcore.data.units import readable
 
 __all__ = [
     "ClassLoss",
     "burst_table",
     "burst_tables",
-    "check_same_program",
     "counted_factors",
     "losses",
     "losses_as_data",
@@ -165,24 +163,6 @@ def _against_smallest(
         is_larger = len(profile.locations) > len(smallest.locations)
         if is_larger and profile.bursts is not None and smallest.bursts is not None:
             yield smallest, profile, losses(smallest.bursts, profile.bursts)
-
-
-def check_same_program(profiles: Sequence[OverheadProfile]) -> None:
-    """Runs that have calls must share some of them.
-
-    Raises
-    ------
-    DataError
-        Two of them share none: they are of different programs.
-    """
-    called = [(each.source, each.bursts.calls) for each in profiles if each.bursts is not None and each.bursts.calls]
-    for source, calls in called[1:]:
-        first, its_calls = called[0]
-        if not calls & its_calls:
-            raise DataError(
-                f"{first} and {source} have no call in common, such as {min(its_calls)} and {min(calls)}; runs that "
-                "are compared must be of one program"
-            )
 
 
 def _cells(each: ClassLoss, total: int) -> list[str]:

@@ -11,7 +11,6 @@ from perfcore.data.measurements import Measurements
 
 __all__ = ["OtherRun", "runs_of_table"]
 
-_COLUMNS = ("p", "metric", "value")
 _NAMES = ("region", "run")  # what tells runs of one file apart, beside p
 
 
@@ -44,7 +43,7 @@ def runs_of_table(table: Measurements, names: Collection[str]) -> list[OtherRun]
     Parameters
     ----------
     table : Measurements
-        With the columns ``p``, ``metric`` and ``value``.
+        With the columns ``p``, ``metric`` and ``value``; or, where all rows are of one metric, ``p`` and its name.
     names : collection of str
         Factors that are taken; others are passed over.
 
@@ -61,10 +60,12 @@ def runs_of_table(table: Measurements, names: Collection[str]) -> list[OtherRun]
     [OtherRun(source='talp.json', p=2, factors={'parallel': 0.9})]
     """
     frame = table.table
-    lacking = [column for column in _COLUMNS if column not in frame.columns]
-    if not lacking:
-        frame = frame[frame["metric"].isin(list(names)) & (frame["p"] > 0)]
-    if lacking or not len(frame):
+    if "metric" not in frame.columns and table.roles.value in names:
+        frame = frame.rename(columns={table.roles.value: "value"}).assign(metric=table.roles.value)
+    known = {"p", "metric", "value"} <= set(frame.columns)
+    if known:
+        frame = frame[frame["metric"].isin(list(names)) & (frame["p"] >= 1)]
+    if not known or not len(frame):
         raise DataError(
             f"{table.source} holds measurements, but no efficiencies of runs; give traces, and beside them "
             "JSON of TALP or modelfactors.csv"

@@ -29,6 +29,8 @@ _LOST = (IMBALANCE, SERIALISATION, TRANSFER, COMMUNICATION)
 _COVERAGE = 0.95
 _ROUNDS = 32  # in which draws of independent parts are put together; quantiles are then steady to two digits
 _SEED = 0
+_MOST_SIZES = 64  # each has two tables
+_LARGEST = 1e9  # a hundred times as many as any machine has
 
 Floats = npt.NDArray[np.float64]
 
@@ -66,9 +68,14 @@ class Predicted:
         seconds, probability = self.lost[self.dominant]
         share = seconds / self.parts["elapsed"][0]
         low, high = self.factors["global"][1:]
+        lost = (
+            f"most is lost by {self.dominant}, {share:.2%} of the elapsed time (the largest loss with "
+            f"probability {_rounded(probability)})"
+            if seconds > 0
+            else "nothing is lost against the smallest run"
+        )
         return (
-            f"at p={self.p:g}: most is lost by {self.dominant}, {share:.2%} of the elapsed time (the largest loss with "
-            f"probability {_rounded(probability)}); global efficiency {self.factors['global'][0]:.2%}, "
+            f"at p={self.p:g}: {lost}; global efficiency {self.factors['global'][0]:.2%}, "
             f"{_bounds(low, high, '{:.2%}')}"
         )
 
@@ -130,10 +137,13 @@ def sizes_at(at: str) -> list[float]:
         sizes = parse_values(places["p"]) if set(places) == {"p"} else []
     except (ValueError, ZeroDivisionError):
         sizes = []
-    if not sizes or min(sizes) < 1:
+    if not sizes or not 1 <= min(sizes) <= max(sizes) <= _LARGEST:
         raise OptionError(
-            f"--at {at}: p=N with numbers of locations from 1 is expected, such as p=4096 or p=64..4096*4"
+            f"--at {at}: p=N with numbers of locations from 1 to {_LARGEST:.0e} is expected, such as p=4096 or "
+            "p=64..4096*4"
         )
+    if len(sizes) > _MOST_SIZES:
+        raise OptionError(f"--at {at}: these are {len(sizes)} numbers of locations; give at most {_MOST_SIZES}")
     return sizes
 
 
@@ -150,12 +160,13 @@ def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[
     Raises
     ------
     DataError
-        There are too few numbers of locations for a law of each part.
+        There are too few numbers of locations for a law of each part, or a run was given twice.
     """
     from perfcore.models.fitting import fit
 
     locations = np.array([len(each.locations) for each in profiles], float)
     measured = parts_of_runs(profiles)
+    _refuse_copies(profiles, locations, measured)
     lasting = {name: times for name, times in measured.items() if np.nansum(np.abs(times))}  # others stay nothing
     try:
         model = fit(_table(locations, lasting), _FITTER)
@@ -174,7 +185,7 @@ def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[
     for k, size in enumerate(sizes):
         values, draws = {}, {}
         for name in measured:
-            if name not in lasting:
+            if name not in lasting or (size == 1 and name in _LOST):  # one location waits for nobody
                 values[name], draws[name] = np.zeros(1), np.zeros(1)
                 continue
             row = drawn.names.index(name)
@@ -192,12 +203,28 @@ def _table(locations: Floats, measured: Mapping[str, Floats]) -> Measurements:
     import pandas as pd
 
     rows = [
-        (size, name, time)
+        (size, name, time, run)
         for name, times in measured.items()
-        for size, time in zip(locations.tolist(), times.tolist(), strict=True)
+        for run, (size, time) in enumerate(zip(locations.tolist(), times.tolist(), strict=True), start=1)
         if not np.isnan(time)
     ]
-    return Measurements(pd.DataFrame(rows, columns=["p", "path", "time_s"]), source="of these runs")
+    return Measurements(pd.DataFrame(rows, columns=["p", "path", "time_s", "run"]), source="of these runs")
+
+
+def _refuse_copies(profiles: Sequence[OverheadProfile], locations: Floats, measured: Mapping[str, Floats]) -> None:
+    """Refuse a run that is given twice, as bounds from repetitions would be too narrow.
+
+    Raises
+    ------
+    DataError
+    """
+    columns = np.nan_to_num(np.array([locations, *measured.values()])).T.tolist()
+    for at, times in enumerate(columns):
+        if (first := columns.index(times)) < at:
+            raise DataError(
+                f"{profiles[at].source} has the times of {profiles[first].source} to the nanosecond; give each run "
+                "once where --at predicts"
+            )
 
 
 def _put_together(

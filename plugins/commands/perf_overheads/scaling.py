@@ -26,6 +26,7 @@ _OF_COMPUTATION = ("instruction scalability", "IPC scalability", "frequency scal
 FACTORS = (*_PRODUCTS, *_FACTORS, *_OF_COMPUTATION)
 # Of instructions of two runs; by more the work is hardly the same, as weak scaling or other input has it.
 _MOST_INSTRUCTIONS = 1.5
+_ALL = 1.005  # what is 100 % in print; of one class more is lost where others gained
 
 
 def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, float | None]] | None:
@@ -157,7 +158,9 @@ def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict
     lost = 1 - (row["computation scalability"] or 1)
     if small is not None and large is not None and len(large.names) > 1 and lost > 0:
         worst = losses(small, large)[0]
-        said += f"; {worst.lost / lost:.0%} of what it lost is {worst.name}"
+        part = worst.lost / lost
+        share = f"{part:.0%}" if part <= _ALL else "more than all"
+        said += f"; {share} of what it lost is {worst.name}"
     counted = {name: value for name in _OF_COMPUTATION if (value := row[name]) is not None}
     if counted:
         name, value = min(counted.items(), key=lambda item: item[1])

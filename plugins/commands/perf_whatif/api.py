@@ -189,7 +189,7 @@ def messages_of_runs(
     Raises
     ------
     DataError
-        A trace has no messages and no collectives, or is a part of a run.
+        A trace has no messages and no collectives, or is a part of a run; two have no call in common.
     OptionError, InputError
         As for `perfcore.profile`.
 

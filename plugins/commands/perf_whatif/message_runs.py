@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_messages.communication import Communication
+from perf_messages.same_program import refuse_different_programs
 from perf_traces.runs import REPETITIONS, symbols_of
 from perfcore.base.errors import OptionError, listing
 from perfcore.data.measurements import Measurements
@@ -35,11 +36,17 @@ class Traffic:
     operations : mapping of str to (int, int, int)
         By name of the operation that sends: its calls, messages and bytes. Of a collective the bytes are the most that
         one member sends or receives, summed up over collectives, and the messages are the collectives.
+    calls : frozenset of str
+        Names of all its calls, also of those that send nothing.
+    remarks : tuple of str
+        What is wrong with the trace.
     """
 
     source: str
     parameters: Mapping[str, Any]
     operations: Mapping[str, tuple[int, int, int]]
+    calls: frozenset[str] = frozenset()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,17 +62,20 @@ class MessageRuns(Result):
     ------
     OptionError
         A field of the names of files is a column of the table, or some names have other fields.
+    DataError
+        Two runs have no call in common.
     """
 
     runs: tuple[Traffic, ...]
 
     def __post_init__(self) -> None:
-        """Refuse names of files that make no table."""
+        """Refuse names of files that make no table, and runs of different programs."""
         fields = [tuple(run.parameters) for run in self.runs]
         if len(set(fields)) > 1:
             raise OptionError(f"the names of some files say {listing(fields[0])}, and those of others not")
         if taken := _OWN & set(fields[0]):
             raise OptionError(f"--from-name: the table has a column {min(taken)!r}; call the field otherwise")
+        refuse_different_programs([(run.source, run.calls) for run in self.runs])
 
     @property
     def source(self) -> str:
@@ -116,7 +126,12 @@ class MessageRuns(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {"runs": [run.source for run in self.runs], "rows": self.table().to_dict("records")}
+        rows = self.table().to_dict("records")
+        return {"runs": [run.source for run in self.runs], "rows": rows, "remarks": self.remarks()}
+
+    def remarks(self) -> list[str]:
+        """What is wrong with each trace."""
+        return [f"{run.source}: {remark}" for run in self.runs for remark in run.remarks]
 
 
 def traffic_of(found: Communication, parameters: Mapping[str, Any]) -> Traffic:
@@ -136,5 +151,11 @@ def traffic_of(found: Communication, parameters: Mapping[str, Any]) -> Traffic:
     np.add.at(total, sender, size)
     messages = np.bincount(sender, minlength=n_names).tolist()
     calls = np.bincount(found.calls.operation, minlength=n_names).tolist()
-    numbers = zip(found.calls.operations, calls, messages, total.tolist(), strict=True)
-    return Traffic(found.source, dict(parameters), {name: (n, m, size) for name, n, m, size in numbers if m})
+    rows = list(zip(found.calls.operations, calls, messages, total.tolist(), strict=True))
+    return Traffic(
+        found.source,
+        dict(parameters),
+        {name: (n, m, size) for name, n, m, size in rows if m},
+        frozenset(name for name, n, *_ in rows if n),
+        tuple(found.remark_lines()),
+    )

@@ -25,11 +25,12 @@ class MessageRunsPresenter(Presenter):
         return f"Messages by operation: {result.source}"
 
     def summary(self, result: MessageRuns) -> list[str]:
-        """How many runs, and what the numbers count."""
+        """How many runs, what the numbers count, and what is wrong with the traces."""
         runs = f"{len(result.runs)} runs" if len(result.runs) > 1 else result.source
         return [
             f"{runs} over {', '.join(result.parameters)}; of collectives their number counts, and the most bytes that "
-            "one member sends or receives"
+            "one member sends or receives",
+            *result.remarks(),
         ]
 
     def tables(self, result: MessageRuns) -> Tables:

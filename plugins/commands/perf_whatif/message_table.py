@@ -30,6 +30,8 @@ class MessageTable(Result):
     sizes, of_size : (m,) int64
         Upper ends of classes of sizes, powers of 2 and 0, and how many messages each has.
     bytes_of_size : (m,) int64
+    remarks : tuple of str
+        What is wrong with the trace.
     """
 
     source: str
@@ -39,6 +41,7 @@ class MessageTable(Result):
     sizes: Integers
     of_size: Integers
     bytes_of_size: Integers
+    remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -51,6 +54,7 @@ class MessageTable(Result):
                 {"at_most_bytes": int(size), "messages": int(count), "bytes": int(total)}
                 for size, count, total in zip(self.sizes, self.of_size, self.bytes_of_size, strict=True)
             ],
+            "remarks": list(self.remarks),
         }
 
 
@@ -78,5 +82,5 @@ def message_table(found: Communication) -> MessageTable:
     names = tuple(found.locations[place] for place in met.tolist())
     return MessageTable(
         found.source, names, count.astype(np.int64), total.reshape(count.shape), sizes, of_size.astype(np.int64),
-        bytes_of_size,
+        bytes_of_size, tuple(found.remark_lines()),
     )  # fmt: skip

@@ -34,9 +34,10 @@ class MessageTablePresenter(Presenter):
         return f"Messages of {result.source}"
 
     def summary(self, result: MessageTable) -> list[str]:
-        """How many, and of how many bytes."""
+        """How many, of how many bytes, and what is wrong with them."""
         pairs = int((result.count > 0).sum())
-        return [f"{result.count.sum()} messages of {result.bytes.sum()} bytes between {pairs} pairs of ranks"]
+        line = f"{result.count.sum()} messages of {result.bytes.sum()} bytes between {pairs} pairs of ranks"
+        return [line, *result.remarks]
 
     def tables(self, result: MessageTable) -> Tables:
         """The pairs with most bytes, and sizes."""

@@ -25,6 +25,7 @@ __all__ = ["LawFitter"]
 
 _LESS = 0.25  # of what a mean counts by its runs
 _BEYOND = 4.0  # the scale to look at where none is given, times the largest level
+_SHARE = "share"  # unit of efficiencies
 
 
 class LawFitter(Fitter):
@@ -57,7 +58,12 @@ class LawFitter(Fitter):
 
     @classmethod
     def suits(cls, data: Any) -> bool:
-        """Whether some path was measured at enough points; see `Fitter.suits`."""
+        """Whether some path was measured at enough points, and is no efficiency; see `Fitter.suits`.
+
+        Efficiencies are at most 1 and multiply; laws are those of the times that they are made of.
+        """
+        if data.roles.unit == _SHARE:
+            return False
         try:
             law_data(data, LawOptions(duplicates="drop"))
         except PerfError:

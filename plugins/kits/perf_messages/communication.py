@@ -187,8 +187,12 @@ class Communication:
             "messages": f"{len(self.messages)} of {n_bytes} bytes in all, by {len(self.calls)} calls",
             "collectives": f"{n_joined} on {joined} communicator{'s' * (joined != 1)}",
         }
-        lost = [f"{count} {what}" for what, count in self.remarks().items()]
+        lost = self.remark_lines()
         return facts | ({"about messages": "; ".join(lost)} if lost else {})
+
+    def remark_lines(self) -> list[str]:
+        """What is wrong with it, a line for each."""
+        return [f"{count} {what}" for what, count in self.remarks().items()]
 
     def remarks(self) -> dict[str, int]:
         """What is wrong with it, in words, and how often."""

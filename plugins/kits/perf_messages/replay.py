@@ -171,7 +171,7 @@ class Replay:
     def remarks(self) -> list[str]:
         """What was wrong with the trace, and what the replay did with it."""
         found = self.communication
-        said = [f"{count} {what}" for what, count in found.remarks().items()]
+        said = found.remark_lines()
         if found.unmatched and any(found.unmatched.values()):
             said.append("nobody waits in the replay for what was left out; the calls keep the time that they took")
         names = {MESSAGE: "messages", POSTED: "sends that wait for their receive"}

@@ -7,6 +7,7 @@ from format_samples import MODEL_FACTORS, TALP, TALP_OLDER
 from paraver_runs import paraver_run
 
 import perfcore
+from perf_laws.fitter import LawFitter
 from perfcore.base.errors import DataError, InputError
 
 
@@ -69,6 +70,15 @@ def test_what_is_wrong_is_said(tmp_path, name, text, words):
         read(tmp_path, name, text)
 
 
+def test_no_laws_of_efficiencies_are_suggested(tmp_path):
+    shares = read(
+        tmp_path, "modelfactors.csv", "Number of processes;2;4;8\nLoad balance;99;98;97\nTransfer efficiency;9;8;7\n"
+    )
+    assert shares.roles.unit == "share"
+    assert not LawFitter.suits(shares)
+    assert set(read(tmp_path, "talp.json", TALP).table["unit"]) == {"share", "s", ""}
+
+
 def test_they_stand_beside_those_of_traces(tmp_path):
     trace = paraver_run(tmp_path, 4)
     for name, text in (("talp.json", TALP), ("modelfactors.csv", MODEL_FACTORS), ("odd.csv", "p,time_s\n1,2\n")):
@@ -81,6 +91,9 @@ def test_they_stand_beside_those_of_traces(tmp_path):
     assert [row["parallel"] for row in shown[1:]] == ["88.00%", "72.00%", "99.38%", "95.71%"]
     assert shown[3]["serialisation"] == "99.84%"
     assert runs.to_dict()["other_tools"][0]["load balance"] == 0.94
+    (tmp_path / "one.csv").write_text("Number of processes;2;8\nParallel efficiency;90;80\n")
+    only = perfcore.overheads([trace, tmp_path / "one.csv"]).tables()[1][2]
+    assert [row[2] for row in only[1:]] == ["90.00%", "80.00%"]
     with pytest.raises(DataError, match="are set beside those of traces"):
         perfcore.overheads(tmp_path / "talp.json")
     with pytest.raises(DataError, match="no efficiencies of runs"):

@@ -43,6 +43,7 @@ def command(
     with reporting():
         from perf_pictures.picture import check_files, plot
         from perf_whatif.api import messages, messages_of_runs
+        from perfcore.reading.many_files import named_files
         from perfcore.reading.recognise import write, writer
 
         if as_json and table_format is not None:
@@ -51,14 +52,16 @@ def command(
         if output is not None:
             writer(output)
         found: Result
-        if output is None and len(traces) == 1:
+        may_be_one = output is None and how.from_name is None and len(traces) == 1
+        if may_be_one and named_files(traces[0]) is None:
             found = messages(traces[0], read=how.read_file)
         else:
             reading, files = options_of_runs(how)
             runs = messages_of_runs(traces, from_name=how.from_name, files=files, read=reading.read_file)
             if output is not None:
                 write(runs.measurements, output)
-            found = runs
+            # A folder may be that of one run.
+            found = messages(traces[0], read=how.read_file) if may_be_one and len(runs.runs) == 1 else runs
         if picture is not None:
             plot(found, None, picture)
     if as_json:

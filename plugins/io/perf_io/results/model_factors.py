@@ -12,7 +12,7 @@ import csv
 import math
 import re
 
-from perf_io.results.result_table import Row, one_line, results
+from perf_io.results.result_table import SHARE, Row, one_line, results
 from perf_io.shared.numbered_lines import numbered_lines
 from perfcore.base.errors import InputError
 from perfcore.contracts import NoOptions, Reader
@@ -30,7 +30,8 @@ _PROCESSES = re.compile(r"([0-9]{1,9})(?![0-9]).*")  # of several traces with as
 class ModelFactorsReader(Reader):
     """Factors of several runs; one row for each factor of each run, efficiencies as shares.
 
-    Factors have the names that `perf overheads` prints: ``parallel``, ``load balance``, ``IPC scalability``.
+    Factors have the names that `perf overheads` prints: ``parallel``, ``load balance``, ``IPC scalability``. Their unit
+    is ``share``; other figures have none.
     """
 
     def sniff(self, source: Source) -> float:
@@ -59,11 +60,11 @@ class ModelFactorsReader(Reader):
                 problem = f"has {len(values)} values for {len(processes)} runs; is it cut short?"
                 raise InputError(source.name, problem, line=number)
             label = one_line(name.strip().lstrip("-"))
-            share = 0.01 if _PER_CENT.fullmatch(label) else 1.0
+            share, unit = (0.01, SHARE) if _PER_CENT.fullmatch(label) else (1.0, "")
             for run, (p, value) in enumerate(zip(processes, values, strict=True), start=1):
                 figure = _figure(value, source.name, number)
                 if figure is not None:
-                    rows.append({"p": p, "run": run, "metric": _called(label), "unit": "", "value": figure * share})
+                    rows.append({"p": p, "run": run, "metric": _called(label), "unit": unit, "value": figure * share})
                     lines.append(number)
         return results(rows, source.name, parameters=["p"], value="value", lines=lines)
 

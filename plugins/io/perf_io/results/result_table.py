@@ -17,9 +17,10 @@ from perfcore.data.units import unit_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["joined", "number_or_text", "one_line", "results"]
+__all__ = ["SHARE", "joined", "number_or_text", "one_line", "results"]
 
 Row = dict[str, Any]
+SHARE = "share"  # unit of efficiencies
 
 _LONGEST_NAME = 120
 _UNNAMED = "unnamed"

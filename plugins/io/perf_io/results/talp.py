@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.result_table import Row, results
+from perf_io.results.result_table import SHARE, Row, results
 from perf_io.shared.json_document import decode_document
 from perfcore.base.errors import InputError
 from perfcore.contracts import NoOptions, Reader
@@ -88,14 +88,14 @@ def _rows(region: Region, source: str) -> list[Row]:
     p = numbers.get("numCpus") or ranks
     own = {"region": str(region.get("name", "")), "ranks": ranks, "nodes": numbers.get("numNodes", 0)}
     own |= {"p": p} if p else {}
-    found = {}
+    found: dict[str, tuple[float, str]] = {}
     for key, name in _EFFICIENCIES.items():
         if key in numbers:
             is_whole = p == ranks and _OF_MPI.match(name)
-            found[name.removeprefix("MPI ") if is_whole else name] = numbers[key]
-    found |= {name: numbers[key] * 1e-9 for key, name in _TIMES.items() if key in numbers}
-    found |= {name: numbers[key] for key, name in _COUNTS.items() if key in numbers}
-    return [{**own, "metric": name, "unit": "", "value": value} for name, value in found.items() if value > 0]
+            found[name.removeprefix("MPI ") if is_whole else name] = numbers[key], SHARE
+    found |= {name: (numbers[key] * 1e-9, "s") for key, name in _TIMES.items() if key in numbers}
+    found |= {name: (numbers[key], "") for key, name in _COUNTS.items() if key in numbers}
+    return [{**own, "metric": name, "unit": unit, "value": value} for name, (value, unit) in found.items() if value > 0]
 
 
 def _number(key: str, value: Any, source: str) -> float:

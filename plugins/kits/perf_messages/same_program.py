@@ -1,0 +1,36 @@
+"""Whether runs can be of one program: what they call says so where they have no functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfcore.base.errors import DataError
+
+__all__ = ["refuse_different_programs"]
+
+
+def refuse_different_programs(called: Sequence[tuple[str, frozenset[str]]]) -> None:
+    """Runs that have calls must share some of them with the first that has any.
+
+    Parameters
+    ----------
+    called : sequence of (str, frozenset of str)
+        Name of each run, and names of its calls.
+
+    Raises
+    ------
+    DataError
+        Two of them share none: they are of different programs.
+
+    Examples
+    --------
+    >>> refuse_different_programs([("a.prv", frozenset({"MPI_Send", "MPI_Init"})), ("b.prv", frozenset({"MPI_Init"}))])
+    """
+    having = [(source, calls) for source, calls in called if calls]
+    for source, calls in having[1:]:
+        first, its_calls = having[0]
+        if not calls & its_calls:
+            raise DataError(
+                f"{first} and {source} have no call in common, such as {min(its_calls)} and {min(calls)}; runs that "
+                "are compared must be of one program"
+            )
