@@ -266,6 +266,7 @@ def test_ties_and_chunks_of_a_loop():
         ("max_over(t, u)", "'u' is replicated itself; one number is expected"),
         ("max_over(a)", "'a' is not replicated"),
         ("quantile(a, 1)", "the level of a quantile is a number between 0 and 1, such as 0.95"),
+        ("p100(a)", "unknown function 'p100'"),
         ("p95(a, a)", "p95 takes one argument, not 2"),
         ("k_th(1, a)", "k_th takes three arguments or more, not 2"),
         ("queue_wait(1, 2)", "queue_wait takes three to four arguments, not 2"),

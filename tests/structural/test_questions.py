@@ -237,6 +237,8 @@ def test_files_series_and_pictures(tmp_path):
     [
         ([1.0, 2.0], {}, DataError, "first: 2 samples; at least 3 say how much they vary"),
         ([1.0, 2.0, math.nan], {}, DataError, "first: a sample is not finite"),
+        ([1e200, 2e200, 3e200], {}, DataError, "first: samples up to 3e\\+200; give them in a unit"),
+        ([1e-200, 2e-200, 0.0], {}, DataError, "first: samples up to 2e-200; give them in a unit"),
         ([1.0, 2.0, 3.0], {"quantile": 1.0}, OptionError, "--quantile 1: a number between 0 and 1"),
         ([1.0, 2.0, 3.0], {"worth": -1.0}, OptionError, "--worth -1: a share of at least 0"),
         ([1.0, 2.0, 3.0], {"power": 0.0}, OptionError, "--power 0: a number between 0 and 1"),
@@ -245,3 +247,12 @@ def test_files_series_and_pictures(tmp_path):
 def test_samples_that_decide_nothing(given, options, error, message):
     with pytest.raises(error, match=message):
         decide(given, [1.0, 2.0, 4.0], **options)
+
+
+def test_samples_without_spread_and_in_far_units():
+    found = decide([5.0] * 3, [6.0] * 3)
+    assert (found.verdict, found.low, found.high) == ("first", 1.0, 1.0)
+    assert "all samples of each are equal" in found.notes[-1]
+    first, second = np.array([10.0, 11, 12, 11]), np.array([14.0, 15, 13, 14])
+    near, far = decide(first, second), decide(first * 1e-120, second * 1e-120)
+    assert (far.low, far.high) == pytest.approx((near.low * 1e-120, near.high * 1e-120))

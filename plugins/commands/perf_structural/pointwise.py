@@ -63,7 +63,8 @@ class _Crossing:
         if self.both:
             return (
                 f"the divisor {divisor} is beyond zero with probability {self.beyond:.2g}: "
-                "the result has quantiles, but no mean and no standard deviation"
+                "go by the quantiles; unless it keeps away from zero, there is no mean and no standard deviation, and "
+                "those that are shown are of this sample"
             )
         if self.zero:
             return f"the divisor {divisor} comes down to zero: the result has quantiles, but perhaps no mean"

@@ -54,7 +54,7 @@ class Limits:
 
 
 QUANTILE = "quantile"
-_PERCENTILE = re.compile("p([0-9]{2,})")  # p95, p999
+_PERCENTILE = re.compile("p([0-9]{2}|[0-9]{2,}[1-9])")  # p95, p999; p100 would be p10
 _ASSOCIATIVE = frozenset({"max", "min"})
 
 _EXCERPT = 60  # characters of a formula that an error shows, so that the line stays readable

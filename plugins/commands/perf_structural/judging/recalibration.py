@@ -144,13 +144,13 @@ class Recalibration(Result):
         }
 
     def corrected(self, value: StochasticValue) -> StochasticValue:
-        """A prediction after the map, in bins; what has no distribution stays as it is.
+        """A prediction after the map, piecewise uniform; what has no distribution stays as it is.
 
         Examples
         --------
-        >>> from perfcore.stochastic import from_dict
+        >>> from perfcore.stochastic import default_representation
         >>> halved = Recalibration((0.0, 0.5, 1.0), (0.0, 0.25, 1.0), 100)
-        >>> value = from_dict({"representation": "histogram", "edges": [0, 4], "masses": [1]})
+        >>> value = default_representation("distributions").from_dict({"edges": [0, 4], "masses": [1]})
         >>> halved.corrected(value).quantile([0.5, 0.75]).round(9)
         array([1. , 2.5])
         """
@@ -164,10 +164,9 @@ class Recalibration(Result):
         ends = inner[0] if np.isinf(low) else low, inner[-1] if np.isinf(high) else high
         edges = np.maximum.accumulate([ends[0], *inner, ends[1]])
         masses = np.diff([0.0, *_EDGES, 1.0])
-        found: StochasticValue = default_representation("distributions").from_dict(
-            {"edges": edges.tolist(), "masses": masses.tolist()}
-        )
-        return found
+        content = {"edges": edges.tolist(), "masses": masses.tolist()}
+        corrected: StochasticValue = default_representation("distributions").from_dict(content)
+        return corrected
 
     def places_of(self, levels: Sequence[float] | Floats) -> Floats:
         """Which predicted quantiles become those of the given levels (...)."""

@@ -29,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 _FEWEST = 3  # samples: of two nobody knows the spread
 _ALIKE = 0.2  # correlation of neighbours: with it a mean varies a fifth more than of independent samples
 _SURE = 3.0  # standard errors of such a correlation of independent samples, 1/sqrt(n)
+_LARGEST, _SMALLEST = 1e140, 1e-140  # between which squares are no more than rounded
 _MOST = 1_000_000  # measurements, beyond which nobody goes
 
 
@@ -161,16 +162,21 @@ def compare_samples(
         if missing
     )
     notes += tuple(note for owner, values in zip(names, samples, strict=True) if (note := _alike(owner, values)))
+    if not error:
+        notes += ("all samples of each are equal: the limits know nothing of what is finer than was measured",)
     return Decision(names, sizes, name, figures, difference - half, difference + half, least, more, power, notes)
 
 
 def _needed(samples: Sequence[Floats], names: tuple[str, str], quantile: float | None) -> int:
-    """How many samples there must be; refused is what has no spread at all."""
+    """How many samples there must be; refused is what is too little or too large to know a spread by."""
     for name, values in zip(names, samples, strict=True):
         if len(values) < _FEWEST:
             raise DataError(f"{name}: {len(values)} samples; at least {_FEWEST} say how much they vary")
         if not np.isfinite(values).all():
             raise DataError(f"{name}: a sample is not finite")
+        size = float(np.abs(values).max())
+        if size > _LARGEST or 0.0 < size < _SMALLEST:
+            raise DataError(f"{name}: samples up to {size:.3g}; give them in a unit in which they are nearer to 1")
     if quantile is None:
         return _FEWEST
     if not 0.0 < quantile < 1.0:
@@ -209,7 +215,8 @@ def _student(shares: Sequence[float], sizes: Sequence[int]) -> float:
     """How many standard errors the limits are away, with Welch's degrees of freedom."""
     from scipy.stats import t
 
-    freedom = sum(shares) ** 2 / sum(share**2 / (size - 1) for share, size in zip(shares, sizes, strict=True))
+    total = sum(shares)
+    freedom = 1.0 / sum((share / total) ** 2 / (size - 1) for share, size in zip(shares, sizes, strict=True))
     return float(t.ppf(0.5 + 0.5 * CONFIDENCE, freedom))
 
 
