@@ -1,10 +1,10 @@
 """Forecasts against what then came, beside AutoETS, AutoARIMA and Theta of statsforecast.
 
-``python benchmarks/forecasts.py SERIES.csv ...`` prints the tables of docs/benchmarks-quantities.md; the interpreter
-that ``--rivals PYTHON`` names has statsforecast. Each series is forecast from origins in its later half, with all that
-came before, by what the fitter `forecast` does; rivals take the last 1,500 samples, choose their model anew at every
-fifteenth origin, go on with it between, and are told of no season. What is not known when a forecast is made has no
-say in it.
+``python benchmarks/forecasts.py SERIES.csv ...`` prints tables like those of docs/benchmarks-quantities.md; the
+interpreter that ``--rivals PYTHON`` names has statsforecast. Each series is forecast from origins in its later half,
+with all that came before, by what the fitter `forecast` does; rivals take the last 1,500 samples, choose their model
+anew at every fifteenth origin, go on with it between, and are told of no season. What is not known when a forecast is
+made has no say in it.
 """
 
 from __future__ import annotations
