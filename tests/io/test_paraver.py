@@ -35,6 +35,7 @@ BODY = "c:1:1:1:1\n1:1:1:1:1:0:10:1\n2:1:1:1:1:10:50000001:1\n1:1:1:1:1:10:40:4\
 def test_states_of_all_declared_threads(write, name):
     trace = perfcore.read(write(BODY, name=name))
     assert trace.locations == ("1.1.1", "1.1.2", "1.2.1")
+    assert trace.levels["node"] == ["node 1", "node 1", "node 2"]
     assert trace.states == ("Running", "Blocking Send")
     assert trace.busy_states == ("Running",)
     assert trace.span_ns == (0, 100_000)

@@ -26,6 +26,7 @@ def folder(tmp_path):
 def test_the_innermost_region_counts(folder):
     trace = perfcore.read(folder / "traces.otf2")
     assert trace.locations == ("Rank 0", "Rank 1")
+    assert trace.levels["process"] == ["Rank 0", "Rank 1"]
     assert trace.busy_states == ("main",)
     curve = trace.utilization()
     assert curve.edges.tolist() == [0, 3, 4, 5, 9]

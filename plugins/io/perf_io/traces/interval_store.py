@@ -100,6 +100,7 @@ class IntervalStore:
         time_unit: str = "us",
         busy_states: Sequence[str] | None = None,
         notes: Sequence[str] = (),
+        levels: Mapping[str, Sequence[str]] | None = None,
     ) -> Trace:
         """All intervals, which the caller has checked.
 
@@ -111,7 +112,7 @@ class IntervalStore:
             For each code of a state what the file calls it, in which no two are the same, and its name.
         span_ns : (int, int)
             Start and end of the run; intervals beyond it extend it.
-        time_unit, busy_states, notes
+        time_unit, busy_states, notes, levels
             As for `perfcore.Trace`.
 
         Raises
@@ -127,6 +128,7 @@ class IntervalStore:
             "span_ns": (min(self._span[0], span_ns[0]), max(self._span[1], span_ns[1])),
             "source": self._source,
             "notes": tuple(notes),
+            "levels": levels,
         }
         if self._table is None:
             found = self._columns

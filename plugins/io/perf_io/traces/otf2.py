@@ -101,9 +101,12 @@ def _read(anchor: Path, source: str) -> Trace:
         duration = archive.nanoseconds(archive.first_tick + archive.n_ticks)
     states.finish()
     met = [places[code].name for code in states.locations]
+    levels = {level: [getattr(places[code], level) for code in states.locations] for level in ("process", "node")}
     notes = [f"{len(places) - len(met)} locations without regions left out"] if len(met) < len(places) else []
     trace = used_states(
-        states.trace(met, list(regions), time_unit="us"),
+        states.trace(
+            met, list(regions), time_unit="us", levels={level: names for level, names in levels.items() if all(names)}
+        ),
         without=NO_STATE,
         duration_ns=duration,
         notes=notes,

@@ -30,12 +30,24 @@ _LITTLE_ENDIAN_3, _CREATOR_AT = b"\x03BOTF2\0\x03", 47
 
 @dataclass(frozen=True)
 class Place:
-    """A location: its number, name, number of events, and whether it is a thread of a processor."""
+    """A location: its number, name, number of events, whether it is a thread of a processor, and what it is part of."""
 
     reference: int
     name: str
     n_events: int
     is_thread: bool
+    process: str
+    node: str
+
+
+def _node_of(group: Any) -> str:
+    """The nearest node of the system tree that a group of locations is in; empty where none is defined."""
+    above = None if group is None else group.system_tree_parent
+    while above is not None:
+        if str(above.class_name) == "node":
+            return str(above.name)
+        above = above.parent
+    return ""
 
 
 class Archive:
@@ -75,7 +87,9 @@ class Archive:
             name = f"{name} #{place._ref}" if name in seen else name
             seen.add(name)
             is_thread = place.type == otf2.LocationType.CPU_THREAD
-            places.append(Place(int(place._ref), name, int(place.number_of_events), is_thread))
+            places.append(
+                Place(int(place._ref), name, int(place.number_of_events), is_thread, group, _node_of(place.group))
+            )
         return places
 
     def regions(self) -> dict[int, str]:

@@ -75,6 +75,7 @@ class _Header:
     time_unit: str
     duration_ns: int
     threads: tuple[tuple[int, ...], ...]  # of each task of each application
+    nodes: tuple[tuple[str, ...], ...]  # of each task, by their numbers; empty where none is said
 
 
 class ParaverReader(Reader):
@@ -119,19 +120,22 @@ def _header(line: str, source: str) -> _Header:
         )
     unit = found["unit"] or "us"
     threads: list[tuple[int, ...]] = []
+    nodes: list[tuple[str, ...]] = []
     # The nodes come first, "4(1,1,1,1)" or just "4", then the number of applications, then each application.
     _, separator, applications = re.sub(r"^[0-9]+(\([0-9,\s]*\))?", "", found["rest"]).lstrip(":").partition(":")
     for application in _APPLICATION.finditer(applications):
-        counts = [part.split(":")[0] for part in application["threads"].split(",") if part.strip()]
+        tasks = [part.partition(":") for part in application["threads"].split(",") if part.strip()]
+        counts = [count for count, _, _ in tasks]
         for task, count in enumerate(counts, start=1):
             if not count.strip().isdecimal() or len(count) > 7:
                 raise InputError(source, f"the header has {count[:20]!r} threads in task {task}", line=1)
         threads.append(tuple(map(int, counts)))
+        nodes.append(tuple(node.strip() for _, _, node in tasks))
     if (n_threads := sum(map(sum, threads))) > _MOST_THREADS:
         raise InputError(source, f"the header has {n_threads} threads, more than {_MOST_THREADS}", line=1)
     if not separator:
         raise InputError(source, f"the header {line[:60]!r} names no applications; the file is cut short", line=1)
-    return _Header(unit, parse_ns(found["duration"], unit, source, 1), tuple(threads))
+    return _Header(unit, parse_ns(found["duration"], unit, source, 1), tuple(threads), tuple(nodes))
 
 
 @dataclass
@@ -174,6 +178,17 @@ def _names(source: Source) -> _Names:
     return found
 
 
+def _levels(locations: Sequence[str], nodes: Sequence[Sequence[str]]) -> dict[str, list[str]]:
+    """The node of each location, named as ``application.task.thread``, where the header says it of all."""
+    node_of = {
+        f"{application}.{task}": node
+        for application, tasks in enumerate(nodes, start=1)
+        for task, node in enumerate(tasks, start=1)
+    }
+    found = [node_of.get(name.rpartition(".")[0], "") for name in locations]
+    return {"node": [f"node {node}" for node in found]} if all(found) else {}
+
+
 def _read(source: Source, header: _Header, named: _Names) -> Trace:
     records, store = StateRecords(source.name, header.threads, header.time_unit), IntervalStore(source.name)
     with source.open() as stream:
@@ -205,6 +220,7 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
         time_unit=header.time_unit,
         span_ns=(0, header.duration_ns),
         notes=notes,
+        levels=_levels(records.locations, header.nodes),
     )
     if not (records.count("2") and header.threads):
         return trace

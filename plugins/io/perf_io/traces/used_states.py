@@ -62,6 +62,7 @@ def used_states(
         span_ns=(first, last) if duration_ns is None else (min(0, first), max(duration_ns, last)),
         source=found.source,
         notes=notes,
+        levels=found.levels,
     )
     if nesting is not None:
         own = Nesting(
