@@ -71,7 +71,9 @@ def to_formulae(tab):
     of_sync(tab).get_by_role("link").click()
     tab.get_by_role("row", name="p=24").get_by_role("link").click()
     tab.get_by_role("link", name="Formulae").click()
-    return tab.get_by_label(LIST)
+    formulas = tab.get_by_label(LIST)
+    formulas.wait_for()
+    return formulas
 
 
 def back_in_overview(tab) -> float:

@@ -169,7 +169,7 @@ def test_dates_are_counted_from_the_start():
 def test_panels_over_time_are_aligned_and_a_model_stays_within_the_processors():
     """Two processors, of which a parabola over the first phase would have more."""
     trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
-    model = perfcore.fit(trace, phases="1..2", degree=2)
+    model = perfcore.fit(trace, phases="1..2", degree=2, segmenter="minimax", refine=False)
     assert model.predict(np.linspace(model.start, model.end, 201)).max() > 2.0
     figure = Figure()
     model.draw(figure, trace)
