@@ -94,6 +94,7 @@ def test_an_empty_file_is_a_store_to_be(tmp_path):
         ("CREATE VIEW more AS SELECT * FROM runs", "it holds other tables than a store, or views or triggers"),
         ("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END", "or views or triggers"),
         ("UPDATE runs SET wall_ns = 1", "run 1 is not as it was written"),
+        ("UPDATE runs SET id = 2 WHERE id = 1", "run 1 is no longer there"),
         ("UPDATE facts SET value = '{}' WHERE name = 'study'", "fact study is not as it was written"),
         ("UPDATE environments SET content = '{}'", "environment 1 is not as it was written"),
     ],

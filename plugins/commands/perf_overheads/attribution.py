@@ -101,7 +101,8 @@ def profile_overheads(
     rules = usual_categories(trace) if categories is None else categories
     names = recorded_names = classify(trace, rules, classes)
     ranks = matched_collectives(trace, names) if _WAITING in rules.classes else None
-    if ranks is not None:
+    waits = ranks is not None and ranks.start_ns.shape[1] > 0
+    if waits:
         names = classify(trace, rules, classes, also=(WAITING_FOR_RANKS,))
     if READY in rules.variables and ready is None:
         raise OptionError(f"{rules.source}: a predicate needs the amount of ready work; give it with --ready SERIES")
@@ -124,7 +125,7 @@ def profile_overheads(
     devices: list[DeviceTimes] = []
     for first, part in _parts(trace, rules, on_gpus):
         unions = unions_of(part, recorded_names) if on_gpus else ()
-        if ranks is not None:
+        if ranks is not None and waits:
             part = with_waiting(part, ranks, first)  # noqa: PLW2901 - what is attributed of it
         if on_gpus and rules.counts_over == "device":
             places, pieces = zip(*((where, division.of(each)) for where, each in by_device(part)), strict=True)

@@ -38,9 +38,9 @@ def autoregression(values: Floats, lags: Sequence[int], steps: int, first: int) 
 
     Examples
     --------
-    >>> autoregression(2.0 ** np.arange(12), [1], 2, 10).round(6)
-    array([[2047., 2047.],
-           [2047., 2047.]])
+    >>> autoregression(2.0 ** np.arange(12), [1], 2, 10).round(6)  # as far beyond what was seen as that reaches
+    array([[2047., 4095.],
+           [2047., 4095.]])
     """
     count, longest = len(values), lags[-1]
     found = np.full((steps, count - first), np.nan)

@@ -142,7 +142,8 @@ def check_job(parts: Sequence[tuple[int, StoredTrace]], name: str) -> list[str]:
     missing = sorted(set(range(expected)) - set(there)) if expected < 1 << 22 else []
     if not missing:
         return []
-    return [f"of {expected} ranks {len(missing)} are missing: {_ranges(missing)}"]
+    verb = "is" if len(missing) == 1 else "are"
+    return [f"of {expected} ranks {len(missing)} {verb} missing: {_ranges(missing)}"]
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -376,6 +376,9 @@ class Store:
                 raise InputError(self.path, damage(" ".join(str(found).split())))
             self._checked("fact", ("name", "value"), "facts")
             numbers = [number for (number,) in self._rows("SELECT id FROM runs ORDER BY id")]
+        for expected, number in enumerate(numbers, 1):  # none is ever taken away
+            if number != expected:
+                raise InputError(self.path, damage(f"run {expected} is no longer there"))
         self.jobs()
         with progress.bar(f"checking {self.path}", len(numbers)) as advance:
             for number in numbers:
