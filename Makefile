@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test slow lint style types examples doctests docs clean
 
 demo: $(VENV)/.installed
+	@mkdir -p demo
 	$(BIN)/perf fit examples/cholesky/cholesky_trace.csv.gz --fitter worley --phases auto --degree 2 --refine \
 		-o demo/model.json --plot demo/phases.png
 
