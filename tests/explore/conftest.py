@@ -169,7 +169,7 @@ def served(subject):
     while not server.started:
         time.sleep(0.01)
     try:
-        yield page.address
+        yield page.link()
     finally:
         server.should_exit = True
         thread.join(10)

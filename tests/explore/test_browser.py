@@ -1,5 +1,6 @@
 """The page in Chromium: clicked through, moved by keyboard, edited, opened in two tabs, and the report from disk."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,23 @@ TRACE = (
 )
 
 
+class Explored:
+    """The program, of which each link opens the page once."""
+
+    def __init__(self, process):
+        self._lines = process.stdout
+        self._link = self._next_link()
+        self.address = self._link.split("?")[0]
+
+    def enter(self, tab):
+        tab.goto(self._link)
+        self._link = self._next_link()
+        tab.wait_for_url("**/")
+
+    def _next_link(self):
+        return re.search(r"http://\S+", self._lines.readline())[0]
+
+
 @pytest.fixture(scope="module")
 def explored(tmp_path_factory):
     """The program itself, exploring a trace; ended by Ctrl-C."""
@@ -31,7 +49,7 @@ def explored(tmp_path_factory):
         [program, "explore", "trace.csv", "--no-browser"],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
-        yield process.stdout.readline().split()[1]
+        yield Explored(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert out == "stopped; everything that was kept is in its files\nnot saved: worley\n"
@@ -44,8 +62,7 @@ def heading(tab):
 
 
 def test_from_the_data_to_phases_and_back(tab, explored):
-    tab.goto(explored)
-    tab.wait_for_url("**/")
+    explored.enter(tab)
     assert "key=" not in tab.url
     assert heading(tab) == "trace.csv"
     tab.get_by_role("link", name="worley").click()
@@ -73,8 +90,8 @@ def test_from_the_data_to_phases_and_back(tab, explored):
 def test_sliders_work_without_scripts(browser, explored):
     context = browser.new_context(java_script_enabled=False)
     tab = context.new_page()
-    tab.goto(explored)
-    tab.goto(f"{explored.split('?')[0]}fit/worley")
+    explored.enter(tab)
+    tab.goto(f"{explored.address}fit/worley")
     tab.get_by_role("slider", name="number of phases").press("ArrowRight")
     assert "phases=" not in tab.url
     tab.get_by_role("button", name="Fit", exact=True).click()
@@ -83,8 +100,7 @@ def test_sliders_work_without_scripts(browser, explored):
 
 
 def test_the_keyboard_reaches_the_content_first(tab, explored):
-    tab.goto(explored)
-    tab.wait_for_url("**/")
+    explored.enter(tab)
     tab.keyboard.press("Tab")
     assert tab.evaluate("document.activeElement.innerText") == "To the content"
     tab.keyboard.press("Enter")
@@ -94,7 +110,7 @@ def test_the_keyboard_reaches_the_content_first(tab, explored):
 def test_a_stranger_sees_nothing(browser, explored):
     context = browser.new_context()
     tab = context.new_page()
-    assert tab.goto(explored.split("?")[0]).status == 403
+    assert tab.goto(explored.address).status == 403
     assert heading(tab) == "Refused"
     context.close()
 
@@ -244,7 +260,6 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
 
 @pytest.mark.parametrize("place", ["", "fit/worley", "overheads"])
 def test_the_keyboard_reaches_everything(tab, explored, place):
-    tab.goto(explored)
-    tab.wait_for_url("**/")
-    tab.goto(f"{explored.split('?')[0]}{place}")
+    explored.enter(tab)
+    tab.goto(f"{explored.address}{place}")
     assert missed_by_keyboard(tab) == []

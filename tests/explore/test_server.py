@@ -16,12 +16,16 @@ from .conftest import PORT
 OWN = f"http://127.0.0.1:{PORT}"
 
 
-def test_the_address_leads_to_the_page_and_the_secret_leaves_it(ask, page):
-    entry = ask(page.address.removeprefix(OWN), cookie=None)
+def test_a_link_leads_to_the_page_once_and_the_secret_stays_in_the_cookie(ask, page):
+    link = page.link().removeprefix(OWN)
+    assert "the-secret" not in link
+    entry = ask(link, cookie=None)
     assert entry.status == 200
     assert entry.headers["set-cookie"] == f"perf-{PORT}=the-secret; Path=/; HttpOnly; SameSite=Strict"
     assert entry.headers["refresh"] == "0; url=/"
     assert "notebook" not in entry.text
+    assert ask(link, cookie=None).status == 403
+    assert ask(link).status == 200
     assert "the-secret" not in ask("/").text
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from perf_explore.opening import Opening, Read, open_subjects, read_file
@@ -84,7 +86,7 @@ def explore(
 ) -> None:
     """Show data, models and other results as a page in the browser, until interrupted (Ctrl-C).
 
-    The page listens on this machine only, and its address has a secret: nobody else can open it.
+    The page listens on this machine only. Its address has a key that opens it once, in one browser: nobody else can.
 
     Parameters
     ----------
@@ -124,16 +126,26 @@ def explore(
             journal = Journal(state_folder(), names)
             journal.mend()  # before the files are read
         session = Session(open_subjects(subjects, opening), journal, lambda: open_subjects(subjects, opening))
-        page = Page(session, listener.getsockname()[1])
+        page = Page(session, listener.getsockname()[1], announce=announce)
         try:
-            announce(f"open {page.address} (Ctrl-C ends it)")
-            if browser:
-                import webbrowser
-
-                # Some browsers end only when they are closed: the page does not wait for them.
-                threading.Thread(target=webbrowser.open, args=(page.address,), daemon=True).start()
-            serve(page, listener)
+            announce(f"open {page.link()} (Ctrl-C ends it)")
+            with _opened(page.link()) if browser else contextlib.nullcontext():
+                serve(page, listener)
         except KeyboardInterrupt:
             announce("stopped; everything that was kept is in its files")
             if session.unsaved:
                 announce(f"not saved: {'; '.join(session.unsaved)}")
+
+
+@contextlib.contextmanager
+def _opened(link: str) -> Iterator[None]:
+    """Open a browser by a file that only this user can read: command lines are in everybody's list of processes."""
+    import tempfile
+    import webbrowser
+
+    with tempfile.TemporaryDirectory(prefix="perf-explore-") as folder:
+        file = Path(folder) / "open.html"
+        file.write_text(f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={link}">\n')
+        # Some browsers end only when they are closed: the page does not wait for them.
+        threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
+        yield

@@ -1,7 +1,8 @@
 """The page's server: one machine, one user, no request that did not come from its own page.
 
-It listens on the loopback address only. Whoever opens it needs the secret in the address, which a cookie then holds;
-a foreign ``Host`` (a name that was made to point here) or ``Origin`` (a form on another page) is refused.
+It listens on the loopback address only. A link with a key of its own opens it once, for one browser, whose cookie then
+holds the secret: what is left in a history or a list of processes opens nothing. A foreign ``Host`` (a name that was
+made to point here) or ``Origin`` (a form on another page) is refused.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hmac
 import secrets
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
@@ -68,16 +70,31 @@ class Page:
     port : int
         At which it will be served; it is part of what ``Host`` and ``Origin`` must be.
     secret : str, optional
-        By default a random one.
+        What cookies hold; by default a random one.
+    announce : callable, optional
+        Takes the line with a new link, when the last one was opened.
     """
 
-    def __init__(self, session: Session, port: int, secret: str | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        port: int,
+        secret: str | None = None,
+        announce: Callable[[str], object] = lambda line: None,
+    ) -> None:
         self.session = session
-        self.secret = secrets.token_urlsafe(24) if secret is None else secret
+        self._secret = secrets.token_urlsafe(24) if secret is None else secret
+        self._port, self._announce = port, announce
+        self._keys = set[str]()  # of links that were not opened yet
         self._hosts = {f"{HOST}:{port}", f"localhost:{port}"}
         self._lock = threading.Lock()  # requests of several tabs follow one another
         self._cookie = f"perf-{port}"  # cookies do not tell ports apart
-        self.address = f"http://{HOST}:{port}/?key={self.secret}"
+
+    def link(self) -> str:
+        """A new address that opens the page once."""
+        key = secrets.token_urlsafe(24)
+        self._keys.add(key)
+        return f"http://{HOST}:{self._port}/?key={key}"
 
     def application(self) -> Starlette:
         """The application, for a server or a test."""
@@ -109,12 +126,12 @@ class Page:
         if host not in self._hosts or origin not in (None, f"http://{host}"):
             return 403, _plain("Refused", "This page answers only on its own address and to its own forms."), {}
         key = request.query_params.get("key")
-        if request.method == "GET" and raw == "/" and key is not None and self._is_secret(key):
-            # The secret leaves the address at once, so that it is not in the history or on a screenshot.
-            cookie = f"{self._cookie}={self.secret}; Path=/; HttpOnly; SameSite=Strict"
+        if request.method == "GET" and raw == "/" and key is not None and self._spent(key):
+            cookie = f"{self._cookie}={self._secret}; Path=/; HttpOnly; SameSite=Strict"
             return 200, _entry(), {"Set-Cookie": cookie, "Refresh": "0; url=/"}
         if not self._is_secret(request.cookies.get(self._cookie, "")):
-            return 403, _plain("Refused", "Open the address that `perf explore` printed; it has the secret in it."), {}
+            told = "Open the address that `perf explore` printed last: each opens the page once, in one browser."
+            return 403, _plain("Refused", told), {}
         if raw == SCRIPT:
             return 200, asset("page.js"), {"Content-Type": "text/javascript; charset=utf-8"}
         path = path_of(raw)
@@ -124,8 +141,17 @@ class Page:
             fields = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
             return self._changed(raw, path, {name: value.replace("\r\n", "\n") for name, value in fields})
 
+    def _spent(self, key: str) -> bool:
+        """Whether a key opens the page; it does not again."""
+        with self._lock:
+            known = [each for each in self._keys if hmac.compare_digest(key.encode(), each.encode())]
+            self._keys.difference_update(known)
+            if known and not self._keys:
+                self._announce(f"opened; for another browser: {self.link()}")
+        return bool(known)
+
     def _is_secret(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.secret.encode())
+        return hmac.compare_digest(given.encode(), self._secret.encode())
 
     @property
     def _frame(self) -> Frame:

@@ -25,7 +25,7 @@ def command(
 
     FILES are data, models of `perf fit -o`, structural models (.toml), or predictions with the table of what happened.
     Data after a model are what it was fitted to; a folder or a quoted pattern is one data set of many files. The page
-    listens on this machine only, and its address has a secret: nobody else can open it.
+    listens on this machine only, and its address opens it once, in one browser: nobody else can.
 
     \b
     perf explore trace.prv
