@@ -9,6 +9,7 @@ import time
 import numpy as np
 import pytest
 
+from perf_overheads import overheads
 from perf_profile import profile
 from perf_summaries import executors
 from perf_summarize.api import merge, summarize
@@ -80,6 +81,35 @@ def test_the_profile_of_a_summary_is_that_of_the_trace(ranks):
         one, two = (table.drop(columns="file").sort_values("path", ignore_index=True) for table in tables)
         assert len(one) > 4
         assert one.equals(two)
+
+
+def test_the_overheads_of_a_summary_are_those_of_the_trace_to_the_nanosecond(ranks, perf, refused):
+    perf("summarize", "rank*.csv", "-o", "whole", "--cells", 64, *RECORDED)
+    united = {"load imbalance": "load imbalance or insufficient parallelism"}
+    united["insufficient parallelism"] = united["load imbalance"]
+    sums = []
+    for source, options in (("rank*.csv", RECORDED), ("whole", ())):
+        said = json.loads(perf("overheads", source, "--json", *options).out)["profiles"][0]
+        by_location = {}
+        for each in said["categories"]:
+            name = united.get(each["category"], each["category"])
+            times = np.sum(each["by_location_by_phase_ns"], axis=1)
+            by_location[name] = by_location.get(name, 0) + times
+        sums.append({name: times.tolist() for name, times in by_location.items()})
+        sums[-1]["efficiencies"] = said["efficiencies"]["run"]
+    assert sums[0] == sums[1]
+    assert sum(sums[0][united["load imbalance"]]) > 0
+    perf("overheads", "whole", "--by", "location", "--plot", "lost.png")
+    profile = overheads("whole").profiles[0]
+    assert (profile.timeline_ns.sum(axis=1) == profile.by_category_ns).all()
+    assert (profile.timeline_ns.sum(axis=0) == 7 * np.diff(profile.timeline_edges_ns)).all()
+    for words in (["--phases", 2], ["--by", "phase", "--phases", 2]):
+        assert refused("overheads", "whole", *words).startswith("whole: a summary has cycles of the whole run only")
+    own = perf("overheads", "--print-categories").out.replace('of = "io"', 'of = "runtime"')
+    (ranks / "own.toml").write_text(own)
+    assert "'io' is in a class that no category of own.toml takes" in refused(
+        "overheads", "whole", "--categories", "own.toml"
+    )
 
 
 def test_a_part_that_is_killed_leaves_nothing_half_written(ranks):

@@ -228,9 +228,7 @@ class Database:
         self.run(f"COPY ({query}) TO {quoted(str(path))} ({options})", label="writing")
 
 
-def _discard(
-    thread: concurrent.futures.Executor, connection: duckdb.DuckDBPyConnection, folder: Path
-) -> None:
+def _discard(thread: concurrent.futures.Executor, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     thread.shutdown(wait=False)
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
