@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pytest
 
+from perf_executors import executors
 from perf_overheads import overheads
 from perf_profile import profile
-from perf_summaries import executors
 from perf_summarize.api import merge, summarize
 from perfcore import Trace, read
 
@@ -163,7 +163,13 @@ def test_options_and_files_that_cannot_be(ranks, refused, perf):
         (["--part", "1/6"], "--part 1/6: there are 5 files"),
         (["--part", "one"], "--part one: K/N is expected"),
         (["--cells", "3"], "--cells 3: 16 to"),
-        (["--on", "slurm"], "--on slurm: local:N"),
+        (["--on", "cloud"], "--on cloud: local:N"),
+        (["--on", "slurm", "--part", "1/2"], "--part is what each job of --on slurm does"),
+        (["--on", "slurm:colour=red"], "unknown key of --on slurm 'colour'"),
+        (["--on", "slurm:time=1;rm"], "--on slurm: time='1;rm' has letters that no time has"),
+        (["--on", "slurm:parts=0"], "--on slurm: parts=0: a number of jobs"),
+        (["--on", "slurm:parts=9", *RECORDED], "--part 9/9: there are 5 files; give at most as many parts"),
+        (["--on", "slurm:none.toml"], "none.toml: cannot be read: No such file"),
         (["-r", "clocks=collectives"], "-r clocks=collectives: a summary reads file by file"),
         (["-r", "since=3"], "-r since=: a summary is of the whole run"),
         ([], f"{ranks}/rank0.csv: its times are no times since 1970"),
