@@ -4,15 +4,20 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
+from perf_executors import executors
+from perf_overheads import overheads
 from perf_profile import profile
-from perf_summaries import executors
+from perf_summaries import summarizing, unfinished
+from perf_summaries.summary_file import load
 from perf_summarize.api import merge, summarize
 from perfcore import Trace, read
+from perfcore.base.errors import InputError
 
 RECORDED = ("-r", "clocks=recorded")
 
@@ -58,9 +63,9 @@ def test_processes_give_the_same_bytes_and_one_that_dies_is_replaced(ranks, monk
     def ask(process, line):
         if not killed:
             killed.append(process)
-            process._running = subprocess.Popen(
-                [sys.executable, "-c", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )  # which ends without an answer
+            threading.Timer(
+                0.3, process.kill
+            ).start()  # in the middle of its task, for which it has to load the kernels
         return asked(process, line)
 
     monkeypatch.setattr(executors._Process, "ask", ask)
@@ -80,6 +85,83 @@ def test_the_profile_of_a_summary_is_that_of_the_trace(ranks):
         one, two = (table.drop(columns="file").sort_values("path", ignore_index=True) for table in tables)
         assert len(one) > 4
         assert one.equals(two)
+
+
+def test_the_overheads_of_a_summary_are_those_of_the_trace_to_the_nanosecond(ranks, perf, refused):
+    perf("summarize", "rank*.csv", "-o", "whole", "--cells", 64, *RECORDED)
+    united = {"load imbalance": "load imbalance or insufficient parallelism"}
+    united["insufficient parallelism"] = united["load imbalance"]
+    sums = []
+    for source, options in (("rank*.csv", RECORDED), ("whole", ())):
+        said = json.loads(perf("overheads", source, "--json", *options).out)["profiles"][0]
+        by_location = {}
+        for each in said["categories"]:
+            name = united.get(each["category"], each["category"])
+            times = np.sum(each["by_location_by_phase_ns"], axis=1)
+            by_location[name] = by_location.get(name, 0) + times
+        sums.append({name: times.tolist() for name, times in by_location.items()})
+        sums[-1]["efficiencies"] = said["efficiencies"]["run"]
+    assert sums[0] == sums[1]
+    assert sum(sums[0][united["load imbalance"]]) > 0
+    perf("overheads", "whole", "--by", "location", "--plot", "lost.png")
+    profile = overheads("whole").profiles[0]
+    assert (profile.timeline_ns.sum(axis=1) == profile.by_category_ns).all()
+    assert (profile.timeline_ns.sum(axis=0) == 7 * np.diff(profile.timeline_edges_ns)).all()
+    for words in (["--phases", 2], ["--by", "phase", "--phases", 2]):
+        assert refused("overheads", "whole", *words).startswith("whole: a summary has cycles of the whole run only")
+    own = perf("overheads", "--print-categories").out.replace('of = "io"', 'of = "runtime"')
+    (ranks / "own.toml").write_text(own)
+    assert "'io' is in a class that no category of own.toml takes" in refused(
+        "overheads", "whole", "--categories", "own.toml"
+    )
+
+
+def test_an_interrupted_call_keeps_its_sums_and_the_next_goes_on_from_them(ranks, perf, monkeypatch):
+    given = ("rank*.csv", "-o", "whole", "--cells", 64, *RECORDED)
+    gather, seen = summarizing._gather, []
+
+    def gathering(gathered, folder, positions):
+        seen.extend(positions)
+        if seen == [0, 1, 2, 3]:
+            raise KeyboardInterrupt
+        gather(gathered, folder, positions)
+
+    monkeypatch.setattr(summarizing, "_gather", gathering)
+    assert (
+        "3 of 5 files are in whole.unfinished; the same call goes on from there"
+        in perf("summarize", *given, status=(1, 130)).err
+    )
+    assert not (ranks / "whole").exists()
+    said = perf("summarize", *given, status=(0,))
+    assert said.err == "perf: going on after 3 of 5 files, from whole.unfinished\n"
+    assert seen == [0, 1, 2, 3, 3, 4]
+    summarize("rank*.csv", "alone", cells=64, clocks="recorded")
+    assert (ranks / "whole").read_bytes() == (ranks / "alone").read_bytes()
+    assert not list(ranks.glob("*.unfinished"))
+
+    # What is damaged, or of a file that changed since, is made anew; what cannot be read leaves the others' sums.
+    bad = (ranks / "rank4.csv").read_text()
+    (ranks / "rank4.csv").write_text("start_ns,end_ns,location,state\n1,x,a,b\n")
+    (ranks / "whole.unfinished").write_bytes(b"half")
+    said = perf("summarize", *given, "--overwrite", status=(2,)).err
+    assert "rank4.csv:2: the end is 'x'" in said
+    assert "going on" not in said
+    assert load("whole.unfinished")[0].held == {0, 1, 2, 3}
+    (ranks / "rank4.csv").write_text(bad)
+    seen[:] = [-1]
+    assert "going on" not in perf("summarize", *given, "--overwrite", status=(0,)).err
+    assert seen == [-1, 0, 1, 2, 3, 4]
+
+
+def test_a_full_disk_is_one_line_and_what_is_in_memory_is_still_summed_up(ranks, perf, refused, monkeypatch):
+    assert refused("summarize", "rank*.csv", "-o", "/dev/full", *RECORDED) == (
+        "/dev/full: cannot be written: No space left on device"
+    )
+    monkeypatch.setattr(unfinished, "_EVERY_S", 0.0)
+    monkeypatch.setattr(unfinished, "save", lambda *_: (_ for _ in ()).throw(InputError("x", "the disk is full")))
+    said = perf("summarize", "rank*.csv", "-o", "whole", "--cells", 64, *RECORDED, status=(0,))
+    assert said.err.splitlines()[0] == "perf: what is summed up so far cannot be kept: x: the disk is full"
+    assert read("whole").n_intervals == 300
 
 
 def test_a_part_that_is_killed_leaves_nothing_half_written(ranks):
@@ -133,7 +215,13 @@ def test_options_and_files_that_cannot_be(ranks, refused, perf):
         (["--part", "1/6"], "--part 1/6: there are 5 files"),
         (["--part", "one"], "--part one: K/N is expected"),
         (["--cells", "3"], "--cells 3: 16 to"),
-        (["--on", "slurm"], "--on slurm: local:N"),
+        (["--on", "cloud"], "--on cloud: local:N"),
+        (["--on", "slurm", "--part", "1/2"], "--part is what each job of --on slurm does"),
+        (["--on", "slurm:colour=red"], "unknown key of --on slurm 'colour'"),
+        (["--on", "slurm:time=1;rm"], "--on slurm: time='1;rm' has letters that no time has"),
+        (["--on", "slurm:parts=0"], "--on slurm: parts=0: a number of jobs"),
+        (["--on", "slurm:parts=9", *RECORDED], "--part 9/9: there are 5 files; give at most as many parts"),
+        (["--on", "slurm:none.toml"], "none.toml: cannot be read: No such file"),
         (["-r", "clocks=collectives"], "-r clocks=collectives: a summary reads file by file"),
         (["-r", "since=3"], "-r since=: a summary is of the whole run"),
         ([], f"{ranks}/rank0.csv: its times are no times since 1970"),

@@ -1,8 +1,9 @@
-"""Stands in for Slurm's `sbatch` and `sacct`: takes and prints what their manual pages document, and nothing else.
+"""Stands in for Slurm's `sbatch`, `squeue` and `sacct`: takes and prints what their manual pages document, no more.
 
 Jobs are folders below $STAND_IN_SLURM; a job waits there until the test runs or ends it.
 """
 
+import itertools
 import json
 import os
 import sys
@@ -19,14 +20,22 @@ def refuse(text):
 
 def sbatch(words):
     """``--parsable`` prints the job's number and, with several clusters, a semicolon and the cluster's name."""
-    options = [word for word in words if word.startswith("-")]
-    scripts = [word for word in words if not word.startswith("-")]
-    if len(scripts) != 1 or not Path(scripts[0]).read_text().startswith("#!"):
+    options = list(itertools.takewhile(lambda word: word.startswith("-"), words))
+    scripts = words[len(options) :]  # and what it is called with
+    if not scripts or not Path(scripts[0]).read_text().startswith("#!"):
         refuse("sbatch: error: This does not look like a batch script.")
     if "--partition=closed" in options:
         refuse("sbatch: error: invalid partition specified: closed\nsbatch: error: Batch job submission failed")
     number = str(4000 + len(list(JOBS.glob("*"))))
-    job = {"script": scripts[0], "options": options, "state": "PENDING", "code": "0:0", "elapsed": 0, "end": None}
+    job = {
+        "script": scripts[0],
+        "arguments": scripts[1:],
+        "options": options,
+        "state": "PENDING",
+        "code": "0:0",
+        "elapsed": 0,
+        "end": None,
+    }
     (JOBS / number).write_text(json.dumps(job))
     cluster = os.environ.get("STAND_IN_CLUSTER")
     sys.stdout.write(f"{number};{cluster}\n" if cluster else f"{number}\n")
@@ -53,5 +62,18 @@ def sacct(words):
         sys.stdout.write("|".join(values[field] for field in given["format"].split(",")) + "\n")
 
 
+def squeue(words):
+    """A line for each of the jobs that is not over; an error where the only one that is asked for is gone."""
+    given = dict(word.removeprefix("--").partition("=")[::2] for word in words)
+    assert given.keys() == {"noheader", "format", "jobs"}
+    assert given["format"] == "%A"
+    for number in given["jobs"].split(","):
+        path = JOBS / number
+        if not path.exists():
+            refuse("slurm_load_jobs error: Invalid job id specified")
+        if json.loads(path.read_text())["state"] == "PENDING":
+            sys.stdout.write(f"{number}\n")
+
+
 if __name__ == "__main__":
-    {"sbatch": sbatch, "sacct": sacct}[Path(sys.argv[1]).name](sys.argv[2:])
+    {"sbatch": sbatch, "squeue": squeue, "sacct": sacct}[Path(sys.argv[1]).name](sys.argv[2:])

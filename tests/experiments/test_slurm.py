@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from perf_executors.slurm import SchedulerError, sbatch_words, states
 from perf_experiments import Design, RunOptions, Store, hand_over, run_design
 from perf_experiments.runs.batch_job import execute
-from perf_experiments.runs.slurm import SchedulerError, sbatch_words, states
 from perfcore.base.errors import InputError, OptionError, PerfError
 
 STAND_IN = Path(__file__).with_name("stand_in_slurm.py")
@@ -245,7 +245,7 @@ def test_mistakes(study, change, message):
 
 def test_without_slurm(study, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SchedulerError, match="there is no sbatch here; --scheduler slurm needs Slurm's commands"):
+    with pytest.raises(SchedulerError, match="there is no sbatch here; Slurm's commands are needed"):
         study()
 
 

@@ -12,6 +12,7 @@ from perf_messages.pop_factors import Definition, pop_factors
 from perf_messages.same_program import refuse_different_programs
 from perf_overheads.attribution import profile_overheads, usual_categories
 from perf_overheads.category_set import CategorySet, read_categories
+from perf_overheads.of_summary import whole_run_only
 from perf_overheads.other_tools import OtherRun, runs_of_table
 from perf_overheads.phases import phase_edges
 from perf_overheads.pop_efficiencies import COMPUTING
@@ -20,6 +21,7 @@ from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By, OverheadRuns
 from perf_overheads.scaling import FACTORS
 from perf_overheads.state_classes import classify
+from perf_summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
@@ -139,6 +141,8 @@ def overheads(
             return None
         if by == "marker" and not trace.markers:
             raise DataError(f"{trace.source}: there are no markers in it; leave out --by marker")
+        if phases is not None and isinstance(trace, SummarizedTrace):
+            raise whole_run_only(trace)
         edges = None if phases is None else _edges(trace, phases, str(degree), rules, classes or {})
         found = profile_overheads(
             trace,
@@ -149,7 +153,7 @@ def overheads(
             phase_edges_ns=edges,
             by_marker=by == "marker",
         )
-        return _with_calls(trace, found, pop)
+        return found if isinstance(trace, SummarizedTrace) else _with_calls(trace, found, pop)
 
     shown = by or (None if phases is None else "phase")
     profiles = tuple(each for each in map(profile, given) if each is not None)

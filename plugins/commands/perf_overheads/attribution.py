@@ -12,12 +12,22 @@ the different vectors of counts only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_overheads.category_set import GPU, READY, STANDARD, STREAMS, WORK_EXISTS, CategorySet, read_categories
+from perf_overheads.category_set import (
+    GPU,
+    READY,
+    STANDARD,
+    STREAMS,
+    WAITING,
+    WORK_EXISTS,
+    CategorySet,
+    read_categories,
+)
 from perf_overheads.collectives import (
     WAITING_FOR_RANKS,
     Collectives,
@@ -28,9 +38,11 @@ from perf_overheads.collectives import (
 from perf_overheads.devices import DeviceTimes, Unions, device_times, devices_of, unions_of
 from perf_overheads.division import Cycles, Division, by_device
 from perf_overheads.in_markers import MarkerTimes, Stretches
+from perf_overheads.of_summary import profile_of_summary, whole_run_only
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.ready_work import ready_steps
 from perf_overheads.state_classes import StateClasses, classify
+from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.lazy_columns import run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_views.function_names import short_name
@@ -41,7 +53,7 @@ __all__ = ["profile_overheads", "usual_categories"]
 
 Integers = npt.NDArray[np.int64]
 
-_WAITING = "waiting_for_ranks"  # the class that a set has which tells waiting in collectives
+
 _BINS = 240  # of the picture over time
 
 
@@ -99,8 +111,15 @@ def profile_overheads(
      'not running': 0, 'other': 0, 'elapsed': 10}
     """
     rules = usual_categories(trace) if categories is None else categories
+    if isinstance(trace, SummarizedTrace):
+        if ready is not None or phase_edges_ns is not None or by_marker:
+            raise whole_run_only(trace)
+        profile, names = profile_of_summary(trace, rules, classes)
+        return replace(
+            profile, notes=(*profile.notes, *_about_states(trace, rules, names)), untold=_untold(rules, names)
+        )
     names = recorded_names = classify(trace, rules, classes)
-    ranks = matched_collectives(trace, names) if _WAITING in rules.classes else None
+    ranks = matched_collectives(trace, names) if WAITING in rules.classes else None
     waits = ranks is not None and ranks.start_ns.shape[1] > 0
     if waits:
         names = classify(trace, rules, classes, also=(WAITING_FOR_RANKS,))
@@ -195,7 +214,7 @@ def _ranks(
 
 
 def _about_ranks(trace: Trace, rules: CategorySet, collectives: Collectives | None) -> list[str]:
-    if _WAITING not in rules.classes:
+    if WAITING not in rules.classes:
         return []
     if collectives is None:
         return ["waiting for other ranks is seen in a run of several ranks only: read all their files as one run"]
@@ -242,13 +261,14 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
                 notes.append("of 2 locations none is idle while two compute, so no load imbalance is seen")
     if rules.counts_over == "device" and isinstance(trace, LocatedTrace):
         notes.append("each GPU is one location here, of which nothing is hidden; --locations stream tells what is")
+    return (*notes, *_about_states(trace, rules, names))
+
+
+def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tuple[str, ...]:
+    notes = []
     if empty := _untold(rules, names):
         notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
-    times, without = np.zeros(len(trace.states)), 0
-    for _, part in parts_of(trace):
-        lasting = part.end_ns - part.start_ns
-        times += np.bincount(part.state, lasting, len(times))
-        without += len(part.locations) - len(np.unique(part.location[lasting > 0]))
+    times, without = _time_by_state(trace)
     by_time = [trace.states[at] for at in np.argsort(-times, kind="stable").tolist() if times[at]]
     unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
     if unnamed:
@@ -261,3 +281,16 @@ def _notes(trace: Trace, rules: CategorySet, names: StateClasses, with_ready: bo
     if without:
         notes.append(f"{without} of the locations have no states at all")
     return tuple(notes)
+
+
+def _time_by_state(trace: Trace) -> tuple[npt.NDArray[Any], int]:
+    """Time of each state, and how many locations are in none."""
+    if isinstance(trace, SummarizedTrace):
+        by_location, _ = trace.times_and_entries()
+        return by_location.sum(axis=0), int((by_location.sum(axis=1) == 0).sum())
+    times, without = np.zeros(len(trace.states)), 0
+    for _, part in parts_of(trace):
+        lasting = part.end_ns - part.start_ns
+        times += np.bincount(part.state, lasting, len(times))
+        without += len(part.locations) - len(np.unique(part.location[lasting > 0]))
+    return times, without

@@ -13,13 +13,14 @@ from perf_formulas.formula import Formula, FormulaError
 from perf_formulas.toml_file import read_toml
 from perfcore.base.errors import InputError, UnknownNameError, key_first
 
-__all__ = ["GPU", "STANDARD", "STREAMS", "Category", "CategorySet", "read_categories"]
+__all__ = ["GPU", "STANDARD", "STREAMS", "WAITING", "Category", "CategorySet", "read_categories"]
 
 STANDARD = Path(__file__).with_name("standard.toml")
 GPU = Path(__file__).with_name("gpu.toml")
 STREAMS = Path(__file__).with_name("streams.toml")
 
 LOCATIONS, READY, WORK_EXISTS = "locations", "ready", "work_exists"
+WAITING = "waiting_for_ranks"  # the class that a set has which tells waiting in collectives
 _MOST_CATEGORIES = 62  # one bit of an int64 for each
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from perf_overheads.category_set import LOCATIONS, READY, WORK_EXISTS, CategorySet
 from perf_states.classes import state_classes
 from perf_states.table import COMPUTING, MARKER, OTHER
+from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.levels import parts_of
 from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.trace import Trace
@@ -163,6 +164,10 @@ def _by_patterns(state: str, trace: Trace, rules: CategorySet, own: Mapping[str,
 
 def _in_no_class(trace: Trace, lost: Sequence[str]) -> str:
     """Which states are in no class, for how long, and from when on."""
+    if isinstance(trace, SummarizedTrace):
+        sums = dict(zip(trace.states, trace.times_and_entries()[0].sum(axis=0).tolist(), strict=True))
+        parts = [f"{state!r} ({readable(sums[state], 'ns')})" for state in lost if state in sums]
+        return f"{len(lost)} of its states {'is' if len(lost) == 1 else 'are'} in no class: {listing(parts, 6)}"
     times, first = np.zeros(len(lost), np.int64), [trace.span_ns[1]] * len(lost)
     for _, part in parts_of(trace):
         for at, state in enumerate(lost):

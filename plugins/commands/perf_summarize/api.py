@@ -15,11 +15,13 @@ from perf_summaries.run import Run, run_of
 from perf_summaries.summarized_trace import SummarizedTrace
 from perf_summaries.summarizing import summarized
 from perf_summaries.summary_file import load, save
+from perf_summaries.unfinished import Unfinished
+from perf_summarize.slurm_array import Handed, SlurmOptions, hand_over
 from perfcore.base import progress
 from perfcore.base.errors import InputError, OptionError
 from perfcore.base.files import check_folder, refuse_existing
 
-__all__ = ["merge", "part_of", "summarize"]
+__all__ = ["merge", "part_of", "summarize", "summarize_by_slurm"]
 
 Named = str | os.PathLike[str]
 
@@ -49,7 +51,8 @@ def summarize(
     traces : str or path, or a sequence of them
         Files of one run: names, folders and patterns.
     output : str or path, optional
-        File to write. One that is there and of the same files and options is kept, and read.
+        File to write. One that is there and of the same files and options is kept, and read. A call that is
+        interrupted leaves its sums beside it, as ``OUTPUT.unfinished``, and the same call goes on from these.
     part : str, optional
         ``"3/10"``: of the files in the order of their names the 3rd, 13th, 23rd and so on.
     cells : int, 16 to 67108864
@@ -96,12 +99,56 @@ more than time by location, state and window needs the traces themselves
         _check_output(output)
         if not overwrite and Path(output).is_file():
             return _there(output, run, frozenset(positions))
-    summary = summarized(run, folder, positions, executor, allow_missing=allow_missing)
+    unfinished = None
+    if output is not None and (Path(output).is_file() or not Path(output).exists()):  # no pipe or device
+        unfinished = Unfinished(Path(f"{os.fsdecode(output)}.unfinished"), run, frozenset(positions))
+    summary = summarized(run, folder, positions, executor, allow_missing=allow_missing, unfinished=unfinished)
     name = os.fsdecode(names[0] if len(names) == 1 else folder) if output is None else os.fsdecode(output)
     found = SummarizedTrace(summary, name)  # what is wrong is said before anything is written
     if output is not None:
         save(summary, output, chosen)
+    if unfinished is not None:
+        unfinished.remove()
     return found
+
+
+def summarize_by_slurm(
+    traces: Named | Sequence[Named],
+    output: Named,
+    jobs: SlurmOptions,
+    *,
+    cells: int = CELLS,
+    allow_missing: bool = False,
+    overwrite: bool = False,
+    reader: str | None = None,
+    from_name: str | None = None,
+    **options: Any,
+) -> Handed | SummarizedTrace:
+    """The same by an array of jobs of Slurm: returns at once, and when called again hands over what is missing.
+
+    Parameters
+    ----------
+    traces, output, cells, allow_missing, overwrite, reader, from_name, **options
+        As for `summarize`; parts are kept in the folder ``OUTPUT.parts``.
+    jobs : SlurmOptions
+        How many, and what they ask for.
+
+    Returns
+    -------
+    Handed or SummarizedTrace
+        The latter when all parts are there.
+
+    Raises
+    ------
+    PerfError
+        As `summarize`; or Slurm refuses, or does not answer.
+    """
+    names = [traces] if isinstance(traces, (str, os.PathLike)) else list(traces)
+    folder, run = run_of(names, cells=cells, reader=reader, from_name=from_name, options=options)
+    _check_output(output)
+    if not overwrite and Path(output).is_file():
+        return _there(output, run, frozenset(range(len(run.files))))
+    return hand_over(run, folder, output, jobs, allow_missing=allow_missing, overwrite=overwrite)
 
 
 def merge(

@@ -98,8 +98,7 @@ class SummarizedTrace(Trace):
             sums, first, bits = summary.cells, summary.first_cell, summary.cell_bits
         else:
             sums, first, bits = summary.windows[:, mask].sum(axis=1), summary.first_window, summary.window_bits
-        edges = (np.arange(first, first + len(sums) + 1) << bits) - self._zero
-        edges[0], edges[-1] = self.span_ns
+        edges = self._edges(first, len(sums), bits)
         if edges[-1] <= edges[0]:
             raise DataError(f"{self.source}: the trace has no duration")
         factor = nanoseconds_per(self.time_unit)
@@ -111,6 +110,17 @@ class SummarizedTrace(Trace):
             source=self.source,
             notes=(f"means of {readable(1 << bits, 'ns')} each",),
         ).merged()
+
+    def windows(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Edges of windows (n_windows + 1,), and the time of all locations in each state (n_windows, n_states), ns."""
+        summary = self.summary
+        return self._edges(summary.first_window, len(summary.windows), summary.window_bits), summary.windows
+
+    def _edges(self, first: int, count: int, bits: int) -> npt.NDArray[np.int64]:
+        """Where stretches begin and end, the outer ones as far as they are within the run."""
+        edges = (np.arange(first, first + count + 1) << bits) - self._zero
+        edges[0], edges[-1] = self.span_ns
+        return edges
 
     def times_and_entries(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Time of each location in each state, nanoseconds, and how often that began: (n_locations, n_states) each."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
 import msgspec
 
+from perf_executors.tasks import as_they_end
 from perf_summaries.run import ListedFile, Run
 from perf_summaries.summary import Gathered, Summary, ordered_columns
 from perf_summaries.summary_file import decode, encode
+from perf_summaries.unfinished import Unfinished
 from perfcore.base import progress
 from perfcore.base.errors import DataError, OptionError, PerfError, listing
 from perfcore.data.trace import Trace
@@ -24,7 +26,13 @@ _LEAST_TASKS, _MOST_TASKS = 1 << 5, 1 << 12
 
 
 def summarized(
-    run: Run, folder: Path, positions: Sequence[int], executor: Executor | None, *, allow_missing: bool = False
+    run: Run,
+    folder: Path,
+    positions: Sequence[int],
+    executor: Executor | None,
+    *,
+    allow_missing: bool = False,
+    unfinished: Unfinished | None = None,
 ) -> Summary:
     """The summary of some files of a run.
 
@@ -39,6 +47,8 @@ def summarized(
         Reads them; by default they are read here, one after the other.
     allow_missing : bool
         Leave out files that cannot be summarized, and remember why.
+    unfinished : Unfinished, optional
+        Where sums are kept from time to time, and when this ends before the last file; begins with what is there.
 
     Raises
     ------
@@ -48,21 +58,48 @@ def summarized(
         Options that no file can be read with.
     """
     gathered = Gathered(run)
-    with progress.bar("summarizing", len(positions)) as advance:
-        if executor is None:
-            _gather(gathered, folder, positions, advance)
-        else:
-            for count, content in _elsewhere(executor, run, folder, positions):
-                _take(gathered, content)
+    if unfinished is not None and (before := unfinished.found()) is not None:
+        gathered.add(before)
+    held = gathered.held
+    left = [at for at in positions if at not in held]
+    try:
+        with progress.bar("summarizing", len(positions)) as advance:
+            advance(len(positions) - len(left))
+            for count in _gathering(gathered, folder, left, executor):
                 advance(count)
+                if unfinished is not None:
+                    unfinished.keep(gathered)
+    except BaseException:  # Ctrl-C, most of all
+        if unfinished is not None and (done := unfinished.save(gathered)):
+            progress.note(
+                f"{done} of {len(positions)} files are in {unfinished.path}; the same call goes on from there"
+            )
+        raise
     problems = [text for _, text in sorted(gathered.left_out.items())]
     if problems and not (allow_missing and len(problems) < len(positions)):
-        more = f" ({len(problems)} in all)" if len(problems) > 1 else ""
+        if unfinished is not None and len(problems) < len(positions):
+            unfinished.save(gathered)
+        named = listing(problems, 3)
         cure = "; --allow-missing leaves out what cannot be read" if len(problems) < len(positions) else ""
-        raise DataError(f"{problems[0]}{more}{cure}")
+        raise DataError(f"{named}{cure}")
     if problems:
         progress.note(f"left out: {listing(problems, 3)}")
     return gathered.summary()
+
+
+def _gathering(gathered: Gathered, folder: Path, positions: Sequence[int], executor: Executor | None) -> Iterator[int]:
+    """Add files, here or by an executor, and give how many with each step."""
+    run = gathered.run
+    if executor is None:
+        for at in positions:
+            _gather(gathered, folder, [at])
+            yield 1
+        return
+    tasks = list(_tasks([run.files[at] for at in positions], positions))
+    encoded = msgspec.json.encode(run)
+    for number, content in as_they_end(executor, summary_of_files, [(encoded, str(folder), task) for task in tasks]):
+        _take(gathered, content)
+        yield len(tasks[number])
 
 
 def summary_of_files(run: bytes, folder: str, positions: Sequence[int]) -> bytes:
@@ -76,13 +113,13 @@ def summary_of_files(run: bytes, folder: str, positions: Sequence[int]) -> bytes
     positions : sequence of int
     """
     gathered = Gathered(msgspec.json.decode(run, type=Run))
-    _gather(gathered, Path(folder), positions, lambda _: None)
+    _gather(gathered, Path(folder), positions)
     left_out, gathered.left_out = gathered.left_out, {}
     summary = b"" if len(left_out) == len(positions) else encode(gathered.summary())
     return msgspec.json.encode(left_out) + b"\n" + summary
 
 
-def _gather(gathered: Gathered, folder: Path, positions: Iterable[int], advance: Callable[[int], None]) -> None:
+def _gather(gathered: Gathered, folder: Path, positions: Iterable[int]) -> None:
     for at in positions:
         listed = gathered.run.files[at]
         path = folder / listed.name
@@ -97,7 +134,6 @@ def _gather(gathered: Gathered, folder: Path, positions: Iterable[int], advance:
             gathered.left_out[at] = str(error).replace(f"{folder}{os.sep}", "")  # which differs between machines
         else:
             gathered.add_trace(at, trace, columns)  # what is wrong here concerns other files too
-        advance(1)
 
 
 def _trace(path: Path, run: Run) -> Trace:
@@ -112,23 +148,6 @@ def _take(gathered: Gathered, content: bytes) -> None:
     gathered.left_out |= msgspec.json.decode(problems, type=dict[int, str])
     if summary:
         gathered.add(decode(summary, "a part")[0])
-
-
-def _elsewhere(executor: Executor, run: Run, folder: Path, positions: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-    """What tasks give, as they end, and how many files each had."""
-    encoded = msgspec.json.encode(run)
-    tasks = list(_tasks([run.files[at] for at in positions], positions))
-    futures: dict[Future[bytes], int] = {
-        executor.submit(summary_of_files, encoded, str(folder), task): len(task) for task in tasks
-    }
-    try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    except BrokenExecutor as error:
-        raise DataError(f"what reads the files ended: {error}") from error
-    finally:
-        for future in futures:
-            future.cancel()
 
 
 def _tasks(files: Sequence[ListedFile], positions: Sequence[int]) -> Iterator[list[int]]:

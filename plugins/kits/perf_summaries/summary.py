@@ -153,6 +153,11 @@ class Gathered:
         self._places: list[tuple[Integers, Integers, Integers]] = []
         self._total = 0
 
+    @property
+    def held(self) -> frozenset[int]:
+        """Positions of the files that were added."""
+        return frozenset(file.at for file in self._files)
+
     def add_trace(self, at: int, trace: Trace, columns: Columns) -> None:
         """Add the trace of the file at a position, whose columns are those of `ordered_columns`.
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
+from perf_executors import slurm
 from perf_experiments.design.design import Design
 from perf_experiments.design.factors import Point, point_text
-from perf_experiments.runs import slurm
 from perf_experiments.runs.batch_job import Task, outcome_file, read_outcome
 from perf_experiments.runs.history import History, Key, Summary, point_key
 from perf_experiments.runs.options import RunOptions
@@ -203,7 +203,9 @@ class _Session:
             # -P: a module of the folder where the run is made is not to be taken for one of Python's.
             job = shlex.join([sys.executable, "-P", "-m", "perf_experiments.runs.batch_job", str(task)])
             write_bytes(script, f"#!/bin/sh\n# {point_text(point)}, replication {block}\nexec {job}\n".encode())
-            name = slurm.submit(script, self._words(point), self._file(number, ".out"), f"perf-{number}")
+            name = slurm.submit(
+                script, ["--no-requeue", *self._words(point)], self._file(number, ".out"), f"perf-{number}"
+            )
         except (OSError, PerfError) as error:
             self._remove(number)
             self.store.forget_job(number)

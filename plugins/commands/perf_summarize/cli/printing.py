@@ -13,8 +13,21 @@ from perfcore.cli.output import print_json
 
 if TYPE_CHECKING:
     from perf_summaries.summarized_trace import SummarizedTrace
+    from perf_summarize.slurm_array import Handed
 
-__all__ = ["print_summary"]
+__all__ = ["WAITING", "print_handed", "print_summary"]
+
+WAITING = 3  # the exit status while jobs wait or run, as of perf run
+
+
+def print_handed(found: Handed, as_json: bool) -> None:
+    """How far an array of jobs is."""
+    if as_json:
+        facts = {"parts": found.parts, "there": found.there, "jobs": list(found.jobs), "folder": str(found.folder)}
+        print_json("array", facts)
+        return
+    typer.echo(f"{found.there:,} of {found.parts:,} parts are there; jobs waiting or running: {', '.join(found.jobs)}")
+    typer.echo(f"parts, and what jobs say: {typer.format_filename(found.folder)}; call again to see, or to go on")
 
 
 def print_summary(found: SummarizedTrace, output: str, as_json: bool) -> None:

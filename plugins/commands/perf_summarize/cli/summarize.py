@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perf_summaries import CELLS
+from perfcore.base.errors import OptionError
 from perfcore.cli.output import reporting
 from perfcore.cli.parameters import Json, Overwrite
 from perfcore.cli.reading import HowToRead, key_values
+
+if TYPE_CHECKING:
+    from perf_summaries.summarized_trace import SummarizedTrace
 
 __all__ = ["command"]
 
@@ -29,7 +33,11 @@ def command(
     ] = CELLS,
     where: Annotated[
         str | None,
-        typer.Option("--on", metavar="WHERE", help="What reads: local:N processes, or dask://HOST:PORT."),
+        typer.Option(
+            "--on",
+            metavar="WHERE",
+            help="What reads: local:N processes, dask://HOST:PORT, or slurm[:KEY=VALUE,...], jobs of an array.",
+        ),
     ] = None,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Leave out files that cannot be read, by name.")
@@ -45,28 +53,36 @@ def command(
 
     \b
     perf summarize 'ranks/*.parquet' -o run.summary --on local:8
+    perf summarize 'ranks/*.parquet' -o run.summary --on slurm:parts=100,time=01:00:00
     perf summarize 'ranks/*.parquet' --part $SLURM_ARRAY_TASK_ID/100 -o part-$SLURM_ARRAY_TASK_ID
     perf merge part-* -o run.summary
     perf fit run.summary
     """
     with reporting():
-        from perf_summaries.executors import executor_of
-        from perf_summarize.api import summarize
-        from perf_summarize.cli.printing import print_summary
+        from perf_executors.executors import executor_of
+        from perf_summarize.api import summarize, summarize_by_slurm
+        from perf_summarize.cli.printing import WAITING, print_handed, print_summary
+        from perf_summarize.slurm_array import Handed, slurm_options
         from perfcore.base.files import check_folder
 
         check_folder(output)
-        with executor_of(where) as executor:
-            found = summarize(
-                traces,
-                output,
-                part=part,
-                cells=cells,
-                executor=executor,
-                allow_missing=allow_missing,
-                overwrite=overwrite,
-                reader=how.reader,
-                from_name=how.from_name,
-                **key_values(how.read_pairs or (), "--read"),
-            )
+        given: dict[str, Any] = {
+            "cells": cells,
+            "allow_missing": allow_missing,
+            "overwrite": overwrite,
+            "reader": how.reader,
+            "from_name": how.from_name,
+            **key_values(how.read_pairs or (), "--read"),
+        }
+        found: SummarizedTrace | Handed
+        if where is not None and where.partition(":")[0] == "slurm":
+            if part is not None:
+                raise OptionError("--part is what each job of --on slurm does; leave one of them out")
+            found = summarize_by_slurm(traces, output, slurm_options(where.removeprefix("slurm")), **given)
+        else:
+            with executor_of(where) as executor:
+                found = summarize(traces, output, part=part, executor=executor, **given)
+    if isinstance(found, Handed):
+        print_handed(found, as_json)
+        raise typer.Exit(WAITING)
     print_summary(found, output, as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -68,6 +69,9 @@ def plain_name(name: str) -> str:
     return _GAPS.sub("_", _HUMP.sub("_", name.strip())).strip("_").lower()
 
 
+@functools.lru_cache(
+    1 << 10
+)  # a table's columns are looked up for each role, and thousands of files have the same ones
 def split_name(name: str) -> _SplitName:
     """A plain name without its unit, and the unit; also of ``startMs``, ``start.ms``, ``start/ms``, ``start_millis``.
 

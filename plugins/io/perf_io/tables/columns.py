@@ -97,12 +97,13 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     time = finder.find("time", options.time)
     start, end = finder.find("start", options.start), finder.find("end", options.end)
     duration = finder.find("duration", options.duration) if (start is None) != (end is None) else None
-    change = _change(finder, options, look)
+    are_moments = time is not None and end is None and duration is None
+    change = _change(finder, options, look if are_moments else None)
     taken = {column for column in (time, start, end, duration, change) if column is not None}
     location = finder.location(options.location, but=taken)
     state = finder.find("state", options.state, but=taken | set(location))
     found = Roles("trace", "", start, end, duration, change, location, state)
-    if options.kind in ("auto", "trace") and time and change and end is None and duration is None:
+    if options.kind in ("auto", "trace") and time and change and are_moments:
         return replace(found, kind="events", start=time, end=None, duration=None, time_unit=finder.unit(options, time))
     steps = options.kind in ("auto", "curve") and start and end and not options.time
     if steps and (values := _heights(finder, options, found, look)):

@@ -8,6 +8,7 @@ and checked in 4 s; 10^8 rows of a Parquet trace are checked and become a curve 
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -87,7 +88,10 @@ class Database:
         optimizers = self._connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
         if ("type_pushdown",) in optimizers:
             self._connection.execute("SET disabled_optimizers = 'type_pushdown'")
-        weakref.finalize(self, _discard, self._connection, self._folder)
+        self._thread = concurrent.futures.ThreadPoolExecutor(1)
+        self._idle: list[duckdb.DuckDBPyConnection] = []
+        self._connection.execute("PRAGMA disable_checkpoint_on_shutdown")  # the folder is removed then
+        weakref.finalize(self, _discard, self._thread, self._connection, self._folder)
 
     def link(self, path: Path) -> str:
         """A SQL literal that names the one input under a name without wildcards and endings.
@@ -99,7 +103,7 @@ class Database:
         return quoted(str(alias))
 
     def run(self, sql: str, parameters: Sequence[Any] = (), label: str = "reading") -> duckdb.DuckDBPyConnection:
-        """Run one statement in a thread of its own, so that progress shows and Ctrl-C interrupts it.
+        """Run one statement in a thread beside this one, so that progress shows and Ctrl-C interrupts it.
 
         Raises
         ------
@@ -107,11 +111,8 @@ class Database:
             DuckDB cannot do it; its message is cut to the line that tells why.
         """
         cursor = self._session()
-        with (
-            progress.bar(f"{label} {self.source}", 100) as advance,
-            concurrent.futures.ThreadPoolExecutor(1) as pool,
-        ):
-            work = pool.submit(cursor.execute, sql, list(parameters))
+        with progress.bar(f"{label} {self.source}", 100) as advance:
+            work = self._thread.submit(cursor.execute, sql, list(parameters))
             done = 0
             try:
                 while not concurrent.futures.wait([work], _POLL_SECONDS).done:
@@ -126,10 +127,14 @@ class Database:
                 raise self._problem(error) from None
             except KeyboardInterrupt:
                 cursor.interrupt()
+                concurrent.futures.wait([work])
                 raise
         return cursor
 
     def _session(self) -> duckdb.DuckDBPyConnection:
+        """A cursor whose last result was fetched, or a new one."""
+        with contextlib.suppress(IndexError):
+            return self._idle.pop()
         cursor = self._connection.cursor()
         # Progress is asked for, not printed: so printing goes off before counting goes on.
         for setting in (
@@ -155,9 +160,11 @@ class Database:
         """The result as rows of Python values."""
         cursor = self.run(sql, parameters)
         try:
-            return cursor.fetchall()
+            found = cursor.fetchall()
         except (duckdb.Error, UnicodeDecodeError) as error:  # the result is streamed
             raise self._problem(error) from None
+        self._idle.append(cursor)
+        return found
 
     def columns(self, sql: str, parameters: Sequence[Any] = ()) -> Columns:
         """The result as arrays; NULL becomes NaN among floats and is masked elsewhere."""
@@ -166,6 +173,7 @@ class Database:
             found: dict[str, Any] = cursor.fetchnumpy()
         except (duckdb.Error, UnicodeDecodeError) as error:
             raise self._problem(error) from None
+        self._idle.append(cursor)
         arrays: Columns = {}
         for name, array in found.items():
             masked = isinstance(array, np.ma.MaskedArray) and array.dtype.kind == "f"
@@ -186,8 +194,8 @@ class Database:
 
     def add_names(self, table: str, names: Sequence[str]) -> None:
         """Make ``table`` (code, name), and an enumeration type of the same name whose codes are the positions."""
-        self.run(f"CREATE TABLE {table} (code INTEGER, name VARCHAR)")
-        self.run(f"INSERT INTO {table} SELECT unnest(range(len($1))), unnest($1)", [list(names)])
+        rows = "SELECT unnest(range(len($1)))::INTEGER AS code, unnest($1::VARCHAR[]) AS name"
+        self.run(f"CREATE TABLE {table} AS {rows}", [list(names)])
         self.run(f"CREATE TYPE {table} AS ENUM (SELECT name FROM {table} ORDER BY code)")
 
     def add_arrays(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -220,7 +228,8 @@ class Database:
         self.run(f"COPY ({query}) TO {quoted(str(path))} ({options})", label="writing")
 
 
-def _discard(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def _discard(thread: concurrent.futures.Executor, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    thread.shutdown(wait=False)
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -20,7 +20,7 @@ from perfcore.base.errors import MissingDependencyError, OptionError, PerfError
 
 __all__ = ["LocalProcesses", "executor_of", "serve"]
 
-_SERVE = "from perf_summaries.executors import serve; serve()"
+_SERVE = "from perf_executors.executors import serve; serve()"
 _TRIES = 2
 _MOST_PROCESSES = 1 << 10
 _ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
@@ -180,7 +180,10 @@ def executor_of(where: str | None) -> Iterator[Executor | None]:
         with _of_dask(rest[2:]) as executor:
             yield executor
     else:
-        raise OptionError(f"--on {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected")
+        raise OptionError(
+            f"--on {where}: local:N, for N processes of this machine, or dask://HOST:PORT is expected"
+            + ("; perf summarize alone hands jobs to Slurm" if kind == "slurm" else "")
+        )
 
 
 @contextlib.contextmanager

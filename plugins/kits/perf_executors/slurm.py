@@ -1,6 +1,6 @@
-"""Talks to Slurm: `sbatch` takes jobs, `sacct` says what became of them.
+"""Talks to Slurm: `sbatch` takes jobs, `squeue` knows which are not over, `sacct` says what became of them.
 
-Formats as `sbatch(1)` and `sacct(1)` of Slurm 17.11 to 24.05 document them.
+Formats as `sbatch(1)`, `squeue(1)` and `sacct(1)` of Slurm 17.11 to 24.05 document them.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from perfcore.base.errors import OptionError, PerfError
 
-__all__ = ["JobState", "SchedulerError", "sbatch_words", "states", "submit"]
+__all__ = ["JobState", "SchedulerError", "check_commands", "sbatch_words", "states", "submit", "waiting"]
 
 _LIMIT_S = 120.0  # a busy controller takes its time
 _AT_ONCE = 500  # jobs in one question: a command line has an end
@@ -89,7 +90,21 @@ def sbatch_words(text: str) -> tuple[str, ...]:
     return words
 
 
-def submit(script: Path, words: Sequence[str], output: Path, name: str) -> str:
+def check_commands(*names: str) -> None:
+    """Refuse a machine on which these commands are missing.
+
+    Raises
+    ------
+    SchedulerError
+    """
+    for name in names:
+        if shutil.which(name) is None:
+            raise SchedulerError(f"there is no {name} here; Slurm's commands are needed")
+
+
+def submit(
+    script: Path, words: Sequence[str], output: Path, name: str, *, ending: str = "", arguments: Sequence[str] = ()
+) -> str:
     """Hand a script over.
 
     Parameters
@@ -100,6 +115,10 @@ def submit(script: Path, words: Sequence[str], output: Path, name: str) -> str:
     output : Path
         Where the job's own output goes.
     name : str
+    ending : str
+        Of the output's name, in which Slurm replaces ``%a`` by the number within an array.
+    arguments : sequence of str
+        Of the script.
 
     Returns
     -------
@@ -112,12 +131,39 @@ def submit(script: Path, words: Sequence[str], output: Path, name: str) -> str:
         `sbatch` is missing or refuses.
     """
     # In names of output files Slurm replaces %j and the like.
-    fixed = ["--parsable", "--no-requeue", f"--job-name={name}", f"--output={str(output).replace('%', '%%')}"]
-    answer = _run(["sbatch", *fixed, f"--chdir={Path.cwd()}", *words, str(script)])
+    fixed = ["--parsable", f"--job-name={name}", f"--output={str(output).replace('%', '%%')}{ending}"]
+    answer = _run(["sbatch", *fixed, f"--chdir={Path.cwd()}", *words, str(script), *arguments])
     found = _PARSABLE.fullmatch(answer.strip())
     if found is None:
         raise SchedulerError(f"sbatch --parsable prints a job's number; it printed {answer.strip()[:80]!r}")
     return found[0]
+
+
+def waiting(jobs: Sequence[str]) -> bool:
+    """Whether any of these jobs waits or runs; one that Slurm does not know any more is over.
+
+    Parameters
+    ----------
+    jobs : sequence of str
+        As `submit` gave them.
+
+    Raises
+    ------
+    SchedulerError
+        `squeue` is missing, or does not answer.
+    """
+    for job in jobs:
+        number, _, cluster = job.partition(";")
+        where = [f"--clusters={cluster}"] if cluster else []
+        try:
+            answer = _run(["squeue", "--noheader", "--format=%A", *where, f"--jobs={number}"])
+        except SchedulerError as error:
+            if "Invalid job id" not in str(error):
+                raise
+            continue
+        if any(line.strip().isdecimal() for line in answer.splitlines()):  # a line for the cluster may be there, too
+            return True
+    return False
 
 
 def states(jobs: Iterable[str]) -> dict[str, JobState]:
@@ -184,7 +230,7 @@ def _run(words: Sequence[str], variables: Mapping[str, str] | None = None) -> st
             env={**os.environ, **(variables or {})},
         )
     except FileNotFoundError:
-        raise SchedulerError(f"there is no {words[0]} here; --scheduler slurm needs Slurm's commands") from None
+        raise SchedulerError(f"there is no {words[0]} here; Slurm's commands are needed") from None
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SchedulerError(f"{words[0]}: {error}; call again when it answers") from error
     if done.returncode:

@@ -1,0 +1,75 @@
+"""Tasks by an executor or here: the same answers for any number of workers, whatever ends first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
+from typing import Any
+
+from perfcore.base.errors import DataError
+
+__all__ = ["as_they_end", "in_order"]
+
+Task = Callable[..., bytes]
+
+
+def as_they_end(
+    executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]]
+) -> Iterator[tuple[int, bytes]]:
+    """Which arguments a task was called with, by their position, and its answer; for sums, which need no order.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor, optional
+        By default the task is called here.
+    task : callable
+        A function of a module, which gives bytes.
+    arguments : sequence of tuple
+        Of each call: texts, bytes of text, numbers and lists, which are all that crosses to another process.
+
+    Raises
+    ------
+    DataError
+        What does the tasks has ended.
+    PerfError
+        What the task raises, once for all: the others are not waited for.
+
+    Examples
+    --------
+    >>> import binascii
+    >>> sorted(as_they_end(None, binascii.unhexlify, [("61",), ("62",)]))
+    [(0, b'a'), (1, b'b')]
+    """
+    if executor is None:
+        for at, given in enumerate(arguments):
+            yield at, task(*given)
+        return
+    futures: dict[Future[bytes], int] = {}
+    try:
+        for at, given in enumerate(arguments):
+            futures[executor.submit(task, *given)] = at
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenExecutor as error:
+        raise DataError(f"what does the work elsewhere ended: {error}") from error
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def in_order(executor: Executor | None, task: Task, arguments: Sequence[tuple[Any, ...]]) -> Iterator[bytes]:
+    """The answers in the order of the arguments; see `as_they_end`.
+
+    Examples
+    --------
+    >>> import binascii
+    >>> list(in_order(None, binascii.unhexlify, [("61",), ("62",)]))
+    [b'a', b'b']
+    """
+    early: dict[int, bytes] = {}
+    following = 0
+    for at, answer in as_they_end(executor, task, arguments):
+        early[at] = answer
+        while following in early:
+            yield early.pop(following)
+            following += 1
