@@ -14,8 +14,9 @@ otf2 = pytest.importorskip("otf2")
 from otf2_runs import MODES, otf2_run  # noqa: E402
 
 from perf_messages.burst_classes import burst_classes  # noqa: E402
-from perf_messages.counters import FACT, counted_in  # noqa: E402
+from perf_messages.counters import FACT, Counters, Readings, counted_in  # noqa: E402
 from perf_overheads.api import overheads  # noqa: E402
+from perf_profile.api import profile  # noqa: E402
 
 # Computing of two ranks: each 1,000 ns and 4 x 32,000 ns, of two instructions and four cycles a nanosecond.
 COMPUTING = 2 * (1000 + 4 * 32_000)
@@ -84,3 +85,43 @@ def test_a_total_that_falls_is_refused(tmp_path):
     found = burst_classes(perfcore.read(path))
     assert found.instructions is None
     assert "falls from" in found.notes[0]
+
+
+@pytest.mark.parametrize("by", ["function", "location"])
+def test_counters_by_function_sum_to_those_of_the_trace(tmp_path, by):
+    runs = profile([otf2_run(tmp_path, p) for p in (1, 2, 4)], by=by)
+    table = runs.table()
+    for number, run in enumerate(runs, start=1):
+        mine = table[table.run == number]
+        readings = perfcore.read(run.source).facts[FACT].read(["PAPI_TOT_INS"])["PAPI_TOT_INS"]
+        assert mine.instructions.sum() == readings.value.sum()
+    ends = table.iloc[:, 0] if by == "function" else table.state
+    found = table.groupby([ends, "p"])[["instructions", "cycles"]].sum()
+    assert found.loc[("work", 2)].tolist() == [2 * 4 * 64_000, 4 * 4 * 64_000]
+    assert found.loc[("MPI_Allreduce", 2)].tolist() == [2 * 400, 2 * 400]
+    if by == "function":
+        perfcore.write(runs.measurements, tmp_path / "runs.csv")
+        model = perfcore.fit(tmp_path / "runs.csv", fitter="scaling", value="instructions")
+        assert model.predict({"p": 8, "path": "work"}) == pytest.approx(2 * 4 * 64_000, rel=0.01)
+
+
+def test_a_counter_of_some_ranks_has_no_column(tmp_path):
+    run = profile(otf2_run(tmp_path, 3, counted=[0]))
+    assert not run.counters
+    assert run.remarks()[0] == (
+        "instructions are left out: PAPI_TOT_INS was read at 1 of 3 locations, not at Rank 1, Rank 2"
+    )
+
+
+def test_counts_over_several_functions_are_said(tmp_path):
+    trace = perfcore.read(otf2_run(tmp_path, 1))
+    whole = trace.facts[FACT]
+    every_other = Readings(*(column[::3] for column in _columns(whole.read(["PAPI_TOT_INS"])["PAPI_TOT_INS"])))
+    trace.facts[FACT] = Counters(whole.locations, ("PAPI_TOT_INS",), lambda names: {names[0]: every_other})
+    run = profile(trace)
+    assert run.table().instructions.sum() == every_other.value.sum()
+    assert "of instructions were counted over several functions, and stand in the last of them" in run.remarks()[0]
+
+
+def _columns(readings):
+    return readings.location, readings.time_ns, readings.value
