@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perf_profile.run_profile import NO_STATE, RunProfile, imbalance_of
 from perf_traces.runs import REPETITIONS, symbols_of
@@ -61,7 +61,7 @@ class Profiles(Result):
         fields = [tuple(run.parameters) for run in self.runs]
         if len(set(fields)) > 1:
             raise OptionError(f"the names of some files say {listing(fields[0])}, and those of others not")
-        if taken := _OWN & set(fields[0]):
+        if taken := (_OWN | set(self.counters)) & set(fields[0]):
             raise OptionError(f"--from-name: profiles have a column {min(taken)!r}; call the field otherwise")
         _refuse_different_programs(self.runs)
 
@@ -83,6 +83,11 @@ class Profiles(Result):
         return symbols_of([run.parameters for run in self.runs])
 
     @property
+    def counters(self) -> tuple[str, ...]:
+        """Columns of what was counted in any run."""
+        return tuple(dict.fromkeys(name for run in self.runs for name in run.counted))
+
+    @property
     def functions(self) -> tuple[str, ...]:
         """Functions that occur in any run, those with the longest times first and no state last."""
         total: dict[str, float] = {}
@@ -98,8 +103,9 @@ class Profiles(Result):
 
         A row for each function of each run, and of each part of it. ``time_s`` is the mean over locations, so that the
         functions of a run sum to its duration; ``all_locations_ns`` the sum over locations, in whole nanoseconds;
-        ``inclusive_s`` the mean with what callees take, and ``calls`` the sum over locations. A function
-        that one run has and another one has not took no time in the other.
+        ``inclusive_s`` the mean with what callees take, and ``calls`` the sum over locations, as are ``instructions``,
+        ``cycles`` and other counters, without callees. A function that one run has and another one has not took no time
+        in the other.
         """
         words = [
             name
@@ -128,9 +134,8 @@ class Profiles(Result):
         functions = self.functions
         rows = [(at, row) for at, run in enumerate(self.runs) for row in _rows_of(run, self.by, functions)]
         named = FUNCTION if self.by == "function" else PATH
-        seen = {
-            row[named] for _, row in rows if max(row["calls"], row["all_locations_ns"]) > 0 or not row["calls"] >= 0
-        }
+        values = ("calls", "all_locations_ns", *self.counters)
+        seen = {row[named] for _, row in rows if not row["calls"] >= 0 or any(row.get(name, 0) for name in values)}
         found = []
         for at, row in rows:
             if row[named] not in seen:
@@ -202,22 +207,34 @@ def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str
     return rows
 
 
-def _sums(run: RunProfile, locations: Any = slice(None), parts: slice = slice(None)) -> tuple[Any, Any, Any]:
-    """Exclusive times (n_functions, n_locations), and inclusive times and calls (n_functions,) of all locations."""
-    inclusive, calls = (table[:, locations, parts].sum(axis=(1, 2)) for table in (run.inclusive_ns, run.calls))
-    return run.times_ns[:, locations, parts].sum(axis=2), inclusive, calls
+class _Sums(NamedTuple):
+    """Exclusive times by function and location; inclusive times, calls and what was counted by function."""
+
+    times_ns: Any
+    inclusive_ns: Any
+    calls: Any
+    counted: dict[str, Any]
+
+
+def _sums(run: RunProfile, locations: Any = slice(None), parts: slice = slice(None)) -> _Sums:
+    def by_function(table: Any) -> Any:
+        return table[:, locations, parts].sum(axis=(1, 2))
+
+    counted = {name: by_function(table) for name, table in run.counted.items()}
+    times_ns = run.times_ns[:, locations, parts].sum(axis=2)
+    return _Sums(times_ns, by_function(run.inclusive_ns), by_function(run.calls), counted)
 
 
 def _values(
     run: RunProfile,
     order: Sequence[int | None],
     functions: Sequence[str],
-    sums: tuple[Any, Any, Any],
+    sums: _Sums,
     label: dict[str, Any],
     locations: Sequence[int] | None = None,
 ) -> list[dict[str, Any]]:
     """A row for each function of what `_sums` gives."""
-    times_ns, inclusive_ns, calls = sums
+    times_ns = sums.times_ns
     n_locations = times_ns.shape[1]
     longest, spread, total = times_ns.argmax(axis=1), imbalance_of(times_ns), times_ns.sum(axis=1)
     rows = []
@@ -226,8 +243,8 @@ def _values(
         row = {FUNCTION: name} if not label else {**label, PATH: f"{label[PATH]}{_ARROW}{name}", STATE: name}
         row |= {"time_s": all_ns / n_locations / 1e9, "inclusive_s": float("nan"), "calls": float("nan")}
         if run.has_calls:
-            row |= {"inclusive_s": 0.0 if at is None else int(inclusive_ns[at]) / n_locations / 1e9}
-            row |= {"calls": 0 if at is None else int(calls[at])}
+            row |= {"inclusive_s": 0.0 if at is None else int(sums.inclusive_ns[at]) / n_locations / 1e9}
+            row |= {"calls": 0 if at is None else int(sums.calls[at])}
         if n_locations > 1 or locations is None:
             where = None if at is None or not all_ns else int(longest[at])
             row |= {
@@ -238,6 +255,7 @@ def _values(
                 else run.locations[where if locations is None else locations[where]],
             }
         row |= {"all_locations_ns": all_ns}
+        row |= {name: 0 if at is None else int(counts[at]) for name, counts in sums.counted.items()}
         rows.append(row)
     return rows
 

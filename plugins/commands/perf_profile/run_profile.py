@@ -48,6 +48,8 @@ class RunProfile:
         What was varied.
     has_calls : bool
         Whether calls and inclusive times are known: not of a part of a trace in which states were nested.
+    counted : mapping of str to (n_functions, n_locations, n_parts) int64
+        What each counter counted in functions themselves, without their callees.
     """
 
     functions: tuple[str, ...]
@@ -63,6 +65,7 @@ class RunProfile:
     ranks: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     has_calls: bool = True
+    counted: Mapping[str, Integers] = field(default_factory=dict)
 
     @property
     def elapsed_ns(self) -> int:
@@ -89,7 +92,10 @@ class RunProfile:
     @functools.cached_property
     def occurs(self) -> npt.NDArray[np.bool_]:
         """Which functions the run has at all (n_functions,)."""
-        return np.asarray((self.by_function_ns > 0) | self.calls.any(axis=(1, 2)))
+        met = (self.by_function_ns > 0) | self.calls.any(axis=(1, 2))
+        for counts in self.counted.values():
+            met |= counts.any(axis=(1, 2))
+        return np.asarray(met)
 
     @property
     def present(self) -> frozenset[str]:

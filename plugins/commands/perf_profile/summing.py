@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_profile.counting import counted_by_function
 from perf_profile.inclusive import with_callers
 from perf_profile.run_profile import NO_STATE, RunProfile
 from perf_profile.stretches import Stretches, whole_run
@@ -67,7 +68,7 @@ def _add(
 
 
 def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
-    """Exclusive and inclusive time of every function of a run, and its calls.
+    """Exclusive and inclusive time of every function of a run, its calls, and what its counters counted.
 
     Parameters
     ----------
@@ -117,7 +118,8 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
     inclusive, calls = times, begun
     if (nesting := nesting_of(trace)) is not None:
         inclusive, calls = with_callers(trace, nesting, function, stretches, times, begun)
-    notes = _notes(np.delete(times, place[NO_STATE], axis=0))
+    counted, missing = counted_by_function(trace, function, place[NO_STATE], stretches, shape)
+    notes = (*_notes(np.delete(times, place[NO_STATE], axis=0)), *missing)
     return RunProfile(
         functions,
         trace.locations,
@@ -130,6 +132,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
         trace.source,
         notes=(*notes, _INCOMPLETE) if incomplete else notes,
         has_calls=not incomplete,
+        counted=counted,
     )
 
 

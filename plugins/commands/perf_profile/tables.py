@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from perf_profile.counting import CYCLES, INSTRUCTIONS
 from perf_profile.profiles import Profiles
 from perf_profile.run_profile import NO_STATE, RunProfile, imbalance_of
 from perf_views.function_names import plain_names
@@ -112,6 +113,8 @@ def _flat(run: RunProfile) -> Table:
         rows[-1] += ["", "", "", "", _calls(run, rest)[1]]
     rows.append(["sum", "100.00%", readable(run.total_ns, "ns"), readable(run.elapsed_ns, "ns"), *[""] * 5])
     header = ["function", "share", "time of all", "mean", "longest", "longest/mean", "in", "inclusive", "calls"]
+    for cells, at in zip([header, *rows], [None, *shown, *([rest] if rest else []), order], strict=True):
+        cells += _counted(run, at)
     return ("Exclusive times, of all locations, and of the mean and the longest one", header, rows)
 
 
@@ -121,6 +124,21 @@ def _calls(run: RunProfile, functions: Any) -> list[str]:
         return ["-", "-"]
     inclusive, calls = (int(table[functions].sum()) for table in (run.inclusive_ns, run.calls))
     return [readable(inclusive / len(run.locations), "ns"), str(calls)]
+
+
+def _counted(run: RunProfile, functions: Any) -> list[str]:
+    """Instructions and instructions per cycle of functions, or their headings; nothing where they were not counted."""
+    instructions, cycles = (run.counted.get(name) for name in (INSTRUCTIONS, CYCLES))
+    if instructions is None:
+        return []
+    if functions is None:
+        return [INSTRUCTIONS] if cycles is None else [INSTRUCTIONS, "IPC"]
+    total = int(instructions[functions].sum())
+    cells = [f"{total:.4g}"]
+    if cycles is not None:
+        took = int(cycles[functions].sum())
+        cells.append(f"{total / took:.2f}" if took else "-")
+    return cells
 
 
 def _over_runs(profiles: Profiles) -> Table:

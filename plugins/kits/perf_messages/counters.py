@@ -2,7 +2,8 @@
 
 A reading counts what passed since the one before it. What a computing interval took is **the first reading in (start,
 end]**: tracers read counters when a call is entered, which ends the interval, and when it is left. Readings of the same
-counter at one moment of a location are one.
+counter at one moment of a location are one. Where every region is read, as in OTF2, it is the sum of all in (start,
+end].
 
 Source: the rules with which BSC's tools publish POP's factors; tested with the published ones of EPOCH.
 """
@@ -37,11 +38,14 @@ class Readings:
     time_ns : (n,) int64, nanoseconds
         Increasing within each location.
     value : (n,) int64
+    every : bool
+        Whether all readings in an interval count, where tracers read counters at every region; else the first one.
     """
 
     location: Integers
     time_ns: Integers
     value: Integers
+    every: bool = False
 
     @classmethod
     def of(cls, location: Integers, time_ns: Integers, value: Integers) -> Readings:
@@ -60,7 +64,7 @@ class Readings:
         return cls(location[first], time_ns[first], value[first])
 
     def within(self, location: Integers, start_ns: Integers, end_ns: Integers, n_locations: int) -> Integers:
-        """The first reading in (start, end] of each interval; -1 where there is none.
+        """The first reading in (start, end] of each interval, or the sum of all; -1 where there is none.
 
         Parameters
         ----------
@@ -76,7 +80,12 @@ class Readings:
         at = np.where(before >= 0, before + 1, first[location])
         there = at < first[location + 1]
         at = np.minimum(at, len(self.value) - 1)
-        return np.where(there & (self.time_ns[at] <= end_ns), self.value[at], -1)
+        there &= self.time_ns[at] <= end_ns
+        if not self.every:
+            return np.where(there, self.value[at], -1)
+        until = last_not_after(first, self.time_ns, location, end_ns)
+        passed = np.concatenate([[0], np.cumsum(self.value)])
+        return np.where(there, passed[until + 1] - passed[at], -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,5 +63,7 @@ def command(
         print_json("profile", runs.to_dict())
         return
     print_findings(runs, table=output, picture=picture)
+    if output is not None and output.endswith(".jsonl") and runs.counters:
+        typer.echo(f"{output} holds times alone; a file .csv or .parquet holds {', '.join(runs.counters)}, too")
     if output is not None and len(runs) > 1 and runs.by not in ("location", "rank"):
         typer.echo(f"next: {fit_command(output, runs.parameters)}")

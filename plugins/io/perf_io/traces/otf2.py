@@ -3,26 +3,32 @@
 A trace is an anchor file ``NAME.otf2``, its definitions ``NAME.def`` and a folder ``NAME`` with the events of each
 location; a tar archive of these is read too. A location is a thread or a GPU stream; the innermost region counts. A
 thread computes also outside of all regions, between its first and its last event: often only MPI was recorded. Messages
-and collectives of MPI are taken too (`perf_io.traces.call_recorder`); other events (metrics, samples) are passed over.
-Times count from the beginning of the trace, in whole nanoseconds that are rounded from the ticks of its clock.
+and collectives of MPI are taken too (`perf_io.traces.call_recorder`); counters are read when somebody asks for them
+(`perf_io.traces.otf2_metrics`); other events are passed over. Times count from the beginning of the trace, in whole
+nanoseconds that are rounded from the ticks of its clock.
 
 Source: D. Eschweiler et al., "Open Trace Format 2", ParCo 2011, and the reference manual of OTF2 3.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from perf_io.traces import otf2_library
 from perf_io.traces.call_recorder import CallRecorder
 from perf_io.traces.nested_states import NestedStates
+from perf_io.traces.otf2_metrics import Metrics
 from perf_io.traces.otf2_writing import NO_STATE, write_archive_file
 from perf_io.traces.several_files import anchor_file, holds
 from perf_io.traces.used_states import used_states
 from perf_messages.communication import carry
+from perf_messages.counters import FACT as COUNTERS
+from perf_messages.counters import Counters, Readings
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -68,7 +74,14 @@ class Otf2Reader(Reader):
         with anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor:
             if not anchor.with_suffix(".def").is_file():
                 raise InputError(source.name, f"the definitions {anchor.with_suffix('.def').name!r} are missing")
-            return _read(anchor, source.name)
+            trace, metrics, codes = _read(anchor, source.name)
+        if metrics.names:
+            names, read = metrics.names, _reader_of_counters(source, codes)
+            if not Path(source.name).is_file():  # what comes through a pipe is gone later
+                readings = read(names)
+                read = functools.partial(_some_of, readings)
+            trace.facts[COUNTERS] = Counters(trace.locations, names, read)
+        return trace
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write a trace as a tar archive of its files.
@@ -85,7 +98,31 @@ def _is_part(source: Source) -> bool:
     return source.suffix in Otf2Reader.parts and source.head.startswith(_MAGIC_OF_PARTS)
 
 
-def _read(anchor: Path, source: str) -> Trace:
+def _some_of(readings: Mapping[str, Readings], names: Sequence[str]) -> Mapping[str, Readings]:
+    return {name: readings[name] for name in names}
+
+
+def _reader_of_counters(source: Source, codes: Mapping[int, int]) -> Callable[[Sequence[str]], Mapping[str, Readings]]:
+    """Reads counters, in a pass over the metric events; ``codes`` are the locations by the archive's numbers."""
+
+    def read(names: Sequence[str]) -> Mapping[str, Readings]:
+        try:
+            with (
+                anchor_file(source, ".otf2", (".def", ".evt"), "an OTF2 trace") as anchor,
+                otf2_library.opened(anchor, source.name) as archive,
+            ):
+                recorder = archive.metrics().recorder(names, source.name)
+                for place in archive.places():
+                    archive.read_metrics(place, recorder)
+                return recorder.readings(names, codes, archive.nanoseconds)
+        except OSError as error:
+            raise InputError(source.name, f"cannot be read once more: {error.strerror or error}") from error
+
+    return read
+
+
+def _read(anchor: Path, source: str) -> tuple[Trace, Metrics, dict[int, int]]:
+    """The trace, its metrics, and the location of each place of the archive by its number."""
     regions = {_OUTSIDE: 0}
     states = NestedStates(source, background=regions[_OUTSIDE])
     with otf2_library.opened(anchor, source) as archive:
@@ -99,6 +136,7 @@ def _read(anchor: Path, source: str) -> Trace:
                 _read_location(archive, code, place, state_of, states, source, recorder)
                 advance(place.n_events)
         duration = archive.nanoseconds(archive.first_tick + archive.n_ticks)
+        metrics = archive.metrics()
     states.finish()
     met = [places[code].name for code in states.locations]
     levels = {level: [getattr(places[code], level) for code in states.locations] for level in ("process", "node")}
@@ -114,7 +152,7 @@ def _read(anchor: Path, source: str) -> Trace:
     if recorder.n_calls:
         found = recorder.communication(list(states.locations), trace.locations, trace.span_ns[0], source)
         carry(trace, lambda: found)
-    return trace
+    return trace, metrics, {places[code].reference: at for at, code in enumerate(states.locations)}
 
 
 def _read_location(

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ import _otf2  # type: ignore[import-untyped]
 import otf2  # type: ignore[import-untyped]
 
 from perf_io.traces.call_recorder import CallRecorder
-from perfcore.base.errors import InputError
+from perf_io.traces.otf2_metrics import MetricRecorder, Metrics, metrics_of
+from perfcore.base.errors import DataError, InputError
 
 __all__ = ["Archive", "Place", "opened"]
 
@@ -122,8 +123,6 @@ class Archive:
         InputError
             There are fewer events than the definitions announce.
         """
-        reference = place.reference
-        handle = self._reader.handle
         events: list[tuple[int, int | None]] = []
 
         def enter(_location: int, time: int, _position: int, _data: Any, _attributes: Any, region: int) -> None:
@@ -134,6 +133,48 @@ class Archive:
             events.append((time, None))
             recorder.leave(time, region)
 
+        def register(callbacks: Any) -> list[Any]:
+            _otf2.EvtReaderCallbacks_SetEnterCallback(callbacks, enter)
+            _otf2.EvtReaderCallbacks_SetLeaveCallback(callbacks, leave)
+            return _take_messages(callbacks, recorder)
+
+        for _ in self._batches(place, register):
+            yield from events
+            events.clear()
+
+    def metrics(self) -> Metrics:
+        """The metrics that count something."""
+        return metrics_of(self._reader.definitions)
+
+    def read_metrics(self, place: Place, recorder: MetricRecorder) -> None:
+        """Let a recorder take the metric events of a location.
+
+        Raises
+        ------
+        DataError
+            A value is beyond what is held.
+        """
+        failed: list[DataError] = []  # errors do not pass through the library
+
+        def metric(
+            location: int, time: int, _p: int, _d: Any, _a: Any, reference: int, _types: Any, values: Any
+        ) -> None:
+            try:
+                recorder.take(location, time, reference, values)
+            except DataError as error:
+                failed.append(error)
+
+        def register(callbacks: Any) -> list[Any]:
+            _otf2.EvtReaderCallbacks_SetMetricCallback(callbacks, metric)
+            return [metric]
+
+        for _ in self._batches(place, register):
+            if failed:
+                raise failed[0]
+
+    def _batches(self, place: Place, register: Callable[[Any], list[Any]]) -> Iterator[None]:
+        """Read the events of a location, some at a time, with functions that take them, which live as long."""
+        reference, handle = place.reference, self._reader.handle
         if not self._anchor.with_suffix("").joinpath(f"{reference}.evt").is_file():
             return
         reader = _otf2.Reader_GetEvtReader(handle, reference)
@@ -142,16 +183,13 @@ class Archive:
         callbacks = _otf2.EvtReaderCallbacks_New()
         kept: list[Any] = []
         try:
-            _otf2.EvtReaderCallbacks_SetEnterCallback(callbacks, enter)
-            _otf2.EvtReaderCallbacks_SetLeaveCallback(callbacks, leave)
-            kept += _take_messages(callbacks, recorder)
+            kept += register(callbacks)
             _otf2.Reader_RegisterEvtCallbacks(handle, reader, callbacks, None)
             n_read, total = _BATCH, 0
             while n_read == _BATCH:
                 n_read = _otf2.Reader_ReadLocalEvents(handle, reader, _BATCH)
                 total += n_read
-                yield from events
-                events.clear()
+                yield
             if total < place.n_events:
                 raise InputError(
                     self._source, f"{place.name!r} has {total} of {place.n_events} events; its file is cut short"

@@ -1,0 +1,127 @@
+"""Counters of OTF2 archives, in every mode that counts."""
+
+import shutil
+import tarfile
+
+import numpy as np
+import pytest
+
+import perfcore
+from perfcore.base.errors import DataError, InputError
+
+otf2 = pytest.importorskip("otf2")
+
+from otf2_runs import MODES, otf2_run  # noqa: E402
+
+from perf_messages.burst_classes import burst_classes  # noqa: E402
+from perf_messages.counters import FACT, Counters, Readings, counted_in  # noqa: E402
+from perf_overheads.api import overheads  # noqa: E402
+from perf_profile.api import profile  # noqa: E402
+
+# Computing of two ranks: each 1,000 ns and 4 x 32,000 ns, of two instructions and four cycles a nanosecond.
+COMPUTING = 2 * (1000 + 4 * 32_000)
+
+
+@pytest.mark.parametrize(
+    ("mode", "value_type", "exponent"),
+    [
+        (MODES.ACCUMULATED_START, otf2.Type.UINT64, 0),
+        (MODES.ACCUMULATED_POINT, otf2.Type.INT64, 0),
+        (MODES.ACCUMULATED_LAST, otf2.Type.DOUBLE, 3),
+        (MODES.ACCUMULATED_START, otf2.Type.INT64, -2),
+        (MODES.ABSOLUTE_POINT, otf2.Type.UINT64, 0),
+        (MODES.RELATIVE_LAST, otf2.Type.UINT64, 0),
+    ],
+)
+def test_every_mode_counts_the_same(tmp_path, mode, value_type, exponent):
+    trace = perfcore.read(otf2_run(tmp_path, 2, mode=mode, value_type=value_type, exponent=exponent))
+    found = burst_classes(trace)
+    assert (int(found.instructions.sum()), int(found.cycles.sum())) == (2 * COMPUTING, 4 * COMPUTING)
+    readings = trace.facts[FACT].read(["PAPI_TOT_INS"])["PAPI_TOT_INS"]
+    assert int(readings.value.sum()) == 2 * COMPUTING + 2 * 4 * 100  # of the calls one a nanosecond
+
+
+def test_gauges_are_no_counters_and_those_of_perf_are_papis(tmp_path):
+    names = ("temperature", "cpu-cycles")
+    trace = perfcore.read(otf2_run(tmp_path / "a", 1, mode=MODES.ABSOLUTE_POINT, names=names))
+    assert FACT not in trace.facts
+    trace = perfcore.read(otf2_run(tmp_path / "b", 1, names=("instructions", "cpu-cycles")))
+    assert trace.facts[FACT].names == ("PAPI_TOT_INS", "PAPI_TOT_CYC")
+    assert burst_classes(trace).instructions is not None
+
+
+def test_factors_of_archives_and_counters_of_some_ranks(tmp_path):
+    runs = overheads([otf2_run(tmp_path, p) for p in (1, 2, 4)])
+    factors = runs.to_dict()["efficiencies_of_runs"]
+    total = [1000 * p + 4 * 64_000 for p in (1, 2, 4)]  # as many instructions and cycles, so IPC and frequency stay
+    scalability = [row["instruction scalability"] for row in factors]
+    assert scalability == pytest.approx([total[0] / each for each in total], rel=1e-12)
+    assert [row["IPC scalability"] for row in factors] == pytest.approx([1.0] * 3)
+    some = perfcore.read(otf2_run(tmp_path / "some", 2, counted=[0]))
+    found = burst_classes(some)
+    assert found.instructions is None
+    assert "PAPI_TOT_INS was read at 1 of 2 locations that compute, not at Rank 1" in found.notes[0]
+
+
+def test_an_archive_as_tar_and_one_that_is_gone(tmp_path):
+    path = otf2_run(tmp_path, 2)
+    packed = tmp_path / "run.tar"
+    with tarfile.open(packed, "w") as archive:
+        archive.add(path.parent, "run")
+    trace = perfcore.read(packed)
+    rows = np.flatnonzero(trace.state == trace.states.index("work"))
+    assert counted_in(trace, rows)[0].tolist() == [64_000] * 8
+    trace = perfcore.read(path)
+    shutil.rmtree(path.parent)
+    with pytest.raises(InputError, match=r"traces\.otf2: cannot be read once more"):
+        counted_in(trace, rows)
+
+
+def test_a_total_that_falls_is_refused(tmp_path):
+    # Written as what was counted since the last reading, and announced as a running total.
+    path = otf2_run(tmp_path, 1, names=("PAPI_TOT_INS", "PAPI_TOT_CYC"), falls=True)
+    with pytest.raises(DataError, match=r"PAPI_TOT_INS falls from \d+ to \d+ at tick \d+"):
+        perfcore.read(path).facts[FACT].read(["PAPI_TOT_INS"])
+    found = burst_classes(perfcore.read(path))
+    assert found.instructions is None
+    assert "falls from" in found.notes[0]
+
+
+@pytest.mark.parametrize("by", ["function", "location"])
+def test_counters_by_function_sum_to_those_of_the_trace(tmp_path, by):
+    runs = profile([otf2_run(tmp_path, p) for p in (1, 2, 4)], by=by)
+    table = runs.table()
+    for number, run in enumerate(runs, start=1):
+        mine = table[table.run == number]
+        readings = perfcore.read(run.source).facts[FACT].read(["PAPI_TOT_INS"])["PAPI_TOT_INS"]
+        assert mine.instructions.sum() == readings.value.sum()
+    ends = table.iloc[:, 0] if by == "function" else table.state
+    found = table.groupby([ends, "p"])[["instructions", "cycles"]].sum()
+    assert found.loc[("work", 2)].tolist() == [2 * 4 * 64_000, 4 * 4 * 64_000]
+    assert found.loc[("MPI_Allreduce", 2)].tolist() == [2 * 400, 2 * 400]
+    if by == "function":
+        perfcore.write(runs.measurements, tmp_path / "runs.csv")
+        model = perfcore.fit(tmp_path / "runs.csv", fitter="scaling", value="instructions")
+        assert model.predict({"p": 8, "path": "work"}) == pytest.approx(2 * 4 * 64_000, rel=0.01)
+
+
+def test_a_counter_of_some_ranks_has_no_column(tmp_path):
+    run = profile(otf2_run(tmp_path, 3, counted=[0]))
+    assert not run.counters
+    assert run.remarks()[0] == (
+        "instructions are left out: PAPI_TOT_INS was read at 1 of 3 locations, not at Rank 1, Rank 2"
+    )
+
+
+def test_counts_over_several_functions_are_said(tmp_path):
+    trace = perfcore.read(otf2_run(tmp_path, 1))
+    whole = trace.facts[FACT]
+    every_other = Readings(*(column[::3] for column in _columns(whole.read(["PAPI_TOT_INS"])["PAPI_TOT_INS"])))
+    trace.facts[FACT] = Counters(whole.locations, ("PAPI_TOT_INS",), lambda names: {names[0]: every_other})
+    run = profile(trace)
+    assert run.table().instructions.sum() == every_other.value.sum()
+    assert "of instructions were counted over several functions, and stand in the last of them" in run.remarks()[0]
+
+
+def _columns(readings):
+    return readings.location, readings.time_ns, readings.value
