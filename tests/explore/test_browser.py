@@ -250,7 +250,7 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
     assert tab.get_by_role("button").count() == 0
     contents = tab.get_by_label("Contents").get_by_role("link").all()
     contents[-1].click()
-    assert tab.url.endswith("#view/overheads")
+    assert tab.url.endswith("#view/timeline")
     tab.locator("details summary").first.click()
     assert tab.locator("details[open] table").first.is_visible()
     assert [url for url in asked if not url.startswith(("file://", "data:"))] == []
@@ -258,7 +258,7 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
     context.close()
 
 
-@pytest.mark.parametrize("place", ["", "fit/worley", "overheads"])
+@pytest.mark.parametrize("place", ["", "fit/worley", "overheads", "timeline"])
 def test_the_keyboard_reaches_everything(tab, explored, place):
     explored.enter(tab)
     tab.goto(f"{explored.address}{place}")

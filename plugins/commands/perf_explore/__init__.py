@@ -21,9 +21,14 @@ def register_commands(register: Register) -> None:
 
 @hookimpl
 def register_presenters(register: Register) -> None:
-    """Announce how tables of runs are shown."""
+    """Announce how tables of runs are shown, and the timeline that a trace has."""
     register(
         "perfcore.data.measurements:Measurements",
         "perf_explore.measurement_views:MeasurementsPresenter",
         help="runs as a picture and a table",
+    )
+    register(
+        "perfcore.data.trace:Trace#timeline",
+        "perf_explore.timeline.views:TimelinePresenter",
+        help="who is in which state, when: lanes, phases, markers and utilization",
     )

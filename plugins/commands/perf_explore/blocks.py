@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from perf_views.contents import (
     Field,
     Form,
     Link,
+    Live,
     Notice,
     Query,
     Table,
@@ -27,7 +29,9 @@ from perf_views.contents import (
 )
 from perf_views.short_names import shortened_apart
 
-__all__ = ["Writer"]
+__all__ = ["FEED", "Writer"]
+
+FEED = "/-/feed"  # begins the addresses that scripts ask at; the rest is the place of a view
 
 # What stands to the right in a table: numbers, also with a unit, per cent, bounds or an error.
 _AMOUNT = re.compile(r"[-+]?[0-9][0-9.,]*(e[-+]?[0-9]+)?( ?(%|[a-zµ]{1,3}|± .*|\.\. .*))?|-|nan|inf|")
@@ -144,7 +148,21 @@ class Writer:
         opening = " ".join(filter(None, (tag, scope, kind, style)))
         return f"<{opening}>{inside}</{tag}>"
 
+    def _live(self, chart: Chart, live: Live) -> str:
+        """A place for a script to draw in, and the same as a picture for who has none."""
+        feed, place = (self.address((*live.path, *more), {}) or "" for more in (("",), ()))
+        picture = self.address((*live.path, "picture"), live.query) or ""
+        links = "".join(f"{self.link(link)} " for link in live.links)
+        settings = json.dumps({**live.settings, "feed": FEED + feed, "place": place, "label": chart.alternative})
+        return (
+            f'<div class="live" data-kind="{escape(live.kind)}" data-settings="{escape(settings)}"></div>'
+            f'<noscript><figure><img src="{escape(FEED + picture)}" alt="{escape(chart.alternative)}"></figure>'
+            f'<p class="links">{links}</p></noscript>'
+        )
+
     def _chart(self, chart: Chart) -> str:
+        if chart.live is not None and self.is_live:
+            return self._live(chart, chart.live)
         drawing = chart_svg(chart, f"{self.name}{next(self._numbers)}")
         tables = "".join(
             (f"<p>{escape(table.title)}</p>" if table.title else "") + self._table(table) for table in chart.tables

@@ -27,6 +27,7 @@ from perf_views.contents import (
 )
 from perf_views.drawable import views_of
 from perf_views.edits import Change, Check, Checkable, Editable, Storable
+from perf_views.feeds import Feed, Feeding
 from perf_views.short_names import shortened
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
@@ -102,6 +103,19 @@ class DataViews:
             yield from ((name, *path) for path in views.paths())
         if self._shown is not None:
             yield from (path for path in self._shown.paths() if path)
+
+    def feed(self, path: ViewPath, query: Query) -> Feed:
+        """Pass a question on to the view that presenters give, or to the fit; see `Feeding.feed`."""
+        if len(path) > 1 and path[0] == FIT and path[1] in self._fitters():
+            options, own = given_options(query)
+            asked: tuple[Any, ViewPath, Query] = self._fitted(path[1], options), path[2:], own
+        else:
+            views, _ = self._further.get(path[0], (self._shown, "")) if path else (self._shown, "")
+            asked = views, path[1:] if path and path[0] in self._further else path, query
+        subject, rest, state = asked
+        if not isinstance(subject, Feeding):
+            raise NoViewError(path)
+        return subject.feed(rest, state)
 
     def act(self, path: ViewPath, form: Query) -> Change:
         """Pass an action on to the fit whose view it was sent from; see `Editable.act`."""

@@ -12,10 +12,23 @@ from perf_explore.blocks import Writer
 from perf_views.contents import Action, Link, Notice, Query, View, ViewPath
 from perf_views.edits import Change
 
-__all__ = ["PLACE", "SCRIPT", "STEP", "UNDO", "VERSION", "Frame", "address", "asset", "document", "path_of", "place_of"]
+__all__ = [
+    "PLACE",
+    "SCRIPTS",
+    "STEP",
+    "UNDO",
+    "VERSION",
+    "Frame",
+    "address",
+    "asset",
+    "document",
+    "path_of",
+    "place_of",
+]
 
 # Addresses and fields of the page itself; views keep clear of them.
-SCRIPT, UNDO = "/-/page.js", "/-/undo"
+SCRIPTS = {"/-/page.js": "page.js", "/-/timeline.js": "timeline/timeline.js"}
+UNDO = "/-/undo"
 VERSION, STEP, PLACE = "_version", "_step", "_from"
 
 
@@ -131,7 +144,7 @@ class Frame:
             f'<header><nav aria-label="Where you are"><ol>{steps}'
             f'<li aria-current="page">{escape(here.text)}</li></ol></nav>{undo}</header>'
             f'<main id="main" tabindex="-1"><h1>{escape(title)}</h1>{body}</main>'
-            f'<script src="{SCRIPT}" defer></script>',
+            + "".join(f'<script src="{script}" defer></script>' for script in SCRIPTS),
         )
 
 

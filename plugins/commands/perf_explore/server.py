@@ -15,13 +15,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import msgspec
 
+from perf_explore.blocks import FEED
 from perf_explore.page import (
     PLACE,
-    SCRIPT,
+    SCRIPTS,
     STEP,
     UNDO,
     VERSION,
@@ -50,7 +51,7 @@ _MOST_BYTES = 4 << 20  # of a posted form; formulas take kilobytes
 # Nothing is fetched from elsewhere; styles stand in the page, since drawings and shaded cells have their own.
 _HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; img-src data:; "
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; "
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "Cache-Control": "no-store",
@@ -110,7 +111,8 @@ class Page:
 
         raw = request.scope.get("raw_path", request.scope["path"].encode()).decode("ascii", "replace")
         headers: dict[str, str] = {}
-        status, text = 413, _plain("Too long", "The form is longer than 4 MiB.")
+        status: int = 413
+        text: str | bytes = _plain("Too long", "The form is longer than 4 MiB.")
         body = b""
         async for chunk in request.stream():
             body += chunk
@@ -120,7 +122,7 @@ class Page:
             status, text, headers = await run_in_threadpool(self._respond, request, raw, body)
         return HTMLResponse(text, status, {**_HEADERS, **headers})
 
-    def _respond(self, request: Request, raw: str, body: bytes) -> tuple[int, str, dict[str, str]]:
+    def _respond(self, request: Request, raw: str, body: bytes) -> tuple[int, str | bytes, dict[str, str]]:
         """Status, text and headers of one answer."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in self._hosts or origin not in (None, f"http://{host}"):
@@ -132,8 +134,10 @@ class Page:
         if not self._is_secret(request.cookies.get(self._cookie, "")):
             told = "Open the address that `perf explore` printed last: each opens the page once, in one browser."
             return 403, _plain("Refused", told), {}
-        if raw == SCRIPT:
-            return 200, asset("page.js"), {"Content-Type": "text/javascript; charset=utf-8"}
+        if raw in SCRIPTS:
+            return 200, asset(SCRIPTS[raw]), {"Content-Type": "text/javascript; charset=utf-8"}
+        if request.method == "GET" and raw.startswith(f"{FEED}/"):
+            return self._fed(path_of(raw.removeprefix(FEED)), dict(request.query_params))
         path = path_of(raw)
         with self._lock:
             if request.method == "GET":
@@ -165,6 +169,18 @@ class Page:
             return 404, self._frame.failed("Not here", str(error)), {}
         except PerfError as error:
             return 422, self._frame.failed("This cannot be shown", str(error)), {}
+
+    def _fed(self, path: ViewPath, query: Query) -> tuple[int, bytes, dict[str, str]]:
+        """What a script asks for; it does not wait for views and changes, and these not for it."""
+        try:
+            feed = self.session.feed(path, query)
+        except PerfError as error:
+            said = msgspec.json.encode({"error": str(error)})
+            return 404 if isinstance(error, NoViewError) else 422, said, {"Content-Type": "application/json"}
+        headers = {"Content-Type": feed.media}
+        if feed.file_name:
+            headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(feed.file_name, safe='')}"
+        return 200, feed.content, headers
 
     def _changed(self, raw: str, path: ViewPath, form: dict[str, str]) -> tuple[int, str, dict[str, str]]:
         version, step, given = form.pop(VERSION, ""), form.pop(STEP, "preview"), form.pop(PLACE, "")

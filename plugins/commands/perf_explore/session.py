@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perf_explore.journal import Journal
-from perf_views.contents import Query, View, Viewable, ViewPath
+from perf_views.contents import NoViewError, Query, View, Viewable, ViewPath
 from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, unsaved_of
+from perf_views.feeds import Feed, Feeding
 from perf_views.kept_changes import KeptChange, KeptFile, content, digest, put
 from perfcore.base.errors import DataError, OptionError, PerfError
 
@@ -108,6 +109,12 @@ class Session:
     def view(self, path: ViewPath, query: Query) -> View:
         """A view of the present subject; see `Viewable.view`."""
         return self._subject.view(path, query)
+
+    def feed(self, path: ViewPath, query: Query) -> Feed:
+        """What a script of the page asks for; see `Feeding.feed`."""
+        if not isinstance(self._subject, Feeding):
+            raise NoViewError(path)
+        return self._subject.feed(path, query)
 
     def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
         """What is to be said of an action while it is typed; nothing where the subject does not check."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from perf_views.contents import Cell, Link, NoViewError, Query, Table, View, Viewable, ViewPath
 from perf_views.edits import Change, Check, Checkable, Editable, unsaved_of
+from perf_views.feeds import Feed, Feeding
 from perfcore.base.errors import OptionError
 
 __all__ = ["Shelf"]
@@ -49,6 +50,13 @@ class Shelf:
         for name, subject in self._subjects.items():
             for path in subject.paths():
                 yield (name, *path)
+
+    def feed(self, path: ViewPath, query: Query) -> Feed:
+        """Pass a question on to its subject; see `Feeding.feed`."""
+        subject = self._subjects.get(path[0]) if path else None
+        if not isinstance(subject, Feeding):
+            raise NoViewError(path)
+        return subject.feed(path[1:], query)
 
     def act(self, path: ViewPath, form: Query) -> Change:
         """Pass an action on to its subject; see `Editable.act`."""

@@ -25,6 +25,7 @@ from perf_views.contents import (
     ViewPath,
 )
 from perf_views.drawable import drawing_of, parameter_table, statistics_table
+from perf_views.feeds import Feed, Feeding
 from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
 from perf_worley.fitter import as_curve
@@ -62,9 +63,9 @@ class PhaseViews:
     def __init__(self, model: PhaseModel, data: Any = None) -> None:
         self._model, self._data = model, data
         self._further = {
-            name: (presenter, what)
-            for name, (presenter, what) in further_presenters(data).items()
-            if presenter.views(data, model) is not None
+            name: (presenter, views)
+            for name, (presenter, _) in further_presenters(data).items()
+            if (views := presenter.views(data, model)) is not None
         }
         self._summary: CurveSummary | None = None
         if data is not None:
@@ -84,9 +85,8 @@ class PhaseViews:
             return View(model.title, self._blocks(model, query, state))
         if path[0] not in self._further:
             raise NoViewError(path)
-        presenter, _ = self._further[path[0]]
         try:
-            view: View = presenter.views(self._data, model).view(path[1:], query)
+            view: View = self._further_views(path[0], model).view(path[1:], query)
         except NoViewError:
             raise NoViewError(path) from None
         return view.mounted(path[:1], state, (Link(model.title, (), state),))
@@ -94,6 +94,17 @@ class PhaseViews:
     def paths(self) -> Iterable[ViewPath]:
         """The phases, and what others show of the data phase by phase."""
         return [(), *((name,) for name in self._further)]
+
+    def feed(self, path: ViewPath, query: Query) -> Feed:
+        """Pass a question on to what others show of the data; see `Feeding.feed`."""
+        views = self._further_views(path[0], self._chosen(query)[0]) if path and path[0] in self._further else None
+        if not isinstance(views, Feeding):
+            raise NoViewError(path)
+        return views.feed(path[1:], query)
+
+    def _further_views(self, name: str, model: PhaseModel) -> Any:
+        presenter, views = self._further[name]
+        return views if model is self._model else presenter.views(self._data, model)
 
     def _chosen(self, query: Query) -> tuple[PhaseModel, dict[str, str]]:
         """The model that an address asks for, and what of the address says so."""

@@ -8,6 +8,7 @@ from perf_views.contents import (
     Field,
     Form,
     Link,
+    Live,
     Notice,
     NoViewError,
     Query,
@@ -18,6 +19,7 @@ from perf_views.contents import (
     ViewPath,
 )
 from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, Fitting, Storable
+from perf_views.feeds import Feed, Feeding
 
 __all__ = [
     "Action",
@@ -28,11 +30,14 @@ __all__ = [
     "Check",
     "Checkable",
     "Editable",
+    "Feed",
+    "Feeding",
     "Field",
     "FileEdit",
     "Fitting",
     "Form",
     "Link",
+    "Live",
     "NoViewError",
     "Notice",
     "Query",

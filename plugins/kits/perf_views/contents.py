@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from perfcore.base.errors import PerfError
 
@@ -23,6 +23,7 @@ __all__ = [
     "Field",
     "Form",
     "Link",
+    "Live",
     "NoViewError",
     "Notice",
     "Query",
@@ -149,6 +150,36 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Live:
+    """What a script of the page draws instead of a chart: long data, of which it asks for the part that is seen.
+
+    Parameters
+    ----------
+    kind : str
+        Which script: ``timeline``.
+    path : tuple of str
+        Where it asks; see `perf_views.feeds.Feeding`.
+    query : mapping of str to str
+        The state that it begins in.
+    settings : mapping of str to object
+        What the script must know from the start, as JSON has it.
+    links : tuple of Link
+        Other states near this one, for who has no script.
+    """
+
+    kind: str
+    path: ViewPath
+    query: Query = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
+
+    def mounted(self, prefix: ViewPath, query: Query) -> Live:
+        """The same of a viewable that stands below a path; see `Link.mounted`."""
+        links = tuple(link.mounted(prefix, query) for link in self.links)
+        return replace(self, path=(*prefix, *self.path), query={**query, **self.query}, links=links)
+
+
+@dataclass(frozen=True)
 class Chart:
     """A drawing and the same figures as tables.
 
@@ -164,6 +195,8 @@ class Chart:
     title : str
     size : (float, float), inches
         Width and height to begin with; the page scales it to its own width, which is about 10.
+    live : Live, optional
+        What the page shows in its place where scripts run.
     """
 
     draw: Callable[[Figure], None]
@@ -171,6 +204,7 @@ class Chart:
     tables: tuple[Table, ...]
     title: str = ""
     size: tuple[float, float] = (10.0, 4.0)
+    live: Live | None = None
 
 
 @dataclass(frozen=True)
@@ -323,6 +357,8 @@ def _mounted(block: Block, prefix: ViewPath, query: Query) -> Block:
             tuple(_mounted_cell(cell, prefix, query) for cell in row) for row in (block.header, *block.rows)
         )
         return replace(block, header=header, rows=tuple(rows))
+    if isinstance(block, Chart) and block.live is not None:
+        return replace(block, live=block.live.mounted(prefix, query))
     if isinstance(block, (Form, Action)):
         own = {item.name for item in block.fields}
         kept = tuple(Field(name, value=value, kind="hidden") for name, value in query.items() if name not in own)

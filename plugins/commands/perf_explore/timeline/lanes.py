@@ -1,0 +1,136 @@
+"""The lanes of a timeline: locations below their nodes, processes and devices, which can be folded."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Set
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_traces.levels import level_names
+from perfcore.data.trace import Trace
+
+__all__ = ["Lane", "Lanes"]
+
+_LEVELS = ("node", "process", "device")
+_MOST_OPEN = 64  # lanes that are shown unasked; of more, the inner ones are folded
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One line of the timeline.
+
+    Parameters
+    ----------
+    name : str
+    depth : int
+        How many groups it is in.
+    locations : tuple of int
+        Its own, or those of all lanes below it.
+    end : int
+        Position after the last lane below it, among all lanes.
+    kind : str
+        ``node``, ``process``, ``device`` or ``location``.
+    """
+
+    name: str
+    depth: int
+    locations: tuple[int, ...]
+    end: int
+    kind: str
+
+
+class Lanes:
+    """All lanes of a trace, each group before what it holds.
+
+    A level is left out where it is not known, or where it tells nothing: one group of all, or one for each location.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Examples
+    --------
+    >>> streams = ["GPU 0 / stream 7", "GPU 0 / stream 8", "GPU 1 / stream 7"]
+    >>> lanes = Lanes(Trace([0, 1, 2], [0] * 3, [0] * 3, [9] * 3, streams, ["gemm"]))
+    >>> [(lane.name, lane.depth) for lane in lanes.all]  # doctest: +NORMALIZE_WHITESPACE
+    [('GPU 0', 0), ('GPU 0 / stream 7', 1), ('GPU 0 / stream 8', 1), ('GPU 1', 0), ('GPU 1 / stream 7', 1)]
+    >>> [lanes.all[at].name for at in lanes.shown({0})]
+    ['GPU 0', 'GPU 1', 'GPU 1 / stream 7']
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        kinds: list[str] = []
+        columns: list[tuple[str, ...]] = []
+        finer = len(trace.locations)
+        for level in reversed(_LEVELS):
+            names = level_names(trace, level)
+            count = len(set(names) - {""})
+            if 1 < count < finer:
+                kinds.insert(0, level)
+                columns.insert(0, names)
+                finer = count
+        self.all: list[Lane] = []
+        self._add(trace.locations, kinds, columns, range(len(trace.locations)), 0)
+
+    def _add(
+        self,
+        names: tuple[str, ...],
+        kinds: list[str],
+        columns: list[tuple[str, ...]],
+        locations: range | list[int],
+        depth: int,
+    ) -> None:
+        level = depth
+        groups: dict[str, list[int]] = {}
+        for at in locations:
+            groups.setdefault(columns[level][at] if level < len(columns) else "", []).append(at)
+        for name, members in groups.items():
+            if not name:
+                for at in members:
+                    self.all.append(Lane(names[at], depth, (at,), len(self.all) + 1, "location"))
+                continue
+            place = len(self.all)
+            self.all.append(Lane(name, depth, tuple(members), 0, kinds[level]))
+            self._add(names, kinds, columns, members, depth + 1)
+            self.all[place] = Lane(name, depth, tuple(members), len(self.all), kinds[level])
+
+    @functools.cached_property
+    def deepest_open(self) -> int:
+        """Groups of this depth and deeper ones are folded unless the user opens them."""
+        depths = np.array([lane.depth for lane in self.all])
+        return next((depth for depth in range(len(_LEVELS), 0, -1) if (depths <= depth).sum() <= _MOST_OPEN), 0)
+
+    def is_group(self, at: int) -> bool:
+        """Whether a lane has others below it."""
+        return self.all[at].kind != "location"
+
+    def is_open(self, at: int, toggled: Set[int]) -> bool:
+        """Whether the lanes below a group are shown."""
+        return (self.all[at].depth < self.deepest_open) != (at in toggled)
+
+    def shown(self, toggled: Set[int]) -> list[int]:
+        """Positions of the lanes that are not folded away.
+
+        Parameters
+        ----------
+        toggled : set of int
+            Positions of groups that are not as they are unasked.
+        """
+        found, at = [], 0
+        while at < len(self.all):
+            found.append(at)
+            at = at + 1 if self.is_open(at, toggled) else self.all[at].end
+        return found
+
+    def path_to(self, location: int) -> list[int]:
+        """The groups around a location, outermost first, and its own lane."""
+        return [at for at, lane in enumerate(self.all) if location in lane.locations]
+
+    def ranks(self) -> list[npt.NDArray[np.int64]]:
+        """Locations of each process, or of each by itself where none are known."""
+        processes = [lane.locations for lane in self.all if lane.kind == "process"]
+        groups = processes or [lane.locations for lane in self.all if lane.kind == "location"]
+        return [np.array(group, dtype=np.int64) for group in groups]

@@ -1,0 +1,328 @@
+"""A trace as its timeline shows it: what each lane does in each pixel, what stands at one place, and where to jump."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_explore.timeline.intervals import Integers, SortedIntervals
+from perf_explore.timeline.lanes import Lane, Lanes
+from perf_explore.timeline.window import Window
+from perf_states.classes import state_classes
+from perf_states.table import CLASSES, OTHER
+from perf_traces.lazy_columns import run_of
+from perf_traces.levels import LocatedTrace
+from perf_views.short_names import shortened
+from perfcore.base.errors import OptionError, PerfError
+from perfcore.data.curve import UtilizationCurve
+from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per, readable, shown_origin
+
+__all__ = ["CLASS_PREFIX", "Bins", "Longest", "Slowest", "TimelineData", "state_name", "timeline_data"]
+
+CLASS_PREFIX = "class:"
+_MOST_CELLS = 3_000_000  # of locations and columns in an answer, some 0.1 s; of more, columns are wider
+_FEWEST_COLUMNS = 100
+_MOST_STATES = 6  # of a place where there are several
+_MOST_TOLD = 200_000  # intervals of one place that are looked at one by one, a few ms
+_MOST_SEARCHES = 4  # that are remembered
+_LETTERS = 200  # of a name; some are as long as a page
+
+
+def state_name(name: str) -> str:
+    """A name of a state or a place as the page says it: on one line, and not longer than that."""
+    return shortened(name, _LETTERS) or "(no name)"
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """What lanes do, pixel by pixel.
+
+    Parameters
+    ----------
+    window : Window
+    lanes : tuple of (int, Lane)
+        With their positions among all.
+    n_lanes : int
+        That are not folded away, seen or not.
+    edges_ns : (n_columns + 1,) int64, nanoseconds
+        On the trace's clock.
+    top : (n_lanes, n_columns) uint8
+        The class of which there is most; 255 where a lane is in no state.
+    share : (n_lanes, n_columns) float
+        Of the lane's time in the pixel that is of that class.
+    found : (n_lanes, n_columns) float
+        Share of the states that are searched; empty where nothing is.
+    busy : (n_columns,) float
+        Locations that compute, on average.
+    """
+
+    window: Window
+    lanes: tuple[tuple[int, Lane], ...]
+    n_lanes: int
+    edges_ns: Integers
+    top: npt.NDArray[np.uint8]
+    share: npt.NDArray[np.float64]
+    found: npt.NDArray[np.float64]
+    busy: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Longest:
+    """The longest interval of some states: where, and in words."""
+
+    location: int
+    start_ns: int
+    end_ns: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Slowest:
+    """The rank that computes longest, for which the others wait: its location, and in words."""
+
+    location: int
+    text: str
+
+
+class TimelineData:
+    """A trace, ready to be asked for any part of it; several threads may ask.
+
+    Parameters
+    ----------
+    trace : Trace
+        Of one whose streams were made one location, the streams are shown.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.given = trace
+        self.trace = trace.recorded if isinstance(trace, LocatedTrace) else trace
+        self.run_ns = run_of(trace)
+        self.duration_ns = self.run_ns[1] - self.run_ns[0]
+        self.time_unit = trace.time_unit
+        self.lanes = Lanes(self.trace)
+        self.class_of_state = state_classes(self.trace.states)
+        known = dict.fromkeys(self.class_of_state)
+        self.classes = tuple(name for name in (*CLASSES, OTHER) if name in known)
+        self._lock = threading.Lock()
+        self._computing: SortedIntervals | None = None
+        self._searches: dict[str, tuple[SortedIntervals, str]] = {}
+
+    @property
+    def shown_from_ns(self) -> int:
+        """What tables show for the run's start: its time, or 0 where that is a date."""
+        return self.run_ns[0] - round(shown_origin(*self.run_ns))
+
+    @functools.cached_property
+    def _index(self) -> SortedIntervals:
+        codes = {name: code for code, name in enumerate(self.classes)}
+        groups = np.array([codes[name] for name in self.class_of_state], dtype=np.int64)
+        return SortedIntervals.of(self.trace, groups, len(self.classes))
+
+    @property
+    def index(self) -> SortedIntervals:
+        """All intervals, by location and class."""
+        with self._lock:
+            return self._index
+
+    @functools.cached_property
+    def curve(self) -> UtilizationCurve | None:
+        """How many locations compute; None where no state is known to."""
+        try:
+            return self.given.utilization()
+        except PerfError:
+            return None
+
+    @functools.cached_property
+    def _area(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Edges of the curve, nanoseconds since the run's start, and what lies below it up to each."""
+        if self.curve is None:
+            return np.array([0.0, float(self.duration_ns)]), np.zeros(2)
+        factor = nanoseconds_per(self.curve.time_unit)
+        offset = float(self.curve.start) * factor - self.run_ns[0]
+        edges = self.curve.relative_edges * factor + offset
+        return edges, np.concatenate([[0.0], np.cumsum(np.diff(edges) * self.curve.heights)])
+
+    def window(self, query: Any) -> Window:
+        """What an address asks for; see `Window.of`."""
+        return Window.of(query, self.duration_ns, self.time_unit)
+
+    def states_like(self, find: str) -> npt.NDArray[np.bool_]:
+        """States that a search finds: a part of the name, a pattern with ``*`` and ``?``, or ``class:NAME``."""
+        wanted = find.strip().casefold()
+        if wanted.startswith(CLASS_PREFIX):
+            kind = wanted.removeprefix(CLASS_PREFIX).strip()
+            return np.array([name == kind for name in self.class_of_state], dtype=bool)
+        names = [state.strip().casefold() for state in self.trace.states]
+        if any(name == wanted for name in names):
+            return np.array([name == wanted for name in names], dtype=bool)
+        if "*" in wanted or "?" in wanted:
+            return np.array([fnmatch.fnmatchcase(name, wanted) for name in names], dtype=bool)
+        return np.array([wanted in name for name in names], dtype=bool)
+
+    def search(self, find: str) -> tuple[SortedIntervals, str]:
+        """Intervals of the states that a search finds, and in words how many there are."""
+        index = self.index
+        with self._lock:
+            if find not in self._searches:
+                states = self.states_like(find)
+                found = index.only(states)
+                names = [name for name, is_found in zip(self.trace.states, states, strict=True) if is_found]
+                what = f"{len(names)} states" if len(names) != 1 else state_name(names[0])
+                text = f"{what}: {len(found):,} intervals, {readable(float(found.before_ns[-1]), 'ns')} in all"
+                self._searches[find] = found, text if names else f"no state is called {state_name(find)!r}"
+                while len(self._searches) > _MOST_SEARCHES:
+                    self._searches.pop(next(iter(self._searches)))
+            return self._searches[find]
+
+    def bins(self, window: Window, n_columns: int) -> Bins:
+        """What the lanes of a window do, in columns of equal width."""
+        shown = self.lanes.shown(window.toggled)
+        seen = [(at, self.lanes.all[at]) for at in shown[window.top : window.top + window.rows]]
+        locations = np.array([each for _, lane in seen for each in lane.locations], dtype=np.int64)
+        rows = np.repeat(np.arange(len(seen)), [len(lane.locations) for _, lane in seen])
+        width = window.end_ns - window.start_ns
+        most = max(_MOST_CELLS // max(len(locations), 1), _FEWEST_COLUMNS)
+        n_columns = max(min(n_columns, most, width), 1)
+        cuts = np.rint(np.arange(n_columns + 1) * (width / n_columns)).astype(np.int64) + window.start_ns
+        edges = cuts + self.run_ns[0]
+        time = self.index.time_in(edges, locations, rows, len(seen))
+        whole = np.diff(edges) * np.array([[len(lane.locations)] for _, lane in seen]).reshape(-1, 1)
+        top = time.argmax(axis=1) if self.classes else np.zeros(whole.shape, np.int64)
+        most_time = np.take_along_axis(time, top[:, None, :], axis=1)[:, 0, :]
+        found = np.empty((0, n_columns))
+        if window.find:
+            found = self.search(window.find)[0].time_in(edges, locations, rows, len(seen)).sum(axis=1) / whole
+        places, below = self._area
+        busy = np.diff(np.interp(cuts, places, below)) / np.diff(cuts)
+        return Bins(
+            window, tuple(seen), len(shown), edges, np.where(most_time > 0, top, 255).astype(np.uint8),
+            most_time / whole, found, busy,
+        )  # fmt: skip
+
+    def at(self, lane: Lane, start_ns: int, end_ns: int) -> list[str]:
+        """What a lane does in a stretch since the run's start, in lines: the state, how long, and its class."""
+        start, end = start_ns + self.run_ns[0], max(end_ns, start_ns + 1) + self.run_ns[0]
+        index, held = self.index, []
+        for location in lane.locations:
+            held.append(index.within(location, start, end))
+            if sum(map(len, held)) > _MOST_TOLD:
+                return [*self._classes_at(lane, start, end), self._where(lane, start, end)]
+        which = np.concatenate(held)
+        if not len(which):
+            return ["in no state", self._where(lane, start, end)]
+        if len(which) == 1 and len(lane.locations) == 1:
+            return self._told(int(which[0]), lane)
+        inside = np.minimum(index.end_ns(which), end) - np.maximum(index.start_ns[which], start)
+        time = np.bincount(index.state[which], weights=inside, minlength=len(self.trace.states))
+        order = [at for at in np.argsort(-time, kind="stable")[:_MOST_STATES].tolist() if time[at] > 0]
+        whole = (end - start) * len(lane.locations)
+        lines = [
+            f"{state_name(self.trace.states[at])}: {time[at] / whole:.1%} ({self.class_of_state[at]})" for at in order
+        ]
+        left = int((time > 0).sum()) - len(order)
+        more = [f"and {left} more states"] if left else []
+        return [*lines, *more, f"{len(which):,} intervals", self._where(lane, start, end)]
+
+    def _classes_at(self, lane: Lane, start: int, end: int) -> list[str]:
+        members = np.array(lane.locations, dtype=np.int64)
+        time = self.index.time_in(np.array([start, end]), members, np.zeros_like(members), 1)[0, :, 0]
+        shares = time / ((end - start) * len(members))
+        order = np.argsort(-shares, kind="stable")
+        return [f"{self.classes[at]}: {shares[at]:.1%}" for at in order.tolist() if shares[at] > 0]
+
+    def _told(self, which: int, lane: Lane) -> list[str]:
+        index, state = self.index, int(self.index.state[which])
+        start, end = int(index.start_ns[which]), int(index.end_ns(which))
+        return [
+            f"{state_name(self.trace.states[state])} ({self.class_of_state[state]})",
+            readable(float(end - start), "ns"),
+            self._where(lane, start, end),
+        ]
+
+    def _where(self, lane: Lane, start: int, end: int) -> str:
+        since = self.run_ns[0] - self.shown_from_ns
+        return f"{state_name(lane.name)}, {readable(start - since, 'ns')} .. {readable(end - since, 'ns')}"
+
+    def longest(self, find: str) -> Longest:
+        """The longest interval of the states that a search finds, or of all.
+
+        Raises
+        ------
+        OptionError
+            There is none.
+        """
+        found = self.search(find)[0] if find else self.index
+        if not len(found):
+            raise OptionError(self.search(find)[1] if find else "no interval lasts")
+        return self._longest_at(found, found.longest())
+
+    def longest_of_classes(self) -> dict[str, Longest]:
+        """The longest interval of each class."""
+        found = zip(self.classes, self.index.longest_of_groups(), strict=True)
+        return {name: self._longest_at(self.index, which) for name, which in found if which is not None}
+
+    def _busy(self, index: SortedIntervals) -> SortedIntervals:
+        """Intervals in which a location computes."""
+        if self._computing is None:
+            busy = frozenset(self.trace.busy_states)
+            self._computing = index.only(np.array([name in busy for name in self.trace.states], dtype=bool))
+        return self._computing
+
+    def _longest_at(self, found: SortedIntervals, which: int) -> Longest:
+        location, start, end = found.location_of(which), int(found.start_ns[which]), int(found.end_ns(which))
+        name = state_name(self.trace.states[int(found.state[which])])
+        text = f"longest: {name}, {readable(float(end - start), 'ns')} on {state_name(self.trace.locations[location])}"
+        return Longest(location, start - self.run_ns[0], end - self.run_ns[0], text)
+
+    def slowest(self, window: Window) -> Slowest:
+        """The rank, or else the location, that computes longest in a window.
+
+        Raises
+        ------
+        OptionError
+            No state is known to compute.
+        """
+        ranks = self.lanes.ranks()
+        index = self.index
+        with self._lock:
+            busy = self._busy(index)
+        edges = np.array([window.start_ns, window.end_ns]) + self.run_ns[0]
+        rows = np.repeat(np.arange(len(ranks)), list(map(len, ranks)))
+        time = busy.time_in(edges, np.concatenate(ranks), rows, len(ranks)).sum(axis=(1, 2)).astype(np.float64)
+        if not time.any():
+            raise OptionError("nothing computes in what is shown")
+        which = int(np.argmax(time))
+        location = int(ranks[which][0])
+        lane = next((lane for lane in self.lanes.all if lane.kind == "process" and location in lane.locations), None)
+        name = state_name(self.trace.locations[location] if lane is None else lane.name)
+        mean = float(time.mean())
+        text = (
+            f"slowest: {name} computes {readable(float(time[which]), 'ns')} of what is shown, {time[which] / mean:.3g} "
+            f"times the mean of {len(ranks)}"
+        )
+        return Slowest(location, text)
+
+
+_known: weakref.WeakValueDictionary[int, TimelineData] = weakref.WeakValueDictionary()
+
+
+def timeline_data(trace: Trace) -> TimelineData:
+    """A trace ready to be asked; for all views of one trace the same, so that it is sorted once.
+
+    Raises
+    ------
+    DataError
+        The trace has no duration.
+    """
+    data = _known.get(id(trace))  # which holds the trace, so that nothing else has its id
+    if data is None:
+        data = _known[id(trace)] = TimelineData(trace)
+    return data

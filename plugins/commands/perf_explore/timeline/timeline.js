@@ -1,0 +1,457 @@
+// The timeline in the page: asks the server for what each lane does in each pixel of the window, and draws it.
+// Every window is an address, so that back, forward, bookmarks and links to a stretch work.
+"use strict";
+(() => {
+const ROW = 18, AXIS = 20, STRIP = 18, CURVE = 96, GAP = 8, NONE = 255; // CSS pixels; the class of no state
+const FAINTEST = 0.25; // of a colour where a lane is in its state for a small part of a pixel
+const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+const PARTS = ["from", "to", "top", "toggled", "find", "rows"];
+
+const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+const readable = (ns) => {
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(ns) >= size) || UNITS[3];
+  return `${Number((ns / size).toPrecision(6))} ${unit}`;
+};
+const element = (tag, attributes = {}, text = "") => {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.textContent = text;
+  return made;
+};
+const rgb = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+
+class Timeline {
+  constructor(host) {
+    this.host = host;
+    this.settings = JSON.parse(host.dataset.settings);
+    this.colours = this.settings.classes.map((each) => rgb(each.colour));
+    this.phases = [];
+    this.build();
+    this.readAddress();
+    addEventListener("popstate", () => { this.readAddress(); this.ask(); });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    new ResizeObserver(() => this.resized()).observe(this.pane);
+    fetch(`${this.settings.feed}phases`).then((answer) => answer.json()).then((said) => {
+      this.phases = said.phases || [];
+      if (said.phases && said.phases.length) this.ask();
+    }).catch(() => {});
+  }
+
+  // ---- the page around the canvas
+
+  build() {
+    const bar = element("div", { class: "bar-of-tools", role: "toolbar", "aria-label": "Timeline" });
+    this.search = element("input", { type: "search", placeholder: "search a state", "aria-label": "Search a state",
+      list: "timeline-states", autocomplete: "off", spellcheck: "false" });
+    const known = element("datalist", { id: "timeline-states" });
+    for (const state of this.settings.states) known.append(element("option", { value: state }));
+    this.search.addEventListener("change", () => this.go({ find: this.search.value.trim() }));
+    const button = (text, title, act) => {
+      const made = element("button", { type: "button", class: "quiet", title }, text);
+      made.addEventListener("click", act);
+      bar.append(made);
+      return made;
+    };
+    bar.append(this.search, known);
+    button("Longest", "To the longest interval of what is searched, or of all", () => this.jump("longest"));
+    button("Slowest rank", "To the rank that computes longest in what is shown", () => this.jump("slowest"));
+    button("−", "Wider (-)", () => this.zoom(2));
+    button("+", "Closer (+)", () => this.zoom(0.5));
+    button("Whole run", "The whole run (0, or a double click)", () => this.reset());
+    this.less = button("▲", "Lanes above (Page Up)", () => this.scroll(-this.state.rows));
+    this.more = button("▼", "Lanes below (Page Down)", () => this.scroll(this.state.rows));
+    this.less.hidden = this.more.hidden = true; // until there are more lanes than are shown
+    this.perfetto = element("a", { download: "", href: this.settings.place }, "Open in Perfetto");
+    this.perfetto.title = "What is shown as Chrome JSON: load the file at ui.perfetto.dev";
+    bar.append(this.perfetto);
+    const legend = element("p", { class: "legend" });
+    for (const each of this.settings.classes) {
+      const link = element("button", { type: "button", title: `Search the states of the class ${each.name}` });
+      const colour = element("i");
+      colour.style.background = each.colour;
+      link.append(colour, each.name.replace("_", " "));
+      link.addEventListener("click", () => {
+        const find = `class:${each.name}`;
+        this.go({ find: this.state.find === find ? "" : find });
+      });
+      legend.append(link);
+    }
+    this.body = element("div", { class: "lanes" });
+    this.names = element("div", { class: "names" });
+    this.pane = element("div", { class: "pane", tabindex: "0", role: "application", "aria-label":
+      `${this.settings.label}. Arrow keys move, plus and minus zoom, 0 shows the whole run.` });
+    this.canvas = element("canvas", { "aria-hidden": "true" });
+    this.tip = element("div", { class: "tip", hidden: "" });
+    this.mark = element("div", { class: "mark", hidden: "" });
+    this.pane.append(this.canvas, this.mark, this.tip);
+    this.body.append(this.names, this.pane);
+    this.said = element("p", { class: "hint", role: "status" });
+    this.host.append(bar, legend, this.said, this.body);
+    this.listen();
+  }
+
+  listen() {
+    const pane = this.pane;
+    pane.addEventListener("wheel", (event) => {
+      if (event.ctrlKey) this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.timeAt(event));
+      else this.pan((event.deltaX || event.deltaY) / this.width, false);
+      event.preventDefault();
+    }, { passive: false });
+    this.names.addEventListener("wheel", (event) => {
+      if (!this.answer || this.answer.lanes <= this.state.rows) return;
+      this.scroll(Math.sign(event.deltaY) * 3, false);
+      event.preventDefault();
+    }, { passive: false });
+    pane.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      this.begun = this.place(event).x;
+      pane.setPointerCapture(event.pointerId);
+    });
+    pane.addEventListener("pointermove", (event) => this.moved(event));
+    pane.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+    pane.addEventListener("pointercancel", () => { this.begun = undefined; this.mark.hidden = true; });
+    pane.addEventListener("pointerup", (event) => {
+      const { x, y } = this.place(event), begun = this.begun;
+      this.begun = undefined;
+      this.mark.hidden = true;
+      if (begun === undefined) return;
+      if (Math.abs(x - begun) > 4) this.stretch(this.time(Math.min(x, begun)), this.time(Math.max(x, begun)));
+      else this.clicked(x, y);
+    });
+    pane.addEventListener("dblclick", () => this.reset());
+    pane.addEventListener("keydown", (event) => {
+      const acts = {
+        ArrowLeft: () => this.pan(-0.1), ArrowRight: () => this.pan(0.1), "+": () => this.zoom(0.5),
+        "=": () => this.zoom(0.5), "-": () => this.zoom(2), 0: () => this.reset(), Escape: () => this.reset(),
+        ArrowUp: () => this.scroll(-1), ArrowDown: () => this.scroll(1),
+        PageUp: () => this.scroll(-this.state.rows), PageDown: () => this.scroll(this.state.rows),
+      };
+      if (event.ctrlKey || event.metaKey || event.altKey || !acts[event.key]) return;
+      acts[event.key]();
+      event.preventDefault();
+    });
+  }
+
+  // ---- the state, and its address
+
+  readAddress() {
+    const query = new URLSearchParams(location.search), { unitNs, durationNs } = this.settings;
+    this.others = [...query].filter(([name]) => !PARTS.includes(name));
+    const time = (name, unasked) => query.get(name) ? Math.round(Number(query.get(name)) * unitNs) : unasked;
+    const toggled = (query.get("toggled") || "").split(".").filter(Boolean).map(Number);
+    this.state = { from: clamp(time("from", 0), 0, durationNs), to: clamp(time("to", durationNs), 0, durationNs),
+      top: Number(query.get("top") || 0), toggled: new Set(toggled), find: query.get("find") || "",
+      rows: Number(query.get("rows") || this.settings.rows) };
+    this.search.value = this.state.find;
+  }
+
+  query(state = this.state) {
+    const { unitNs, durationNs, rows } = this.settings, query = new URLSearchParams(this.others);
+    const put = (name, value) => { if (value) query.set(name, value); };
+    put("from", state.from / unitNs);
+    put("to", state.to < durationNs ? state.to / unitNs : 0);
+    put("top", state.top);
+    put("toggled", [...state.toggled].sort((one, other) => one - other).join("."));
+    put("find", state.find);
+    put("rows", state.rows === rows ? 0 : state.rows);
+    return query;
+  }
+
+  // A step of its own in the history, or one with the step before, as while a wheel turns.
+  go(change, isStep = true) {
+    this.state = { ...this.state, ...change };
+    this.search.value = this.state.find;
+    const query = this.query().toString(), address = this.settings.place + (query ? `?${query}` : "");
+    if (address !== location.pathname + location.search) {
+      history[isStep ? "pushState" : "replaceState"](null, "", address);
+    }
+    this.ask();
+  }
+
+  stretch(from, to, more = {}) {
+    const { durationNs } = this.settings;
+    const width = clamp(Math.round(to - from), 1, durationNs);
+    const start = clamp(Math.round(from), 0, durationNs - width);
+    this.go({ ...more, from: start, to: start + width }, more.isStep !== false);
+  }
+  zoom(factor, around) {
+    const { from, to } = this.state, middle = around ?? (from + to) / 2;
+    this.stretch(middle - (middle - from) * factor, middle + (to - middle) * factor);
+  }
+  pan(share, isStep = true) {
+    const { from, to } = this.state, shift = share * (to - from);
+    const { durationNs } = this.settings, start = clamp(Math.round(from + shift), 0, durationNs - (to - from));
+    this.go({ from: start, to: start + to - from }, isStep);
+  }
+  reset() { this.go({ from: 0, to: this.settings.durationNs }); }
+  scroll(lanes, isStep = true) {
+    const last = Math.max((this.answer ? this.answer.lanes : 0) - this.state.rows, 0);
+    this.go({ top: clamp(this.state.top + lanes, 0, last) }, isStep);
+  }
+  toggle(at) {
+    const toggled = new Set(this.state.toggled);
+    if (!toggled.delete(at)) toggled.add(at);
+    this.go({ toggled });
+  }
+  async jump(what) {
+    try {
+      const said = await this.fetchJson(what, this.query());
+      const top = said.top === null ? 0 : Number(said.top);
+      if (what === "longest") {
+        const margin = (said.to - said.from) / 10;
+        this.stretch(said.from - margin, said.to + margin, { top });
+      } else {
+        this.chosen = new Set(said.lanes);
+        this.go({ top });
+      }
+      this.say(said.text);
+    } catch (error) { this.say(error.message); }
+  }
+  async fetchJson(what, query, signal) {
+    const answer = await fetch(`${this.settings.feed}${what}?${query}`, { signal });
+    const said = await answer.json();
+    if (!answer.ok) throw new Error(said.error);
+    return said;
+  }
+  say(text) { this.said.textContent = text; }
+
+  // ---- what the server answers; of several questions the last one counts
+
+  async ask() {
+    if (this.width === undefined) return;
+    if (this.waiting) { this.again = true; return; }
+    this.waiting = true;
+    const began = performance.now(), query = this.query();
+    query.set("columns", Math.round(this.width * devicePixelRatio));
+    try {
+      const answer = await fetch(`${this.settings.feed}lanes?${query}`);
+      if (!answer.ok) throw new Error((await answer.json()).error);
+      const content = await answer.arrayBuffer(), length = new DataView(content).getUint32(0, true);
+      this.answer = JSON.parse(new TextDecoder().decode(new Uint8Array(content, 4, length)));
+      const cells = this.answer.rows.length * this.answer.columns, first = 4 + length;
+      this.planes = [0, 1, 2].map((at) => new Uint8Array(content, first + Math.min(at * cells, content.byteLength - first)));
+      this.paint();
+      this.draw();
+      if (this.answer.search !== this.searched) this.say(this.answer.search);
+      this.searched = this.answer.search;
+      this.host.dataset.took = (performance.now() - began).toFixed(1);
+      this.host.dataset.drawn = Number(this.host.dataset.drawn || 0) + 1;
+    } catch (error) {
+      this.say(error.message === "Failed to fetch" ? "perf explore does not answer" : error.message);
+    }
+    this.waiting = false;
+    if (this.again) { this.again = false; this.ask(); }
+  }
+
+  // ---- drawing
+
+  // Lanes as an image of one pixel for each lane and column.
+  paint() {
+    const { rows, columns, search } = this.answer, [top, share, found] = this.planes;
+    this.image ||= document.createElement("canvas");
+    this.image.width = columns;
+    this.image.height = Math.max(rows.length, 1);
+    const context = this.image.getContext("2d"), image = context.createImageData(columns, Math.max(rows.length, 1));
+    const red = rgb(this.settings.found);
+    for (let at = 0; at < rows.length * columns; at++) {
+      if (top[at] === NONE) continue;
+      let colour = this.colours[top[at]], alpha = FAINTEST + (1 - FAINTEST) * share[at] / 255;
+      if (search && found[at]) { colour = red; alpha = Math.max(0.4, found[at] / 255); } else if (search) alpha *= FAINTEST;
+      image.data.set(colour, 4 * at);
+      image.data[4 * at + 3] = 255 * alpha;
+    }
+    context.putImageData(image, 0, 0);
+    this.label();
+  }
+
+  label() {
+    const { rows, lanes, top } = this.answer;
+    this.names.style.paddingTop = `${this.lanesAt}px`;
+    this.names.replaceChildren(...rows.map((row) => {
+      const isGroup = row.open !== null;
+      const made = element(isGroup ? "button" : "div", isGroup ? { type: "button", "aria-expanded": row.open } : {});
+      made.className = this.chosen?.has(row.at) ? "chosen" : "";
+      made.style.paddingLeft = `${0.3 + 0.8 * row.depth}rem`;
+      made.title = isGroup ? `${row.name}: ${row.members} locations` : row.name;
+      made.append(isGroup ? (row.open ? "▾ " : "▸ ") : "", element("bdi", {}, row.name));
+      if (isGroup) made.addEventListener("click", () => this.toggle(row.at));
+      return made;
+    }));
+    this.less.disabled = top === 0;
+    this.more.disabled = top + rows.length >= lanes;
+    this.less.hidden = this.more.hidden = top === 0 && rows.length >= lanes;
+    this.more.title = `Lanes below (Page Down); ${top + 1} to ${top + rows.length} of ${lanes} are shown`;
+    this.perfetto.href = `${this.settings.feed}perfetto?${this.query()}`;
+  }
+
+  resized() {
+    const width = this.pane.clientWidth;
+    if (!width || width === this.width) return;
+    this.width = width;
+    this.ask();
+  }
+
+  get lanesAt() { return AXIS + (this.phases.length ? STRIP : 0) + (this.answer?.markers.length ? STRIP : 0); }
+  get curveAt() { return this.lanesAt + (this.answer ? this.answer.rows.length : 1) * ROW + GAP; }
+  time(x) { const { from, to } = this.answer; return from + (to - from) * clamp(x / this.width, 0, 1); }
+  x(time) { const { from, to } = this.answer; return (time - from) / (to - from) * this.width; }
+  place(event) {
+    const box = this.canvas.getBoundingClientRect();
+    return { x: event.clientX - box.left, y: event.clientY - box.top };
+  }
+  timeAt(event) { return this.time(this.place(event).x); }
+
+  draw() {
+    if (!this.answer) return;
+    const height = this.curveAt + CURVE, scale = devicePixelRatio, style = getComputedStyle(this.host);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    this.canvas.width = Math.round(this.width * scale);
+    this.canvas.height = Math.round(height * scale);
+    this.canvas.style.height = `${height}px`;
+    const context = this.canvas.getContext("2d");
+    context.scale(scale, scale);
+    context.font = `12px ${style.fontFamily}`;
+    context.textBaseline = "middle";
+    this.drawAxis(context, colour, height);
+    context.imageSmoothingEnabled = false;
+    this.answer.rows.forEach((row, at) => {
+      const y = this.lanesAt + at * ROW;
+      context.fillStyle = colour(this.chosen?.has(row.at) ? "--careful-soft" : "--soft");
+      context.fillRect(0, y + 1, this.width, ROW - 2);
+      context.drawImage(this.image, 0, at, this.answer.columns, 1, 0, y + 1, this.width, ROW - 2);
+    });
+    let y = AXIS;
+    if (this.phases.length) { this.drawStrip(context, colour, this.phases, y, true); y += STRIP; }
+    if (this.answer.markers.length) this.drawStrip(context, colour, this.answer.markers, y, false);
+    this.drawCurve(context, colour);
+  }
+
+  drawAxis(context, colour, height) {
+    const { from, to } = this.answer, offset = this.settings.shownFromNs, least = (to - from) * 110 / this.width;
+    const power = 10 ** Math.floor(Math.log10(least));
+    const step = Math.max([1, 2, 5, 10].map((part) => part * power).find((size) => size >= least), 1);
+    const [unit, size] = UNITS.find(([, size]) => Math.max(Math.abs(from + offset), Math.abs(to + offset)) >= size) || UNITS[3];
+    const digits = clamp(Math.ceil(-Math.log10(step / size) - 1e-9), 0, 12);
+    context.textAlign = "center";
+    for (let tick = Math.ceil((from + offset) / step); tick * step <= to + offset; tick++) {
+      const x = this.x(tick * step - offset);
+      context.fillStyle = colour("--grid");
+      context.fillRect(x, AXIS, 1, height - AXIS);
+      context.fillStyle = colour("--quiet");
+      const text = `${(tick * step / size).toFixed(digits)} ${unit}`, half = context.measureText(text).width / 2;
+      if (x >= half && x <= this.width - half) context.fillText(text, x, AXIS / 2);
+    }
+  }
+
+  drawStrip(context, colour, stretches, y, hasEdges) {
+    context.textAlign = "left";
+    stretches.forEach(([name, from, to], at) => {
+      const left = Math.max(this.x(from), -2), right = Math.min(this.x(to), this.width + 2);
+      if (right < 0 || left > this.width) return;
+      context.fillStyle = colour(at % 2 ? "--soft" : "--line");
+      context.fillRect(left, y + 1, Math.max(right - left, 1), STRIP - 3);
+      context.strokeStyle = colour("--paper");
+      context.strokeRect(left, y + 0.5, Math.max(right - left, 1), STRIP - 2);
+      if (hasEdges) {
+        context.fillStyle = colour("--ink");
+        context.fillRect(left, y, 1, this.curveAt + CURVE - y);
+      }
+      const seen = Math.max(left, 0), room = Math.min(right, this.width) - seen - 8;
+      if (room < 24) return;
+      context.save();
+      context.beginPath();
+      context.rect(seen, y, room + 6, STRIP);
+      context.clip();
+      context.fillStyle = colour("--ink");
+      context.fillText(name.slice(0, 60), seen + 4, y + STRIP / 2);
+      context.restore();
+    });
+  }
+
+  drawCurve(context, colour) {
+    const { busy } = this.answer, bottom = this.curveAt + CURVE - 2, most = Math.max(...busy, 1e-9);
+    const high = CURVE - 20, wide = this.width / busy.length;
+    context.beginPath();
+    context.moveTo(0, bottom);
+    busy.forEach((value, at) => {
+      const y = bottom - value / most * high;
+      context.lineTo(at * wide, y);
+      context.lineTo((at + 1) * wide, y);
+    });
+    context.lineTo(this.width, bottom);
+    context.fillStyle = colour("--soft");
+    context.fill();
+    context.strokeStyle = colour("--accent");
+    context.stroke();
+    context.fillStyle = colour("--quiet");
+    context.textAlign = "left";
+    const text = `computing, of ${this.settings.locations}; at most ${Number(most.toPrecision(4))} here`;
+    context.fillText(text, 4, this.curveAt + 8);
+  }
+
+  // ---- what the pointer says
+
+  stretchAt(x, y) {
+    let top = AXIS;
+    for (const stretches of [this.phases, this.answer.markers]) {
+      if (!stretches.length) continue;
+      if (y >= top && y < top + STRIP) {
+        const time = this.time(x), near = (this.answer.to - this.answer.from) / this.width * 2;
+        return stretches.filter(([, from, to]) => from - near <= time && time <= to + near)
+          .sort((one, other) => one[2] - one[1] - other[2] + other[1])[0];
+      }
+      top += STRIP;
+    }
+    return undefined;
+  }
+
+  clicked(x, y) {
+    const stretch = this.answer && this.stretchAt(x, y);
+    if (stretch) this.stretch(stretch[1], stretch[2]);
+  }
+
+  moved(event) {
+    if (!this.answer) return;
+    const { x, y } = this.place(event);
+    if (this.begun !== undefined && Math.abs(x - this.begun) > 4) {
+      Object.assign(this.mark.style, { left: `${Math.min(x, this.begun)}px`, width: `${Math.abs(x - this.begun)}px` });
+      this.mark.hidden = false;
+      this.show(x, y, [readable(Math.abs(this.time(x) - this.time(this.begun)))]);
+      return;
+    }
+    const row = Math.floor((y - this.lanesAt) / ROW), stretch = this.stretchAt(x, y);
+    if (stretch) this.show(x, y, [stretch[0], readable(stretch[2] - stretch[1])]);
+    else if (row >= 0 && row < this.answer.rows.length) this.askAt(this.answer.rows[row].at, x, y);
+    else if (y >= this.curveAt) {
+      const value = this.answer.busy[clamp(Math.floor(x / this.width * this.answer.busy.length), 0, this.answer.busy.length - 1)];
+      this.show(x, y, [`${value} of ${this.settings.locations} computing`, `at ${readable(this.time(x) + this.settings.shownFromNs)}`]);
+    } else this.tip.hidden = true;
+  }
+
+  async askAt(lane, x, y) {
+    this.wanted = [lane, x, y];
+    if (this.asking) return;
+    this.asking = true;
+    while (this.wanted) {
+      const [at, left, top] = this.wanted, { unitNs } = this.settings;
+      this.wanted = undefined;
+      const from = Math.floor(this.time(left)), to = Math.min(Math.max(Math.floor(this.time(left + 1)), from + 1), this.settings.durationNs);
+      const start = Math.min(from, to - 1);
+      try {
+        const said = await this.fetchJson("at", new URLSearchParams({ lane: at, from: start / unitNs, to: to / unitNs }));
+        this.show(left, top, said.lines);
+      } catch (error) { this.say(error.message); }
+    }
+    this.asking = false;
+  }
+
+  show(x, y, lines) {
+    this.tip.replaceChildren(...lines.map((line) => element("bdi", {}, line)));
+    this.tip.hidden = false;
+    const left = clamp(x + 14, 0, Math.max(this.width - this.tip.offsetWidth - 4, 0));
+    Object.assign(this.tip.style, { left: `${left}px`, top: `${y + 18}px` });
+  }
+}
+
+for (const host of document.querySelectorAll('.live[data-kind="timeline"]')) new Timeline(host);
+})();

@@ -1,0 +1,328 @@
+"""The view of a trace that everyone opens first: who is in which state, when."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import struct
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from perf_explore.timeline.colours import CLASS_COLOURS, FOUND
+from perf_explore.timeline.lanes import Lane
+from perf_explore.timeline.picture import COLUMNS, draw_timeline
+from perf_explore.timeline.shown import CLASS_PREFIX, TimelineData, state_name, timeline_data
+from perf_explore.timeline.window import MOST_COLUMNS, ROWS, Window
+from perf_traces.model_phases import model_edges
+from perf_views.contents import Block, Cell, Chart, Link, Live, NoViewError, Query, Table, View, ViewPath
+from perf_views.feeds import Feed
+from perfcore.base.errors import DataError, OptionError, PerfError
+from perfcore.data.trace import Trace
+from perfcore.data.units import nanoseconds_per, readable
+from perfcore.models.fitting import fit
+from perfcore.results import Presenter
+
+if TYPE_CHECKING:
+    from perf_views.contents import Viewable
+
+__all__ = ["TimelinePresenter", "TimelineViews"]
+
+_KIND = "timeline"  # of what the page's script draws
+_MOST_MARKERS, _MOST_LISTED = 400, 40  # in an answer, and in the table
+_MOST_OFFERED, _LONGEST_OFFERED = 300, 80  # states that are offered while one is searched, and their letters
+_JSON = "application/json"
+
+
+class TimelinePresenter(Presenter):
+    """Presents traces by their lanes."""
+
+    def title(self, result: Trace) -> str:
+        """What it is and where it is from."""
+        return f"Timeline: {result.source}"
+
+    def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
+        """The timeline, with the phases of a model that is given; none of a trace that does not last."""
+        try:
+            return TimelineViews(timeline_data(result), self.title(result), data if _has_phases(data) else None)
+        except DataError:
+            return None
+
+
+class TimelineViews:
+    """One view, every state of which has an address.
+
+    Parameters
+    ----------
+    data : TimelineData
+    title : str
+    model : Model, optional
+        Its phases are shown; by default those of the fitter that traces are fitted with unasked.
+    """
+
+    def __init__(self, data: TimelineData, title: str, model: Any = None) -> None:
+        self.data, self._title, self._model = data, title, model
+        self._lock = threading.Lock()
+
+    @property
+    def title(self) -> str:
+        """That of the presenter."""
+        return self._title
+
+    def view(self, path: ViewPath, query: Query) -> View:
+        """The window that the address names, and where its classes and markers are; see `Viewable.view`."""
+        if path:
+            raise NoViewError(path)
+        window = self.data.window(query)
+        return View(self.title, (self._chart(window), *self._tables()))
+
+    def paths(self) -> Iterable[ViewPath]:
+        """The only one."""
+        return [()]
+
+    def feed(self, path: ViewPath, query: Query) -> Feed:
+        """What the page's script asks for; see `Feeding.feed`."""
+        answers = {
+            "lanes": self._lanes, "at": self._at, "longest": self._longest, "slowest": self._slowest,
+            "phases": self._phases, "picture": self._picture, "perfetto": self._perfetto,
+        }  # fmt: skip
+        if len(path) != 1 or path[0] not in answers:
+            raise NoViewError(path)
+        return answers[path[0]](self.data.window(query), query)
+
+    def _chart(self, window: Window) -> Chart:
+        data = self.data
+        factor = nanoseconds_per(data.time_unit)
+        settings = {
+            "unit": data.time_unit,
+            "unitNs": factor,
+            "durationNs": data.duration_ns,
+            "shownFromNs": data.shown_from_ns,
+            "locations": len(data.given.locations),
+            "classes": [{"name": name, "colour": CLASS_COLOURS[name]} for name in data.classes],
+            "found": FOUND,
+            "rows": ROWS,
+            "states": [name for name in data.trace.states if len(name) <= _LONGEST_OFFERED][:_MOST_OFFERED],
+        }
+        links = tuple(Link(text, (), to.query(data.duration_ns, data.time_unit)) for text, to in self._steps(window))
+        live = Live(_KIND, (), window.query(data.duration_ns, data.time_unit), settings, links)
+        alternative = f"{self.title}: states of {len(data.trace.locations)} locations over time, by class"
+        return Chart(lambda figure: draw_timeline(figure, data, data.bins(window, COLUMNS)), alternative, (), live=live)
+
+    def _steps(self, window: Window) -> list[tuple[str, Window]]:
+        """Windows near this one, for who has no script."""
+        duration = self.data.duration_ns
+        n_lanes = len(self.data.lanes.shown(window.toggled))
+        steps = [("Closer", window.stretched(0.5, 0.0, duration))]
+        if window.end_ns - window.start_ns < duration:
+            steps += [
+                ("Wider", window.stretched(2.0, 0.0, duration)),
+                ("Earlier", window.stretched(1.0, -0.5, duration)),
+                ("Later", window.stretched(1.0, 0.5, duration)),
+                ("All", replace(window, start_ns=0, end_ns=duration)),
+            ]
+        if window.top:
+            steps.append(("Lanes above", _moved(window, -1)))
+        if window.top + window.rows < n_lanes:
+            steps.append(("Lanes below", _moved(window, 1)))
+        return steps
+
+    def _tables(self) -> list[Block]:
+        return [table for table in (self._phase_table(), self._class_table(), self._marker_table()) if table.rows]
+
+    def _phase_table(self) -> Table:
+        """The phases of the model that was given."""
+        rows = []
+        for number, (start, end) in enumerate(itertools.pairwise(self._phase_edges if self._model else ()), 1):
+            link = self._link(str(number), start, end)
+            rows.append((Cell(link.text, link), readable(end - start, "ns")))
+        return Table(("phase", "lasts"), tuple(rows), "Phases", "A phase leads to its stretch.")
+
+    def _class_table(self) -> Table:
+        """Each class of states, with a way to its longest stretch."""
+        data = self.data
+        index = data.index
+        members = np.arange(len(data.trace.locations), dtype=np.int64)
+        edges = np.array(data.run_ns)
+        time = index.time_in(edges, members, np.zeros_like(members), 1)[0, :, 0]
+        whole = data.duration_ns * len(members)
+        rows = []
+        longest = data.longest_of_classes()
+        for at in np.argsort(-time, kind="stable").tolist():
+            name = data.classes[at]
+            if name not in longest:
+                continue
+            stretch, share = longest[name], float(time[at] / whole)
+            find = CLASS_PREFIX + name
+            link = self._link(name.replace("_", " "), stretch.start_ns, stretch.end_ns, stretch.location, find)
+            shares = Cell(f"{share:.2%}", bar=share)
+            n_states = data.class_of_state.count(name)
+            rows.append((Cell(link.text, link), str(n_states), shares, stretch.text.partition(": ")[2]))
+        return Table(
+            ("class", "states", "share of the time of all locations", "longest"), tuple(rows), "Classes of states",
+            "A class leads to its longest stretch.",
+        )  # fmt: skip
+
+    def _marker_table(self) -> Table:
+        """The longest markers, in the order of time."""
+        markers = self.data.given.markers
+        longest = sorted(range(len(markers)), key=lambda at: markers[at][1] - markers[at][2])[:_MOST_LISTED]
+        rows = []
+        for at in sorted(longest, key=lambda at: markers[at][1]):
+            name, start, end = markers[at]
+            begin = start - self.data.run_ns[0]
+            link = self._link(state_name(name), begin, end - self.data.run_ns[0])
+            rows.append(
+                (Cell(link.text, link), readable(begin + self.data.shown_from_ns, "ns"), readable(end - start, "ns"))
+            )
+        title = "Markers" if len(markers) <= _MOST_LISTED else f"The {_MOST_LISTED} longest of {len(markers):,} markers"
+        return Table(("marker", "begins", "lasts"), tuple(rows), title)
+
+    def _link(self, text: str, start_ns: int, end_ns: int, location: int | None = None, find: str = "") -> Link:
+        """A way to a stretch, with a tenth of it on both sides, and to the lane of a location."""
+        query = _stretch_query(self.data, start_ns, end_ns)
+        if location is not None:
+            query |= self._lane_query(location, Window(0, 1))
+        return Link(text, (), query | ({"find": find} if find else {}))
+
+    def _lane_query(self, location: int, window: Window) -> dict[str, str]:
+        """The first lane that is shown, so that a location's own lane, or the group that hides it, is."""
+        shown = self.data.lanes.shown(window.toggled)
+        lane = [at for at in self.data.lanes.path_to(location) if at in set(shown)][-1]
+        place = shown.index(lane)
+        return {"top": str(max(place - window.rows // 2, 0))} if place >= window.rows else {}
+
+    def _lanes(self, window: Window, query: Query) -> Feed:
+        """Lanes in bins: the length of what is said in JSON, that, then a byte for each lane and column thrice.
+
+        The class of which there is most, its share, and the share of what is searched, both of 255.
+        """
+        data = self.data
+        bins = data.bins(window, _count(query, "columns", MOST_COLUMNS))
+        said = {
+            "from": window.start_ns,
+            "to": window.end_ns,
+            "top": window.top,
+            "rows": [self._lane_said(at, lane, window) for at, lane in bins.lanes],
+            "lanes": bins.n_lanes,
+            "columns": len(bins.busy),
+            "busy": np.round(bins.busy, 4).tolist(),
+            "markers": self._markers(window),
+            "search": data.search(window.find)[1] if window.find else "",
+        }
+        head = msgspec.json.encode(said)
+        planes = [bins.top.tobytes(), _bytes_of(bins.share), _bytes_of(bins.found)]
+        return Feed(struct.pack("<I", len(head)) + head + b"".join(planes), "application/octet-stream")
+
+    def _lane_said(self, at: int, lane: Lane, window: Window) -> dict[str, Any]:
+        is_group = self.data.lanes.is_group(at)
+        return {
+            "at": at,
+            "name": state_name(lane.name),
+            "depth": lane.depth,
+            "open": self.data.lanes.is_open(at, window.toggled) if is_group else None,
+            "members": len(lane.locations),
+        }
+
+    def _markers(self, window: Window) -> list[tuple[str, int, int]]:
+        """The longest of those that are seen, in the order of time."""
+        start, end = (at + self.data.run_ns[0] for at in (window.start_ns, window.end_ns))
+        starts, ends = self._marker_times
+        seen = np.flatnonzero((starts < end) & (ends >= start))
+        if len(seen) > _MOST_MARKERS:
+            seen = np.sort(seen[np.argsort(starts[seen] - ends[seen], kind="stable")[:_MOST_MARKERS]])
+        begin = self.data.run_ns[0]
+        return [
+            (state_name(self.data.given.markers[at][0]), int(starts[at]) - begin, int(ends[at]) - begin)
+            for at in seen.tolist()
+        ]
+
+    @functools.cached_property
+    def _marker_times(self) -> tuple[Any, Any]:
+        times = np.array([marker[1:] for marker in self.data.given.markers], dtype=np.int64).reshape(-1, 2)
+        return times[:, 0], times[:, 1]
+
+    def _at(self, window: Window, query: Query) -> Feed:
+        lanes, at = self.data.lanes.all, _count(query, "lane", None)
+        if at >= len(lanes):
+            raise OptionError(f"there is no lane {at}; there are {len(lanes)}")
+        return _json({"lines": self.data.at(lanes[at], window.start_ns, window.end_ns)})
+
+    def _longest(self, window: Window, query: Query) -> Feed:
+        longest = self.data.longest(window.find)
+        place = self._lane_query(longest.location, window)
+        return _json({"text": longest.text, "top": place.get("top"), "from": longest.start_ns, "to": longest.end_ns})
+
+    def _slowest(self, window: Window, query: Query) -> Feed:
+        slowest = self.data.slowest(window)
+        lane = self.data.lanes.path_to(slowest.location)
+        return _json(
+            {"text": slowest.text, "top": self._lane_query(slowest.location, window).get("top"), "lanes": lane}
+        )
+
+    def _phases(self, window: Window, query: Query) -> Feed:
+        """Where the phases of the whole run are; none where it cannot be fitted."""
+        with self._lock:
+            try:
+                edges = self._phase_edges
+            except PerfError as error:
+                return _json({"phases": [], "text": str(error)})
+        phases = [(f"phase {at}", start, end) for at, (start, end) in enumerate(itertools.pairwise(edges), 1)]
+        return _json({"phases": phases, "text": ""})
+
+    @functools.cached_property
+    def _phase_edges(self) -> Sequence[int]:
+        """In nanoseconds since the run's start."""
+        model = fit(self.data.curve or self.data.given) if self._model is None else self._model
+        return [edge - self.data.run_ns[0] for edge in model_edges(model)]
+
+    def _picture(self, window: Window, query: Query) -> Feed:
+        from perf_explore.svg import chart_svg
+
+        return Feed(chart_svg(self._chart(window), _KIND).encode(), "image/svg+xml")
+
+    def _perfetto(self, window: Window, query: Query) -> Feed:
+        from perf_explore.timeline.perfetto import chrome_json
+
+        return Feed(chrome_json(self.data, window), _JSON, f"{Path(self.data.given.source).name or 'trace'}.json")
+
+
+def _has_phases(model: Any) -> bool:
+    return bool(getattr(model, "phases", ()))
+
+
+def _stretch_query(data: TimelineData, start_ns: int, end_ns: int) -> dict[str, str]:
+    margin = max((end_ns - start_ns) // 10, 1)
+    start, end = max(start_ns - margin, 0), min(end_ns + margin, data.duration_ns)
+    if start >= end:
+        return {}
+    return dict(Window(start, end).query(data.duration_ns, data.time_unit))
+
+
+def _moved(window: Window, pages: int) -> Window:
+    return replace(window, top=max(window.top + pages * window.rows, 0))
+
+
+def _count(query: Query, name: str, most: int | None) -> int:
+    try:
+        count = int(query[name])
+    except (KeyError, ValueError):
+        raise OptionError(f"{name} {query.get(name)!r}: a number is expected") from None
+    if count < 0:
+        raise OptionError(f"{name} {count}: at least 0 is expected")
+    return count if most is None else min(count, most)
+
+
+def _bytes_of(share: Any) -> bytes:
+    """Shares as bytes; what is there at all is not nothing."""
+    content: bytes = np.ceil(np.clip(share, 0.0, 1.0) * 255.0).astype(np.uint8).tobytes()
+    return content
+
+
+def _json(said: Any) -> Feed:
+    return Feed(msgspec.json.encode(said), _JSON)

@@ -1,0 +1,261 @@
+"""The timeline of a trace: bins against sums over all intervals, lanes, jumps, what is said, and hostile names."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+import perfcore
+from perf_explore.blocks import Writer
+from perf_explore.data_views import DataViews
+from perf_explore.opening import open_subjects
+from perf_explore.page import Frame, address
+from perf_explore.session import Session
+from perf_explore.svg import chart_svg
+from perf_explore.timeline.intervals import SortedIntervals
+from perf_explore.timeline.lanes import Lanes
+from perf_explore.timeline.shown import timeline_data
+from perf_explore.timeline.window import Window
+from perf_views import Chart, NoViewError, Table
+from perfcore import Trace
+from perfcore.base.errors import OptionError
+
+STATES = ["solve", "MPI_Wait", "MPI_Allreduce", "free"]
+HOSTILE = ["<script>alert(1)</script>", "$x_", "\u202eevil\u202c", "n" * 3000, "🚀", "", "a\nb", "b$_^$"]
+
+
+def random_trace(n_locations=6, each=50, seed=1, **facts):
+    """Intervals with gaps between them, in no order."""
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.choice(20_000, (n_locations, 2 * each), replace=False), axis=1) + 1000
+    order = rng.permutation(n_locations * each)
+    columns = (
+        np.repeat(np.arange(n_locations), each),
+        rng.integers(0, 4, n_locations * each),
+        cuts[:, ::2],
+        cuts[:, 1::2],
+    )
+    names = [f"rank {at // 2} / thread {at % 2}" for at in range(n_locations)]
+    return Trace(*(column.ravel()[order] for column in columns), names, STATES, source="random", **facts)
+
+
+def lanes_of(view, query, path=()):
+    """What the page gets for its lanes: what is said, and planes of (lanes, columns)."""
+    content = view.feed((*path, "lanes"), {"columns": "40", **query}).content
+    (length,) = struct.unpack_from("<I", content)
+    said = json.loads(content[4 : 4 + length])
+    planes = np.frombuffer(content, np.uint8, offset=4 + length)
+    return said, planes.reshape(-1, len(said["rows"]), said["columns"])
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return random_trace(markers=[("step#1", 1000, 9000), ("step#2", 9000, 20_000)])
+
+
+@pytest.fixture(scope="module")
+def views(trace):
+    return DataViews(trace, "random.csv")
+
+
+def test_time_of_each_state_is_the_sum_over_all_intervals(trace):
+    index = SortedIntervals.of(trace, np.arange(4), 4)
+    rng = np.random.default_rng(2)
+    for edges in (np.array([0, 30_000]), np.arange(990, 1090), np.unique(rng.integers(0, 22_000, 60))):
+        time = index.time_in(edges, np.array([3, 0, 3]), np.array([0, 0, 1]), 2)
+        expected = np.zeros_like(time)
+        for row, members in enumerate(([3, 0], [3])):
+            for state in range(4):
+                mine = np.isin(trace.location, members) & (trace.state == state)
+                low, high = edges[:-1, None], edges[1:, None]
+                overlap = np.minimum(trace.end_ns[mine], high) - np.maximum(trace.start_ns[mine], low)
+                expected[row, state] = np.maximum(overlap, 0).sum(axis=1)
+        assert (time == expected).all()
+
+
+def test_an_index_finds_what_lies_at_a_place_and_what_is_longest(trace):
+    index = SortedIntervals.of(trace, np.array([0, 1, 1, 0]), 2)
+    found = index.within(2, 5000, 6000)
+    mine = (trace.location == 2) & (trace.start_ns < 6000) & (trace.end_ns > 5000)
+    assert sorted(index.start_ns[found].tolist()) == sorted(trace.start_ns[mine].tolist())
+    assert {index.location_of(int(at)) for at in found} == {2}
+    durations = trace.end_ns - trace.start_ns
+    for group, which in enumerate(index.longest_of_groups()):
+        of_group = np.isin(trace.state, [[0, 3], [1, 2]][group])
+        assert index.end_ns(which) - index.start_ns[which] == durations[of_group].max()
+    only = index.only(np.array([False, True, False, False]))
+    assert len(only) == (trace.state == 1).sum()
+    assert only.end_ns(only.longest()) - only.start_ns[only.longest()] == durations[trace.state == 1].max()
+
+
+def test_lanes_fold_and_leave_out_levels_that_tell_nothing():
+    lanes = Lanes(random_trace(levels={"process": [f"rank {at // 2}" for at in range(6)], "node": ["one"] * 6}))
+    assert [(lane.kind, lane.depth) for lane in lanes.all[:3]] == [("process", 0), ("location", 1), ("location", 1)]
+    assert len(lanes.shown(frozenset())) == 9
+    assert len(lanes.shown({0, 3})) == 5
+    many = random_trace(160, 1, levels={"process": [f"p{at // 20}" for at in range(160)]})
+    assert [Lanes(many).all[at].name for at in Lanes(many).shown(frozenset())] == [f"p{at}" for at in range(8)]
+
+
+def test_the_page_gets_the_class_of_most_time_and_its_share(views, trace):
+    said, (top, share, _) = lanes_of(views, {"from": "1", "to": "9", "find": "wait"}, ("timeline",))
+    lane = next(at for at, row in enumerate(said["rows"]) if row["name"] == "rank 1 / thread 0")
+    classes = timeline_data(trace).classes
+    edges = np.rint(np.linspace(1000, 9000, 41)).astype(int) + trace.span_ns[0]
+    in_class = np.array([classes.index(name) for name in perf_classes(trace.states)])
+    index = SortedIntervals.of(trace, in_class, len(classes))
+    time = index.time_in(edges, np.array([2]), np.array([0]), 1)[0]
+    assert (np.where(time.any(axis=0), time.argmax(axis=0), 255) == top[lane]).all()
+    assert (np.ceil(time.max(axis=0) / np.diff(edges) * 255) == share[lane]).all()
+    busy = trace.utilization()
+    assert said["busy"][0] == pytest.approx(mean_height(busy, edges[0] / 1000, edges[1] / 1000), abs=1e-4)
+    assert said["search"].startswith("MPI_Wait: ")
+    assert [name for name, _, _ in said["markers"]] == ["step#1", "step#2"][: len(said["markers"])]
+
+
+def perf_classes(states):
+    from perf_states.classes import state_classes
+
+    return state_classes(states)
+
+
+def mean_height(curve, start, end):
+    cuts = np.clip(curve.edges, start, end)
+    return float((np.diff(cuts) * curve.heights).sum() / (end - start))
+
+
+def asked(views, what, **query):
+    return json.loads(views.feed(("timeline", what), query).content)
+
+
+def test_jumps_lead_to_the_longest_interval_and_the_slowest_rank(views, trace):
+    durations = trace.end_ns - trace.start_ns
+    longest = asked(views, "longest", find="MPI_Wait")
+    assert longest["to"] - longest["from"] == durations[trace.state == 1].max()
+    assert "longest: MPI_Wait" in longest["text"]
+    busy = np.isin(trace.state, [STATES.index(name) for name in trace.busy_states])
+    by_rank = np.bincount(trace.location[busy] // 2, weights=durations[busy])
+    slowest = asked(views, "slowest")
+    assert slowest["text"].startswith(f"slowest: rank {by_rank.argmax()} computes ")
+    assert json.loads(views.feed(("timeline", "phases"), {}).content)["phases"][0][1] == 0
+
+
+def test_what_stands_at_a_place_is_told(views, trace):
+    at = int(np.argmax(trace.end_ns - trace.start_ns))
+    middle = (trace.start_ns[at] + trace.end_ns[at]) // 2 - trace.span_ns[0]
+    lanes = timeline_data(trace).lanes
+    lane = lanes.path_to(int(trace.location[at]))[-1]
+    lines = asked(views, "at", lane=str(lane), **{"from": f"{middle / 1000}", "to": f"{(middle + 1) / 1000}"})["lines"]
+    assert lines[0].startswith(f"{trace.states[trace.state[at]]} (")
+    assert lines[1] == f"{(trace.end_ns[at] - trace.start_ns[at]) / 1000:g} us"
+    whole = asked(views, "at", lane="0")["lines"]
+    assert whole[-1].startswith("rank 0, ")
+    assert "intervals" in whole[-2]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"from": "x"}, {"from": "9", "to": "3"}, {"from": "nan"}, {"to": "inf"}, {"from": "1e300"}, {"top": "-"},
+     {"toggled": "a"}, {"lane": "99"}, {"lane": "-1"}, {}],
+)  # fmt: skip
+def test_a_bad_address_is_one_line(views, query):
+    with pytest.raises(OptionError) as refused:
+        views.feed(("timeline", "at"), query)
+    assert "\n" not in str(refused.value)
+
+
+def test_states_of_a_window_are_addresses():
+    window = Window.of({"from": "2", "top": "3", "toggled": "5.1", "find": "a&b", "rows": "500"}, 10_000, "us")
+    assert window.rows == 200
+    assert Window.of(window.query(10_000, "us"), 10_000, "us") == window
+    assert Window.of({"from": "-5", "to": "99"}, 10_000, "us") == Window(0, 10_000)
+    closer = window.stretched(0.5, 0.0, 10_000)
+    assert (closer.start_ns, closer.end_ns) == (4000, 8000)
+
+
+def test_classes_markers_and_phases_lead_to_their_stretches(views, trace):
+    view = views.view(("timeline",), {})
+    classes, markers = (block for block in view.blocks if isinstance(block, Table))
+    link = next(row[0].link for row in classes.rows if row[0].text == "waiting")
+    assert link.query["find"] == "class:waiting"
+    assert link.path == ("timeline",)
+    assert [row[0].text for row in markers.rows] == ["step#1", "step#2"]
+
+
+def test_a_fit_has_the_timeline_with_its_phases(views, trace):
+    path, query = ("fit", "worley", "timeline"), {"phases": "3", "degree": "0"}
+    links = [link for block in views.view(path[:2], query).blocks for link in getattr(block, "links", ())]
+    assert any(link.path == path for link in links)
+    view = views.view(path, query)
+    phases = next(block for block in view.blocks if isinstance(block, Table) and block.title == "Phases")
+    assert len(phases.rows) == 3
+    assert all(row[0].link.path == path and row[0].link.query["phases"] == "3" for row in phases.rows)
+    live = next(block.live for block in view.blocks if isinstance(block, Chart))
+    assert live.path == path
+    model = perfcore.fit(trace, phases=3, degree=0)
+    subject = open_subjects([model, trace])
+    edges = [round(phase.end * 1000) - trace.span_ns[0] for phase in model.phases]
+    for said in (views.feed((*path, "phases"), query), subject.feed(("timeline", "phases"), {})):
+        assert [to for _, _, to in json.loads(said.content)["phases"]] == edges
+    for bad in ((), ("timeline",), ("timeline", "none"), ("none", "lanes")):
+        with pytest.raises(NoViewError):
+            subject.feed(bad, {})
+
+
+def test_perfetto_gets_every_interval_that_is_seen(views, trace):
+    feed = views.feed(("timeline", "perfetto"), {"from": "3", "to": "5"})
+    assert (feed.media, feed.file_name) == ("application/json", "random.json")
+    events = json.loads(feed.content)["traceEvents"]
+    start, end = (trace.span_ns[0] + at for at in (3000, 5000))
+    inside = (trace.start_ns < end) & (trace.end_ns > start)
+    spans = [event for event in events if event["ph"] == "X" and event["cat"] != "marker"]
+    assert len(spans) == inside.sum()
+    assert sorted(event["dur"] for event in spans) == sorted(((trace.end_ns - trace.start_ns)[inside] / 1000).tolist())
+    assert {event["args"]["name"] for event in events if event["name"] == "thread_name"} == set(trace.locations)
+
+
+def test_hostile_names_are_texts_everywhere():
+    n = len(HOSTILE)
+    trace = Trace(
+        range(n), range(n), [0] * n, [100 + at for at in range(n)], [f"{name}#{at}" for at, name in enumerate(HOSTILE)],
+        HOSTILE, markers=[(name, 0, 50) for name in HOSTILE], source="<b>t</b>",
+        levels={"process": [HOSTILE[at // 2] for at in range(n)]},
+    )  # fmt: skip
+    views = DataViews(trace, "t.csv")
+    page = Frame("t", "0", None).view(views.view(("timeline",), {}))
+    assert "<script>alert" not in page
+    assert "<b>t" not in page
+    said, _ = lanes_of(views, {"find": "<script>"}, ("timeline",))
+    assert max(len(row["name"]) for row in said["rows"]) <= 200
+    picture = views.feed(("timeline", "picture"), {"find": "$x_"})
+    assert picture.media == "image/svg+xml"
+    assert b"<script>" not in picture.content
+    assert json.loads(views.feed(("timeline", "perfetto"), {}).content)
+    for lane in range(len(said["rows"])):
+        assert asked(views, "at", lane=str(lane))["lines"]
+
+
+def test_a_report_has_the_timeline_as_a_picture(views):
+    (chart,) = (block for block in views.view(("timeline",), {}).blocks if isinstance(block, Chart))
+    assert "<image" in chart_svg(chart, "t")
+    written = Writer(lambda path, query: None, is_live=False).block(chart)
+    assert "data-settings" not in written
+    assert "<svg" in written
+    live = Writer(address).block(chart)
+    assert "<noscript><figure><img" in live
+    assert Session(views).feed(("timeline", "slowest"), {}).media == "application/json"
+
+
+def test_a_trace_in_which_nothing_computes_has_a_timeline():
+    trace = Trace([0, 0], [0, 0], [0, 5], [5, 5], ["a"], ["MPI_Wait"], source="w")
+    views = DataViews(trace, "w")
+    said, (_, share, *_) = lanes_of(views, {}, ("timeline",))
+    assert (share == 255).all()
+    assert said["busy"] == [0.0] * 5
+    assert said["columns"] == 5
+    assert asked(views, "phases")["phases"] == []
+    with pytest.raises(OptionError, match="nothing computes"):
+        views.feed(("timeline", "slowest"), {})
+    with pytest.raises(OptionError, match="no state is called"):
+        views.feed(("timeline", "longest"), {"find": "nowhere"})
