@@ -1,7 +1,10 @@
 """Compiled sums over pairs of a knot and a place, for histograms of many bins; `laws` and `products` say what they are.
 
-A place is found by a guide: even steps over the knots of X, each with the number of knots up to it. From there a few
-steps forward are left, where a binary search would wait for as many branches as the number of knots has bits.
+For each place the knots of Y fall into three stretches. Those that leave X beyond its last knot, or before its first,
+add polynomials, whose sums go along from place to place. For those between, the piece of X is found by a guide: even
+steps over the knots of X, each with the number of knots up to it. From there a few steps forward are left, where a
+binary search would wait for as many branches as the number of knots has bits. What a pair needs of a piece lies in one
+row, which is one line of the processor's cache; unsigned places spare a check for negative ones.
 """
 
 from __future__ import annotations
@@ -15,116 +18,117 @@ from perfcore.base.kernels import announce_compilation, kernel
 __all__ = ["product_pairs", "sum_pairs"]
 
 Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int32]
+Places = npt.NDArray[np.uint32]
 
 _THIRD = 1.0 / 3.0
+_ROW = 8  # numbers of 8 bytes: a line of the cache
 _STEPS_PER_KNOT = 8
 _SMALL = 0.02  # up to which what the series of the logarithm leaves out, with the tenth power, is below rounding
 
 
 @kernel
 def _sum(
-    z: Floats, knots: Floats, jumps: Floats, ends: Floats, columns: Floats, guide: Places, cdf: Floats, integral: Floats
+    z: Floats, knots: Floats, jumps: Floats, ends: Floats, rows: Floats, guide: Places, cdf: Floats, integral: Floats
 ) -> None:
     first, last, scale = ends[0], ends[-2], (len(guide) - 1) / (ends[-2] - ends[0])
-    whole = columns[:, -1].copy()
-    base, starts, slopes, integrals, seconds = columns[0], columns[1], columns[2], columns[3], columns[4]
-    at = np.empty(len(z), np.int32)
-    begin = end = 0
-    for k in range(len(knots)):
-        y, jump = knots[k], jumps[k]
-        while begin < len(z) and z[begin] - y <= first:
-            begin += 1
-        while end < len(z) and z[end] - y < last:
-            end += 1
-        for n in range(begin, end):
-            t = z[n] - y
-            j = guide[int((t - first) * scale)]
-            j += ends[j] <= t
+    whole = rows[len(rows) - 1]
+    # Of the knots that a place is beyond by all of X: the jumps, times the distance, times half of its square.
+    reached, level, slope, area = knots[0], 0.0, 0.0, 0.0
+    beyond = inside = 0
+    for n in range(len(z)):
+        while beyond < len(knots) and z[n] - knots[beyond] >= last:
+            step = knots[beyond] - reached
+            area += step * (level + 0.5 * step * slope)
+            level += step * slope
+            slope += jumps[beyond]
+            reached = knots[beyond]
+            beyond += 1
+        while inside < len(knots) and z[n] - knots[inside] > first:
+            inside += 1
+        step = z[n] - last - reached
+        level_here = level + step * slope
+        mass = whole[3] * slope + level_here
+        total = whole[4] * slope + whole[3] * level_here + area + step * (level + 0.5 * step * slope)
+        for k in range(beyond, inside):
+            t = z[n] - knots[k]
+            j = guide[np.uint32((t - first) * scale)]
+            j += np.uint32(ends[j] <= t)
             while ends[j] <= t:
-                j += 1
-            at[n] = j
-        for n in range(begin, end):
-            j = at[n]
-            ahead = z[n] - y - base[j]
-            start, integral_before, rise = starts[j], integrals[j], 0.5 * ahead * slopes[j]
-            cdf[n] += jump * (integral_before + ahead * (start + rise))
-            integral[n] += jump * (seconds[j] + ahead * (integral_before + ahead * (0.5 * start + rise * _THIRD)))
-        for n in range(end, len(z)):
-            ahead = z[n] - y - last
-            cdf[n] += jump * (whole[3] + ahead)
-            integral[n] += jump * (whole[4] + ahead * (whole[3] + 0.5 * ahead))
+                j += np.uint32(1)
+            row = rows[j]
+            ahead = t - row[0]
+            rise = 0.5 * ahead * row[2]
+            mass += jumps[k] * (row[3] + ahead * (row[1] + rise))
+            total += jumps[k] * (row[4] + ahead * (row[3] + ahead * (0.5 * row[1] + rise * _THIRD)))
+        cdf[n] = mass
+        integral[n] = total
 
 
 @kernel
 def _product(
-    z: Floats,
-    knots: Floats,
-    jumps: Floats,
-    ends: Floats,
-    columns: Floats,
-    guide: Places,
-    cdf: Floats,
-    integral: Floats,
+    z: Floats, knots: Floats, jumps: Floats, ends: Floats, rows: Floats, guide: Places, cdf: Floats, integral: Floats
 ) -> None:
     # As if all were parts of the largest: logarithms of what matters are then small, and differ by little rounding.
     z_logs, y_logs = np.log(z / (ends[-2] * knots[-1])), np.log(knots / knots[-1])
+    inverse_knots, weights = 1.0 / knots, -jumps * knots
     first, last, scale = ends[0], ends[-2], (len(guide) - 1) / (ends[-2] - ends[0])
-    base, starts, slopes, rights = columns[0], columns[1], columns[2], columns[3]
-    means, beyond, logs = columns[4], columns[5], columns[6]
-    inverses, mean_of_all = beyond[0], means[-1]
-    at = np.empty(len(z), np.int32)
-    begin = end = 0
-    for k in range(len(knots)):
-        y = knots[k]
-        inverse_y, weight = 1.0 / y, -jumps[k] * y
-        by_y = weight * y
-        while begin < len(z) and z[begin] * inverse_y <= first:
-            begin += 1
-        while end < len(z) and z[end] * inverse_y < last:
-            end += 1
-        for n in range(begin):
-            t = z[n] * inverse_y
-            cdf[n] += weight * (t * inverses)
-            integral[n] += by_y * (0.5 * t * t * inverses)
-        for n in range(begin, end):
-            t = z[n] * inverse_y
-            j = guide[int((t - first) * scale)]
-            j += ends[j] <= t
+    inverse_of_all, mean_of_all = rows[0, 5], rows[len(rows) - 1, 4]
+    at = np.empty(len(knots), np.uint32)
+    ahead_of_all = jumps.sum()
+    first_moment = second_moment = 0.0
+    beyond = inside = 0
+    for n in range(len(z)):
+        while beyond < len(knots) and z[n] * inverse_knots[beyond] >= last:
+            first_moment += weights[beyond]
+            second_moment += weights[beyond] * knots[beyond]
+            beyond += 1
+        while inside < len(knots) and z[n] * inverse_knots[inside] > first:
+            ahead_of_all -= jumps[inside]
+            inside += 1
+        mass = first_moment
+        total = z[n] * first_moment - 0.5 * mean_of_all * second_moment
+        if inside < len(knots):
+            share_of_all = -ahead_of_all * z[n] * inverse_of_all
+            mass += share_of_all
+            total += 0.5 * z[n] * share_of_all
+        for k in range(beyond, inside):
+            t = z[n] * inverse_knots[k]
+            j = guide[np.uint32((t - first) * scale)]
+            j += np.uint32(ends[j] <= t)
             while ends[j] <= t:
-                j += 1
-            at[n] = j
-        for n in range(begin, end):
-            t = z[n] * inverse_y
-            j = at[n]
-            slope, right = slopes[j], rights[j]
-            ratio = (right - t) / (right + t)
+                j += np.uint32(1)
+            at[k] = j
+        for k in range(beyond, inside):  # apart from the search, so that it becomes vector instructions
+            row = rows[at[k]]
+            t = z[n] * inverse_knots[k]
+            ratio = (row[3] - t) / (row[3] + t)
             square = ratio * ratio
             series = ratio * (2.0 + square * (2 / 3 + square * (2 / 5 + square * (2 / 7 + square * (2 / 9)))))
-            log = series if ratio < _SMALL else logs[j] - (z_logs[n] - y_logs[k])
-            inverse = t * (beyond[j] + slope * log)
-            share = slope * (t - base[j])
-            start = starts[j] + share
-            mean = means[j] + 0.5 * share * (t + base[j])
-            cdf[n] += weight * (start + inverse)
-            integral[n] += by_y * (t * start - 0.5 * (mean - t * inverse))
-        for n in range(end, len(z)):
-            cdf[n] += weight
-            integral[n] += by_y * (z[n] * inverse_y - 0.5 * mean_of_all)
+            log = series if ratio < _SMALL else row[6] - (z_logs[n] - y_logs[k])
+            inverse = t * (row[5] + row[2] * log)
+            share = row[2] * (t - row[0])
+            start = row[1] + share
+            mean = row[4] + 0.5 * share * (t + row[0])
+            mass += weights[k] * (start + inverse)
+            total += weights[k] * knots[k] * (t * start - 0.5 * (mean - t * inverse))
+        cdf[n] = mass
+        integral[n] = total
 
 
 def _guide(knots: Floats) -> Places:
     steps = np.linspace(knots[0], knots[-1], _STEPS_PER_KNOT * len(knots) + 1)
-    return knots.searchsorted(steps, side="left").astype(np.int32)
+    return knots.searchsorted(steps, side="left").astype(np.uint32)
 
 
 def _summed(
     compiled: object, x: PiecewiseUniform, columns: Floats, z: Floats, knots: Floats, jumps: Floats
 ) -> tuple[Floats, Floats]:
     announce_compilation(_sum, _product)
-    found = np.zeros((2, len(z)))
+    found = np.empty((2, len(z)))
     ends = np.append(x.knots, np.inf)
-    compiled(z, knots, jumps, ends, columns, _guide(x.knots), found[0], found[1])  # type: ignore[operator]
+    rows = np.zeros((columns.shape[1], _ROW))
+    rows[:, : len(columns)] = columns.T
+    compiled(z, knots, jumps, ends, rows, _guide(x.knots), found[0], found[1])  # type: ignore[operator]
     return found[0], found[1]
 
 
