@@ -77,8 +77,10 @@ def record(folder: Path, words: Sequence[str] = ()) -> None:
         ):
             values = [word for name in names for word in ("-v", f"{name}=^{name} ([0-9.]+)$")]
             command = ["env", "python3", f"{HERE.name}/measure.py", what, *factors, *words]
-            run = ["perfcore", "run", f"{HERE.name}/{what}.toml", "--store", f"{what}.db", "--limit", "120s"]
-            subprocess.run([*run, *values, "--", *command], cwd=place, env=environment, check=True)
+            run = ["perfcore", "run", f"{HERE.name}/{what}.toml", "--store", f"{what}.db", "--limit", "60s"]
+            done = subprocess.run([*run, *values, "--", *command], cwd=place, env=environment, check=False)
+            if done.returncode > 1:  # 1: some runs failed, which `perf run` has told; the others count
+                raise SystemExit(done.returncode)
         folder.mkdir(exist_ok=True)
         for path in [*Path(place).glob("*.db"), *Path(place).glob("*.csv")]:
             shutil.copy(path, folder)

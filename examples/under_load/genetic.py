@@ -40,6 +40,8 @@ class Problem:
     slaves : int, >= 1
     seed : int
         Of the order of the cities, the first population and all children.
+    bred : int, optional
+        Children that are bred; the others are copies of these. Fewer than all tell what everything else takes.
     """
 
     cities: int
@@ -47,6 +49,7 @@ class Problem:
     children: int
     slaves: int
     seed: int = 0
+    bred: int | None = None
 
     def distances(self) -> Floats:
         """(cities, cities) lengths of the ways from city to city."""
@@ -180,9 +183,12 @@ def _slave(problem: Problem, rank: int, processor: int | None, channel: Connecti
     while True:
         generation, population = channel.recv()
         before_s = time.process_time()
-        children = breed(population, problem.children, np.random.default_rng([problem.seed, generation, rank]))
+        rng = np.random.default_rng([problem.seed, generation, rank])
+        children = breed(population, problem.bred or problem.children, rng)
         measured = lengths(children, distances)
-        channel.send((children, measured, time.process_time() - before_s))
+        spent_s = time.process_time() - before_s
+        shape = problem.children, problem.cities
+        channel.send((np.resize(children, shape), np.resize(measured, problem.children), spent_s))
 
 
 def main() -> int:

@@ -13,12 +13,14 @@ import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from background_load import HIGH, MEDIUM, Burst, Load, Probes
 from programs import NAMES, WORKERS, Program, program_named
+from workers import Timing
+
+from background_load import HIGH, MEDIUM, Burst, Load, Probes  # isort: skip (programs.py says where it is)
 
 __all__ = ["LOADS", "measure_dedicated", "measure_loaded"]
 
@@ -48,12 +50,12 @@ def measure_dedicated(program: Program, processors: Sequence[int], sample_s: flo
         the steady processes, which leave ``share`` of the slower processor, was slower than that share says.
     """
     with program.started(processors, True) as run:
-        thin_s = min(run().time_s for _ in range(THIN_RUNS))
+        thin_s = min(_made(run, processors[0]).time_s for _ in range(THIN_RUNS))
     with program.started(processors, False) as run, Probes(processors) as probes:
-        idle = run()
+        idle = _made(run, processors[0])
         with Load(STEADY, processors, seed=0):
             shares = probes.sample(sample_s)
-            contended = run()
+            contended = _made(run, processors[0])
     benchmark_s, contended_s = (max(timing.compute_s) / program.done for timing in (idle, contended))
     progress = program.progress(contended.time_s, contended_s, thin_s)
     exponent = math.log(progress / min(shares)) / math.log(max(shares))
@@ -111,12 +113,22 @@ def measure_loaded(
             shares = probes.sample(sample_s)
             rows.append({"time_s": time.monotonic() - zero_s})
             rows[-1] |= {f"cpu {cpu} available": share for cpu, share in enumerate(shares)}
-        timing = run()
+        timing = _made(run, processors[0])
     found = {"until_s": round(rows[-1]["time_s"], 3), "start_s": timing.start_s - zero_s, "time_s": timing.time_s}
     found["compute_s"] = max(timing.compute_s)
     _add(kept, [{name: round(value, 3 if name == "time_s" else 6) for name, value in row.items()} for row in rows])
     _add(runs, [{name: round(value, 6) for name, value in found.items()}])
     return found
+
+
+def _made(run: Callable[[], Timing], processor: int) -> Timing:
+    """A run while this process has one processor: the master of the genetic algorithm works beside its first slave."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {processor})
+    try:
+        return run()
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _add(path: Path, rows: Sequence[Mapping[str, float]]) -> None:
@@ -149,7 +161,6 @@ def main() -> int:
     if not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < WORKERS:
         parser.error(f"Linux and {WORKERS} processors are needed")
     processors = sorted(os.sched_getaffinity(0))[:WORKERS]
-    os.sched_setaffinity(0, {processors[0]})  # the master of the genetic algorithm works beside its first slave
     program = program_named(given.program, given.scale)
     if given.what == "dedicated":
         found = measure_dedicated(program, processors, given.sample)

@@ -109,7 +109,7 @@ def _genetic(scale: float) -> Program:
 
     @contextmanager
     def started(processors: Sequence[int], thin: bool) -> Iterator[Callable[[], Timing]]:
-        problem = Cities(100, population=200, children=1 if thin else children, slaves=WORKERS)
+        problem = Cities(100, population=200, children=children, slaves=WORKERS, bred=1 if thin else None)
         with Breeding(problem, processors) as breeding:
             yield lambda: breeding.run(generations)
 
