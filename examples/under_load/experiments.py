@@ -25,6 +25,7 @@ from perf_structural.judging.judge import judge
 from perf_structural.judging.judgement import Judgement
 from perf_structural.judging.prediction_files import read_actual, read_predictions
 from perf_structural.measured_value import represent
+from perfcore.base.errors import PerfError
 from perfcore.stochastic import StochasticValue
 
 __all__ = [
@@ -155,7 +156,10 @@ def main() -> None:
     given = parser.parse_args()
     if given.what == "record":
         record(RECORDED, given.words)
-    write_and_judge(RECORDED)
+    try:
+        write_and_judge(RECORDED)
+    except PerfError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":
