@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.stats import kstest
@@ -19,15 +18,16 @@ from scipy.stats import kstest
 import perfcore
 from perf_structural import StructuralModel
 from perf_structural.judging.judgement import Judgement
-from perf_structural.judging.prediction_files import read_predictions
+from perf_structural.judging.prediction_files import read_actual, read_predictions
 from perf_structural.judging.presenter import rank_names
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "examples" / "under_load"))
 
 import experiments  # noqa: E402 (it lies in another folder)
+from programs import program_named  # noqa: E402 (likewise)
 
-__all__ = ["figure_5", "judgements", "measured", "numbers_of_intervals", "scores"]
+__all__ = ["figure_5", "judgements", "measured", "numbers_of_intervals", "processor_time", "scores"]
 
 PAGE = ROOT / "docs" / "benchmarks-predictions.md"
 INTERVALS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 25)
@@ -112,6 +112,20 @@ def scores(judged: Sequence[tuple[str, str, Judgement]]) -> str:
     return _markdown([*heading, "in bounds", "CRPS, s", "places by fifths", "p of evenness"], rows)
 
 
+def processor_time(folder: Path) -> str:
+    """Processor time of a unit of work in the runs under load, by what was measured before: means and extremes."""
+    dedicated = perfcore.runs(folder / "dedicated.db").to_frame()
+    rows = []
+    for case in experiments.CASES:
+        name = case.split("-")[0]
+        own = dedicated[dedicated["program"] == name]
+        _, compute_s, _ = read_actual(folder / f"{case}-runs.csv", "compute_s")
+        unit_us = compute_s / program_named(name).done * 1e6
+        ratios = [unit_us / own[column].astype(float).mean() for column in ("benchmark_us", "contended_us")]
+        rows.append([case, *(f"{np.mean(each):.3f} ({min(each):.3f} to {max(each):.3f})" for each in ratios)])
+    return _markdown(["case", "to that without load", "to that beside others"], rows, 1)
+
+
 def numbers_of_intervals(folder: Path) -> str:
     """Accuracy and processor time of a prediction by the paper's equation, over all runs, by number of intervals.
 
@@ -140,13 +154,14 @@ def numbers_of_intervals(folder: Path) -> str:
     return _markdown(["intervals", "error of the mean", "CRPS", "outside", "ms"], rows, 0)
 
 
-def tables(folder: Path) -> Mapping[str, Any]:
+def tables(folder: Path) -> dict[str, str]:
     """All tables by their headings."""
     judged = list(judgements(folder))
     return {
         "Measured before": measured(folder),
         "Figure 5": figure_5(judged),
         "Scores": scores(judged),
+        "Processor time of a unit of work, under load to before": processor_time(folder),
         "One to 25 intervals": numbers_of_intervals(folder),
     }
 

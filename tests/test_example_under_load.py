@@ -156,7 +156,8 @@ def test_the_page_has_the_tables_of_the_recorded_runs(example):
     tables = example("experiments_under_load")
     judged = list(tables.judgements(RECORDED))
     page = tables.PAGE.read_text()
-    for table in (tables.figure_5(judged), tables.scores(judged), tables.measured(RECORDED)):
+    of_files = [made(RECORDED) for made in (tables.measured, tables.processor_time)]
+    for table in (tables.figure_5(judged), tables.scores(judged), *of_files):
         assert table in page
     assert len({case for case, _, _ in judged}) == 6
 

@@ -54,7 +54,7 @@ class Problem:
     def distances(self) -> Floats:
         """(cities, cities) lengths of the ways from city to city."""
         places = np.exp(2j * np.pi * np.random.default_rng(self.seed).permutation(self.cities) / self.cities)
-        return np.abs(places[:, None] - places[None, :])
+        return np.asarray(np.abs(places[:, None] - places[None, :]))
 
     @property
     def shortest(self) -> float:

@@ -143,7 +143,7 @@ class Sweeping:
         self._workers = Workers(_work, words)
         for end in itertools.chain.from_iterable(joints):
             end.close()
-        self._grids = [channel.recv() for channel in self._workers.channels]  # when they are ready
+        self._grids = tuple(channel.recv() for channel in self._workers.channels)  # when they are ready
 
     def run(self, iterations: int) -> Timing:
         """Make some iterations, from where the last run ended.
@@ -225,11 +225,10 @@ def _exchange(grid: Floats, before: Connection | None, after: Connection | None)
     shape = grid[:, 0].shape
     for source, target, ghost, edge in ((before, after, 0, -2), (after, before, -1, 1)):
         receive, send = _messages(source, target)
-        if source is None:
-            send(grid[:, edge])
-        else:
-            grid[:, ghost] = np.reshape(receive(), shape)
-            send(grid[:, edge])
+        rows = receive()
+        if rows is not None:
+            grid[:, ghost] = rows.reshape(shape)
+        send(grid[:, edge])
 
 
 def main() -> int:

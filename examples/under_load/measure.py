@@ -20,7 +20,7 @@ import numpy as np
 from programs import NAMES, WORKERS, Program, program_named
 from workers import Timing
 
-from background_load import HIGH, MEDIUM, Burst, Load, Probes  # isort: skip (programs.py says where it is)
+from background_load import HIGH, MEDIUM, Burst, Load, Probes  # isort: skip (workers.py says where it is)
 
 __all__ = ["LOADS", "measure_dedicated", "measure_loaded"]
 

@@ -8,11 +8,9 @@ All of them go in steps that a worker begins only once the others have done thei
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +20,8 @@ from lu import Problem as Box
 from lu import Sweeping
 from workers import Timing
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "sor"))
-from sor import Problem as Grid
-from sor import Team
+from sor import Problem as Grid  # isort: skip (workers.py says where it is)
+from sor import Team  # isort: skip
 
 __all__ = ["NAMES", "Program", "program_named"]
 

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Self
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "sor"))
+
+from sor import Timing
+
 __all__ = ["Timing", "Workers"]
-
-
-@dataclass(frozen=True)
-class Timing:
-    """One run of a program.
-
-    Parameters
-    ----------
-    start_s, time_s : float, seconds
-        Start on the clock that all processes share (`time.monotonic`), and duration until the last worker's end.
-    compute_s : tuple of float, seconds
-        Processor time that each worker spent on its work: without messages, and without what it waited.
-    """
-
-    start_s: float
-    time_s: float
-    compute_s: tuple[float, ...]
 
 
 class Workers:
