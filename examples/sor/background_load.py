@@ -9,17 +9,19 @@ availability of time-shared Unix systems on the computational grid", 1999).
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Semaphore
 from typing import Self
 
-__all__ = ["HIGH", "MEDIUM", "Burst", "Load", "Probes"]
+__all__ = ["HIGH", "MEDIUM", "Burst", "Load", "Probes", "stretches"]
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,24 @@ class Load:
     processors : sequence of int
     seed : int
         Of the lengths of bursts and pauses.
+    begin_s : float, seconds, >= 0
+        How far into the load to begin: a load that was ended after 20 s goes on with 20.
     """
 
-    def __init__(self, bursts: Sequence[Sequence[Burst]], processors: Sequence[int], seed: int) -> None:
+    def __init__(
+        self, bursts: Sequence[Sequence[Burst]], processors: Sequence[int], seed: int, begin_s: float = 0.0
+    ) -> None:
         context = multiprocessing.get_context("spawn")
+        running = context.Semaphore(0)
         self._processes: list[BaseProcess] = []
         for processor, hogs in zip(processors, bursts, strict=True):
             for burst in hogs:
-                words = (burst, processor, seed + len(self._processes), os.getpid())
+                words = (burst, processor, seed + len(self._processes), begin_s, running, os.getpid())
                 process = context.Process(target=_burn, args=words, daemon=True)
                 process.start()
                 self._processes.append(process)
+        for _ in self._processes:
+            running.acquire()
 
     def __enter__(self) -> Self:
         return self
@@ -74,14 +83,38 @@ class Load:
         _end(self._processes)
 
 
-def _burn(burst: Burst, processor: int, seed: int, parent: int) -> None:
+def _burn(burst: Burst, processor: int, seed: int, begin_s: float, running: Semaphore, parent: int) -> None:
     """What a load process executes, until it is ended or its parent is no longer there."""
     os.sched_setaffinity(0, {processor})
     os.nice(burst.nice)
+    running.release()
+    for busy, length_s in stretches(burst, seed, begin_s):
+        if os.getppid() != parent:
+            return
+        if busy:
+            _compute_until(time.monotonic() + length_s)
+        else:
+            time.sleep(length_s)
+
+
+def stretches(burst: Burst, seed: int, begin_s: float) -> Iterator[tuple[bool, float]]:
+    """Bursts (true) and pauses in turn, with their lengths in seconds, without end; what is before ``begin_s`` is over.
+
+    Examples
+    --------
+    >>> whole = list(itertools.islice(stretches(Burst(4.0, 4.0), 1, 0.0), 3))
+    >>> [(busy, round(length_s, 2)) for busy, length_s in whole]
+    [(True, 0.58), (False, 7.52), (True, 5.77)]
+    >>> [(busy, round(length_s, 2)) for busy, length_s in itertools.islice(stretches(Burst(4.0, 4.0), 1, 2.0), 2)]
+    [(False, 6.1), (True, 5.77)]
+    """
     lengths = random.Random(seed)
-    while os.getppid() == parent:
-        _compute_until(time.monotonic() + lengths.expovariate(1.0 / burst.busy_s))
-        time.sleep(lengths.expovariate(1.0 / burst.idle_s))
+    for busy, mean_s in itertools.cycle(((True, burst.busy_s), (False, burst.idle_s))):
+        length_s = lengths.expovariate(1.0 / mean_s)
+        over_s = min(begin_s, length_s)
+        begin_s -= over_s
+        if length_s > over_s:
+            yield busy, length_s - over_s
 
 
 def _compute_until(end_s: float) -> None:
