@@ -8,8 +8,8 @@ from hypothesis import settings
 
 # The same examples in every run, so that a failure says something of the change and not of luck; new ones are searched
 # with HYPOTHESIS_PROFILE=search.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("search", derandomize=False, print_blob=True)
+settings.register_profile("same", derandomize=True, deadline=None)  # tests are not timed
+settings.register_profile("search", derandomize=False, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 

@@ -56,7 +56,7 @@ class Shelf:
         subject = self._subjects.get(path[0]) if path else None
         if not isinstance(subject, Feeding):
             raise NoViewError(path)
-        return subject.feed(path[1:], query)
+        return subject.feed(path[1:], query)  # type: ignore[unreachable]
 
     def act(self, path: ViewPath, form: Query) -> Change:
         """Pass an action on to its subject; see `Editable.act`."""

@@ -58,13 +58,9 @@ class PhaseMaker:
             for each in found:
                 degrees = each.degrees if each.degrees is not None else np.full(len(each.breaks) - 1, self.basis.degree)
                 moved = self._within(climb(self.polynomials, each.breaks, degrees), low, high)
-                # The tolerance belongs to the partition that was left behind; the cost of both searches adds up.
+                # The tolerance belongs to the partition that was left behind.
                 facts = {key: value for key, value in each.statistics.items() if key != "tolerance"}
-                facts |= {
-                    **moved.statistics,
-                    "seconds": facts.get("seconds", 0.0) + moved.statistics["seconds"],
-                }
-                result.append(Segmentation(moved.breaks, moved.degrees, facts))
+                result.append(Segmentation(moved.breaks, moved.degrees, {**facts, **moved.statistics}))
                 advance(1)
         return result
 
@@ -229,7 +225,6 @@ def sequence_entries(
                 following=len(counts) - number - 1,
                 evaluations=int(facts["evaluations"]) if "evaluations" in facts else None,
                 updates=int(facts["updates"]) if "updates" in facts else None,
-                seconds=facts.get("seconds", 0.0),
                 gain=None if gains is None else gains[number],
             )
         )

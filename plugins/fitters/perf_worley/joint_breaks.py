@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,7 +73,6 @@ def by_joint_rule(
         A curve is constant.
     """
     _check(options)
-    started = time.perf_counter()
     names, curves = [None, *others], [curve, *(other.merged() for other in others.values())]
     if any((each.start, each.end) != (curve.start, curve.end) for each in curves):
         raise DataError("--with: the curves do not begin and end at the same time")
@@ -97,9 +95,8 @@ def by_joint_rule(
     own = [each[n - 1] for each in found.degrees]
     if options.refine:
         breaks = placed_together(trees, breaks, own, noises, width)
-    facts = {"seconds": time.perf_counter() - started}
     makers = [PhaseMaker(each, Basis(degree=degree)) for each in curves]
-    phases = [maker.phases(Segmentation(breaks, taken, facts)) for maker, taken in zip(makers, own, strict=True)]
+    phases = [maker.phases(Segmentation(breaks, taken)) for maker, taken in zip(makers, own, strict=True)]
     companions = tuple(
         Companion(name=str(name), noise=float(noise), levels=tuple(_mean(tree, a, b) for a, b in _pairs(breaks)))
         for name, tree, noise in zip(names[1:], trees[1:], noises[1:], strict=True)
@@ -126,7 +123,7 @@ def by_joint_rule(
         replace(phase, break_interval=each and (float(curve.start) + each[0], float(curve.start) + each[1]))
         for phase, each in zip(with_errors(makers[0], curve, phases[0], _OBJECTIVE), within, strict=True)
     ]
-    return Found(makers[0], result, sequence, evidence, _OBJECTIVE, facts), companions
+    return Found(makers[0], result, sequence, evidence, _OBJECTIVE, {}), companions
 
 
 def _check(options: WorleyOptions) -> None:

@@ -76,7 +76,7 @@ class WorleyOptions:
         "(Satopaa 2011) or penalty (Yao 1988)",
         choices=("auto", *RULES),
     )  # fmt: skip
-    verbose: bool = option(False, "tables have evaluations and seconds, too")
+    verbose: bool = option(False, "tables have evaluations and updates, too")
     joint: tuple[str, ...] = option(
         (), "states of a trace, or columns of a series, whose curves share the breaks, separated by commas",
         flag="--with", metavar="NAME,...",

@@ -128,7 +128,6 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         How many models follow.
     evaluations, updates : int or None
         Evaluations of f and least-squares updates.
-    seconds : float
     gain : float or None
         What the phases gain over one, in units of the noise; None for other rules than ``auto``.
     """
@@ -142,7 +141,6 @@ class SequenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     following: int
     evaluations: int | None
     updates: int | None
-    seconds: float
     gain: float | None = None
 
     @property

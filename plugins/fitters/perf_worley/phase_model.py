@@ -53,7 +53,7 @@ class PhaseModel(Model, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     scale : float
         Time scale of the functions.
     cost : dict
-        Evaluations, updates, seconds and the like of the search for this model.
+        Evaluations, updates and the like of the search for this model.
     n_steps : int
         Steps of the curve, neighbours of equal height joined.
     sum_of_squares : float

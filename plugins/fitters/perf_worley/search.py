@@ -152,7 +152,7 @@ def _placed_on(cells: Cells, curve: UtilizationCurve, choice: Choice, *, refine:
     degrees = searched.degrees[-1]
     if refine:
         breaks = placed_together([moment_tree(curve)], breaks, [degrees], np.ones(1), cells.width)
-    return Segmentation(breaks, degrees, {"seconds": 0.0})
+    return Segmentation(breaks, degrees)
 
 
 def _sequence(

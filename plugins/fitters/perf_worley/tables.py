@@ -153,7 +153,7 @@ def sequence_table(sequence: Sequence[SequenceEntry], *, verbose: bool = False) 
         With what each model cost.
     """
     header = ["phases", "gain", "epsilon", "tolerance", "drop", "sum of squares", "drop"]
-    header += ["breaks kept", *(["evaluations", "updates", "seconds"] if verbose else [])]
+    header += ["breaks kept", *(["evaluations", "updates"] if verbose else [])]
     # For polynomials of one degree the tolerance is the largest error, and one column says it.
     weighted = any(e.tolerance is not None and abs(e.tolerance - e.epsilon) > 1e-9 * e.epsilon for e in sequence)
     rows = []
@@ -172,7 +172,6 @@ def sequence_table(sequence: Sequence[SequenceEntry], *, verbose: bool = False) 
                 f"{sum(entry.kept) / possible:.0%}" if possible else "",
                 "" if entry.evaluations is None else str(entry.evaluations),
                 "" if entry.updates is None else str(entry.updates),
-                f"{entry.seconds:.4f}",
             ][: len(header)]
         )
         before = entry

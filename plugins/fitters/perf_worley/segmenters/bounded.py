@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -42,14 +41,12 @@ class Bounded(SequenceSegmenter):
         from perf_worley.choice.curve_models import MOST_BOUNDED, curve_models
         from perf_worley.segmenters.hill_climb import HillClimb
 
-        started = time.perf_counter()
         searched = curve_models(curve, fine=True)
         models = searched.of_degree(min(basis.degree, 2), max(counts))
-        seconds = time.perf_counter() - started
         found = []
         for n in counts:
             if n >= curve.n_steps:
-                each = Segmentation(curve.relative_edges.copy(), np.zeros(curve.n_steps, np.int64), {"seconds": 0.0})
+                each = Segmentation(curve.relative_edges.copy(), np.zeros(curve.n_steps, np.int64))
             elif n > min(len(models.squares), MOST_BOUNDED):
                 each = HillClimb().segment(curve, n, basis)
             else:
@@ -58,6 +55,6 @@ class Bounded(SequenceSegmenter):
                 degrees = models.degrees[n - 1]
                 if basis.degree == 3:  # searched with quadratics; refinement sees to the bounds of cubics
                     degrees = np.where(degrees == 2, 3, degrees)
-                each = Segmentation(breaks, degrees, {"seconds": seconds})
+                each = Segmentation(breaks, degrees)
             found.append(each)
         return found

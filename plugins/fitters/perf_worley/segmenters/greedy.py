@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -36,7 +35,6 @@ class Greedy(SequenceSegmenter):
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for increasing n, each the previous ones with breakpoints added."""
-        started = time.perf_counter()
         tree = moment_tree(curve)
         candidates = {0: _Candidate.unsearched(tree, 0, tree.n_steps, basis.degree)}
         found = []
@@ -53,9 +51,7 @@ class Greedy(SequenceSegmenter):
                     candidates[best.middle] = _Candidate.unsearched(tree, best.middle, best.last, basis.degree)
                     advance(1)
                 edges = [*sorted(candidates), tree.n_steps]
-                ended = time.perf_counter()
-                found.append(Segmentation(tree.edges[edges], statistics={"seconds": ended - started}))
-                started = ended
+                found.append(Segmentation(tree.edges[edges]))
         return found
 
 

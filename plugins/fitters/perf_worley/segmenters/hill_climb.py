@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +88,6 @@ def _from_likely_edges(
     tree: MomentTree, curve: UtilizationCurve, counts: Sequence[int], basis: Basis
 ) -> list[Segmentation]:
     """Climb from the best partitions at likely edges, until what was found makes no better ones."""
-    started = time.perf_counter()
     exact = tree.n_steps**2 * min(max(counts), tree.n_steps) <= _EXACT
     likely = np.arange(tree.n_steps + 1) if exact else _likely_edges(tree, curve, counts, basis)
     best: list[Segmentation] = []
@@ -98,7 +95,7 @@ def _from_likely_edges(
         pieces = np.array([tree.between(a, b) for a, b in itertools.pairwise(likely.tolist())])
         starts = [tree.edges[likely[places]] for places in least_partitions(pieces, counts, basis.degree)]
         if exact:
-            facts = {"moves": 0, "relocations": 0, "seconds": time.perf_counter() - started}
+            facts = {"moves": 0, "relocations": 0}
             return [Segmentation(breaks, np.full(len(breaks) - 1, basis.degree), facts) for breaks in starts]
         found = _climbed(tree, starts, basis.degree)
         sums = [[_sum_of_squares(tree, each) for each in several] for several in (found, best)]
@@ -107,8 +104,7 @@ def _from_likely_edges(
             break
         best = [new if is_better else old for new, old, is_better in zip(found, best or found, better, strict=True)]
         likely = np.unique(np.concatenate([likely, *(_snap(tree, each.breaks) for each in found)]))
-    seconds = time.perf_counter() - started
-    return [replace(each, statistics={**each.statistics, "seconds": seconds}) for each in best]
+    return best
 
 
 def _likely_edges(
@@ -145,7 +141,6 @@ def climb(tree: MomentTree, breaks: npt.NDArray[np.float64], degrees: npt.NDArra
     degrees : (n_phases,) int
         Degree of each phase; it is kept.
     """
-    started = time.perf_counter()
     edges = _snap(tree, breaks)
     degrees = degrees.copy()
     moves = _shift_all(tree, edges, degrees, set(range(1, len(edges) - 1)))
@@ -162,8 +157,7 @@ def climb(tree: MomentTree, breaks: npt.NDArray[np.float64], degrees: npt.NDArra
         edges, degrees = trial_edges, trial_degrees
         relocations += 1
         moves += shifted
-    seconds = time.perf_counter() - started
-    return Segmentation(tree.edges[edges], degrees, {"moves": moves, "relocations": relocations, "seconds": seconds})
+    return Segmentation(tree.edges[edges], degrees, {"moves": moves, "relocations": relocations})
 
 
 def _total(tree: MomentTree, edges: list[int], degrees: npt.NDArray[np.int64]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,10 +32,8 @@ class LeastSquares(SequenceSegmenter):
 
     def sequence(self, curve: UtilizationCurve, counts: Sequence[int], basis: Basis) -> list[Segmentation]:
         """Phases for several n from one table."""
-        started = time.perf_counter()
         edges = curve.relative_edges
         steps = np.zeros((curve.n_steps, 6))
         steps[:, 0], steps[:, 1] = np.diff(edges), curve.heights - curve.heights[0]
         found = least_partitions(steps, counts, basis.degree)
-        seconds = time.perf_counter() - started
-        return [Segmentation(edges[places], statistics={"seconds": seconds}) for places in found]
+        return [Segmentation(edges[places]) for places in found]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -54,7 +53,6 @@ class Minimax(SequenceSegmenter):
         # Imported here, with the compiler: help and completion ask this module for its options only.
         from perf_worley.trees.error_trees import error_tree
 
-        started = time.perf_counter()
         tree = error_tree(curve, basis, linear=self.options.update == "givens")
         found: list[Segmentation] = []
         mixed = MixedTolerances(tree, max(counts), self.options.break_tolerance or 0.0) if basis.mixed else None
@@ -80,7 +78,6 @@ class Minimax(SequenceSegmenter):
                     result = mixed.least(n, result.tolerance, self.options.epsilon_tolerance)
                     evaluations += mixed.evaluations - before[0]
                     updates += mixed.updates - before[1]
-                ended = time.perf_counter()
                 found.append(
                     Segmentation(
                         np.array(result.breaks),
@@ -89,11 +86,9 @@ class Minimax(SequenceSegmenter):
                             "tolerance": result.tolerance,
                             "evaluations": evaluations,
                             "updates": updates,
-                            "seconds": ended - started,
                         },
                     )
                 )
-                started = ended
                 advance(1)
         return found
 
