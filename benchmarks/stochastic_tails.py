@@ -1,7 +1,8 @@
 """Tails of formulas: p99 and p99.9 by this and by other libraries, beside 10^7 samples, and the time.
 
 Run ``python benchmarks/stochastic_tails.py [FORMULA ...]`` with uncertainties, squigglepy, mcerp, chaospy and openturns
-installed; what is missing is said, and what takes two minutes is ended. Every library is given the distributions themselves, the histograms 10^6 samples of them.
+installed; what is missing is said, and what takes two minutes is ended. Every library is given the distributions
+themselves, the histograms 10^6 samples of them.
 """
 
 from __future__ import annotations
