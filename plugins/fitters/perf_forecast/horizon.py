@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from perf_forecast.distributions import LEVELS, centrality, dispersion_of, quantiles_of, redispersed
 from perf_forecast.levels import JUDGED_COVERAGES
-from perf_forecast.selection import Candidate, candidates_scored, first_finite, held_out_origins
+from perf_forecast.selection import Candidate, candidates_scored, held_out_origins
 
 __all__ = ["Choice", "chosen_at", "distribution_now"]
 
@@ -116,12 +116,7 @@ def _mixed(
     bounds: tuple[float, float],
 ) -> Floats:
     """Quantiles at `LEVELS` of the even mixture of candidates at each origin (t, m)."""
-    samples = [
-        each.resampling.samples(
-            forecasts[each.predictor], values, origins, steps, first_finite(forecasts[each.predictor])
-        )
-        for each in candidates
-    ]
+    samples = [each.samples(forecasts, values, origins, steps) for each in candidates]
     together = np.concatenate(samples, axis=1)
     weights = np.concatenate([np.full(each.shape[1], 1.0 / each.shape[1]) for each in samples])
     return np.array([quantiles_of(row, weights, resolution, bounds) for row in together])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from perf_forecast.resampling import RESAMPLINGS, Resampling, crps_of_samples
 
-__all__ = ["Candidate", "candidates_scored", "first_finite", "held_out_origins"]
+__all__ = ["Candidate", "candidates_scored", "held_out_origins"]
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -38,6 +38,24 @@ class Candidate:
     def name(self) -> str:
         """Both in words."""
         return f"{self.predictor}; {self.resampling.name}"
+
+    def samples(self, forecasts: Mapping[str, Floats], values: Floats, origins: Places, steps: int) -> Floats:
+        """Samples of what comes so many steps after each origin; see `Resampling.samples`.
+
+        Parameters
+        ----------
+        forecasts : mapping of str to (n,) float
+            By the predictor's name.
+        values : (n,) float
+        origins : (t,) int
+        steps : int
+
+        Returns
+        -------
+        (t, k) float
+        """
+        forecast = forecasts[self.predictor]
+        return self.resampling.samples(forecast, values, origins, steps, _first_finite(forecast))
 
 
 def held_out_origins(count: int, steps: int) -> Places:
@@ -76,7 +94,7 @@ def candidates_scored(
     if not len(origins):
         return [Candidate("last value", Resampling("errors", 1000))], np.empty((1, 0))
     actual = values[origins + steps]
-    starts = {name: first_finite(forecast) for name, forecast in forecasts.items()}
+    starts = {name: _first_finite(forecast) for name, forecast in forecasts.items()}
     misses = {
         name: float(np.abs(forecast[origins] - actual).mean())
         for name, forecast in forecasts.items()
@@ -88,12 +106,7 @@ def candidates_scored(
         for name in dict.fromkeys([*tried, "last value"])
         for resampling in _different(int(origins[0]) - steps - starts[name] + 1)
     ]
-    scores = [
-        crps_of_samples(
-            each.resampling.samples(forecasts[each.predictor], values, origins, steps, starts[each.predictor]), actual
-        )
-        for each in candidates
-    ]
+    scores = [crps_of_samples(each.samples(forecasts, values, origins, steps), actual) for each in candidates]
     return candidates, np.array(scores)
 
 
@@ -106,6 +119,6 @@ def _different(available: int) -> Iterable[Resampling]:
     return found.values()
 
 
-def first_finite(forecast: Floats) -> int:
+def _first_finite(forecast: Floats) -> int:
     """The first origin with a forecast: what comes before is missing."""
     return int(np.isfinite(forecast).argmax())
