@@ -1,20 +1,23 @@
 """``perf summarize`` and ``perf merge``."""
 
+import binascii
 import json
 import signal
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from perf_executors import executors
+from perf_executors.tasks import in_order
 from perf_overheads import overheads
 from perf_profile import profile
 from perf_summaries import summarizing, unfinished
-from perf_summaries.summary_file import load
+from perf_summaries.summary_file import encode, load
 from perf_summarize.api import merge, summarize
 from perfcore import Trace, read
 from perfcore.base.errors import InputError
@@ -76,6 +79,37 @@ def test_processes_give_the_same_bytes_and_one_that_dies_is_replaced(ranks, monk
     assert killed
     assert (ranks / "several.summary").read_bytes() == (ranks / "alone.summary").read_bytes()
     assert found.n_intervals == alone.n_intervals == 300
+
+
+class Backwards(Executor):
+    """Does what it was given last first."""
+
+    def __init__(self):
+        self.tasks = []
+
+    def submit(self, function, /, *arguments):
+        self.tasks.append((Future(), function, arguments))
+        if len(self.tasks) == 1:
+            threading.Timer(0.05, self.work).start()
+        return self.tasks[-1][0]
+
+    def work(self):
+        while self.tasks:
+            future, function, arguments = self.tasks.pop()
+            if future.set_running_or_notify_cancel():
+                future.set_result(function(*arguments))
+
+
+def test_any_executor_and_any_order_give_the_same_bytes(ranks):
+    alone = summarize("rank*.csv", "alone", cells=64, clocks="recorded").summary
+    for at, executor in enumerate((*map(ThreadPoolExecutor, (1, 2, 3)), Backwards())):
+        found = summarize("rank*.csv", f"by-{at}", cells=64, executor=executor, clocks="recorded").summary
+        assert encode(found) == encode(alone)
+        executor.shutdown()
+    words = [(f"{number:02}",) for number in range(40)]
+    expected = [binascii.unhexlify(*each) for each in words]
+    for executor in (ThreadPoolExecutor(3), Backwards(), None):
+        assert list(in_order(executor, binascii.unhexlify, words)) == expected
 
 
 def test_the_profile_of_a_summary_is_that_of_the_trace(ranks):
