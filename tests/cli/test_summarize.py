@@ -15,6 +15,7 @@ import pytest
 from perf_executors import executors
 from perf_executors.tasks import in_order
 from perf_overheads import overheads
+from perf_overheads.views.trace_views import TraceViews
 from perf_profile import profile
 from perf_summaries import summarizing, unfinished
 from perf_summaries.summary_file import encode, load
@@ -141,6 +142,7 @@ def test_the_overheads_of_a_summary_are_those_of_the_trace_to_the_nanosecond(ran
     profile = overheads("whole").profiles[0]
     assert (profile.timeline_ns.sum(axis=1) == profile.by_category_ns).all()
     assert (profile.timeline_ns.sum(axis=0) == 7 * np.diff(profile.timeline_edges_ns)).all()
+    assert "pure computation" in str(TraceViews(read("whole")).view((), {}))
     for words in (["--phases", 2], ["--by", "phase", "--phases", 2]):
         assert refused("overheads", "whole", *words).startswith("whole: a summary has cycles of the whole run only")
     own = perf("overheads", "--print-categories").out.replace('of = "io"', 'of = "runtime"')
@@ -192,6 +194,8 @@ def test_a_full_disk_is_one_line_and_what_is_in_memory_is_still_summed_up(ranks,
         "/dev/full: cannot be written: No space left on device"
     )
     monkeypatch.setattr(unfinished, "_EVERY_S", 0.0)
+    kept, alone = (summarize("rank*.csv", name, cells=64, clocks="recorded").summary for name in ("kept", "alone"))
+    assert encode(kept) == encode(alone)
     monkeypatch.setattr(unfinished, "save", lambda *_: (_ for _ in ()).throw(InputError("x", "the disk is full")))
     said = perf("summarize", "rank*.csv", "-o", "whole", "--cells", 64, *RECORDED, status=(0,))
     assert said.err.splitlines()[0] == "perf: what is summed up so far cannot be kept: x: the disk is full"
