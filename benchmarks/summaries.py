@@ -3,8 +3,8 @@
     python benchmarks/summaries.py --folder /tmp/ranks --runs 100x100000 100x1000000
 
 Rank files in Parquet come first (kept for the next time): each location computes and waits in turn for 1 to 30 us, with
-a slow change of their ratio. Then every run is summarized in one process, in two parts that are merged, and by two
-workers; all three must give the same bytes. Told are processor time for each interval (all processes, reading and start
+a slow change of their ratio. Then every run is summarized in one process, in two parts that are merged, by one worker
+and by two; all must give the same bytes. Told are processor time for each interval (all processes, reading and start
 included), the resident set of the largest process, and the size of the summary against that of the traces. With
 ``--remove`` the files of a run are deleted before the next one is made.
 """
@@ -71,7 +71,7 @@ def perf(*words: object) -> tuple[float, float, float]:
 
 
 def measure(folder: Path, n_files: int, n_intervals: int, cells: int) -> None:
-    """Make a run, summarize it in three ways, and print a line for each."""
+    """Make a run, summarize it in four ways, and print a line for each."""
     run = folder / f"{n_files}x{n_intervals}"
     run.mkdir(parents=True, exist_ok=True)
     for rank in range(n_files):
@@ -98,7 +98,13 @@ def measure(folder: Path, n_files: int, n_intervals: int, cells: int) -> None:
     tell("one process", [perf("summarize", names, "-o", whole, *given)], whole)
     parts = [perf("summarize", names, "-o", each, "--part", f"{k}/2", *given) for k, each in ((1, one), (2, two))]
     tell("two parts", [*parts, perf("merge", two, one, "-o", whole, "--overwrite")], whole)
-    tell("two workers", [perf("summarize", names, "-o", whole, "--on", "local:2", *given)], whole)
+    by_workers = {}
+    for count, how in ((1, "one worker"), (2, "two workers")):
+        by_workers[count] = perf("summarize", names, "-o", whole, "--on", f"local:{count}", *given)
+        tell(how, [by_workers[count]], whole)
+    elapsed, used = (by_workers[2][at] / by_workers[1][at] for at in (0, 1))
+    load = f"load {os.getloadavg()[0]:.1f}"
+    print(f"  two workers take {elapsed:.2f} of one's time, {used:.2f} of its processor time, {load}", flush=True)
     if len(set(outputs.values())) > 1:
         raise SystemExit("the summaries differ")
     _, seconds, peak = perf("fit", whole, "--phases", "20", "-o", folder / "model.json")

@@ -1,20 +1,24 @@
 """``perf summarize`` and ``perf merge``."""
 
+import binascii
 import json
 import signal
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from perf_executors import executors
+from perf_executors.tasks import in_order
 from perf_overheads import overheads
+from perf_overheads.views.trace_views import TraceViews
 from perf_profile import profile
 from perf_summaries import summarizing, unfinished
-from perf_summaries.summary_file import load
+from perf_summaries.summary_file import encode, load
 from perf_summarize.api import merge, summarize
 from perfcore import Trace, read
 from perfcore.base.errors import InputError
@@ -78,6 +82,37 @@ def test_processes_give_the_same_bytes_and_one_that_dies_is_replaced(ranks, monk
     assert found.n_intervals == alone.n_intervals == 300
 
 
+class Backwards(Executor):
+    """Does what it was given last first."""
+
+    def __init__(self):
+        self.tasks = []
+
+    def submit(self, function, /, *arguments):
+        self.tasks.append((Future(), function, arguments))
+        if len(self.tasks) == 1:
+            threading.Timer(0.05, self.work).start()
+        return self.tasks[-1][0]
+
+    def work(self):
+        while self.tasks:
+            future, function, arguments = self.tasks.pop()
+            if future.set_running_or_notify_cancel():
+                future.set_result(function(*arguments))
+
+
+def test_any_executor_and_any_order_give_the_same_bytes(ranks):
+    alone = summarize("rank*.csv", "alone", cells=64, clocks="recorded").summary
+    for at, executor in enumerate((*map(ThreadPoolExecutor, (1, 2, 3)), Backwards())):
+        found = summarize("rank*.csv", f"by-{at}", cells=64, executor=executor, clocks="recorded").summary
+        assert encode(found) == encode(alone)
+        executor.shutdown()
+    words = [(f"{number:02}",) for number in range(40)]
+    expected = [binascii.unhexlify(*each) for each in words]
+    for executor in (ThreadPoolExecutor(3), Backwards(), None):
+        assert list(in_order(executor, binascii.unhexlify, words)) == expected
+
+
 def test_the_profile_of_a_summary_is_that_of_the_trace(ranks):
     for name, options in (("rank3.csv", {}), ("rank*.csv", {"clocks": "recorded"})):
         trace = read(name, wanted=(Trace,), **options)
@@ -107,6 +142,7 @@ def test_the_overheads_of_a_summary_are_those_of_the_trace_to_the_nanosecond(ran
     profile = overheads("whole").profiles[0]
     assert (profile.timeline_ns.sum(axis=1) == profile.by_category_ns).all()
     assert (profile.timeline_ns.sum(axis=0) == 7 * np.diff(profile.timeline_edges_ns)).all()
+    assert "pure computation" in str(TraceViews(read("whole")).view((), {}))
     for words in (["--phases", 2], ["--by", "phase", "--phases", 2]):
         assert refused("overheads", "whole", *words).startswith("whole: a summary has cycles of the whole run only")
     own = perf("overheads", "--print-categories").out.replace('of = "io"', 'of = "runtime"')
@@ -158,6 +194,8 @@ def test_a_full_disk_is_one_line_and_what_is_in_memory_is_still_summed_up(ranks,
         "/dev/full: cannot be written: No space left on device"
     )
     monkeypatch.setattr(unfinished, "_EVERY_S", 0.0)
+    kept, alone = (summarize("rank*.csv", name, cells=64, clocks="recorded").summary for name in ("kept", "alone"))
+    assert encode(kept) == encode(alone)
     monkeypatch.setattr(unfinished, "save", lambda *_: (_ for _ in ()).throw(InputError("x", "the disk is full")))
     said = perf("summarize", "rank*.csv", "-o", "whole", "--cells", 64, *RECORDED, status=(0,))
     assert said.err.splitlines()[0] == "perf: what is summed up so far cannot be kept: x: the disk is full"
@@ -206,6 +244,24 @@ def test_what_does_not_belong_together_is_named(ranks, refused):
         said == "p1: exists, and is not what is asked for: rank2.csv changed between the two; --overwrite replaces it"
     )
     assert "missing: rank2.csv" in " ".join(merge(["p1", "p2"], allow_missing=True).notes)
+
+
+def test_of_a_folder_what_is_of_no_known_format_or_a_summary_is_passed_over(ranks, perf, refused):
+    run = ranks / "run"
+    run.mkdir()
+    for path in ranks.glob("rank*.csv"):
+        path.rename(run / path.name)
+    (run / "scorep.cfg").write_text("SCOREP_ENABLE_TRACING = 1\n")
+    given = ("summarize", "run", "-o", "run/all.summary", "--cells", 64, *RECORDED)
+    assert perf(*given, status=(0,)).err == "perf: run: passed over, of no known format: run/scorep.cfg\n"
+    assert perf(*given, status=(0,)).err.endswith("perf: run/all.summary: already there\n")
+    (run / "again").mkdir()
+    (run / "again" / "rank1.csv").write_text((run / "rank1.csv").read_text())
+    (run / "scorep.cfg").unlink()
+    assert refused(*given, "--overwrite") == (
+        "run: rank 1 is there twice, again/rank1.csv and rank1.csv; name the files of one run with a pattern, or their "
+        "ranks with --from-name '...{rank:int}...'"
+    )
 
 
 def test_options_and_files_that_cannot_be(ranks, refused, perf):

@@ -41,7 +41,7 @@ from perf_overheads.in_markers import MarkerTimes, Stretches
 from perf_overheads.of_summary import profile_of_summary, whole_run_only
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.ready_work import ready_steps
-from perf_overheads.state_classes import StateClasses, classify
+from perf_overheads.state_classes import StateClasses, classify, time_by_state
 from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.lazy_columns import run_of
 from perf_traces.levels import LocatedTrace, level_names, parts_of
@@ -268,7 +268,7 @@ def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tupl
     notes = []
     if empty := _untold(rules, names):
         notes.append(f"no state of the trace tells of {', '.join(empty)}: 0 does not mean that there was none")
-    times, without = _time_by_state(trace)
+    times, without = time_by_state(trace)
     by_time = [trace.states[at] for at in np.argsort(-times, kind="stable").tolist() if times[at]]
     unnamed = list(dict.fromkeys(short_name(state) for state in by_time if state in names.unnamed))
     if unnamed:
@@ -281,16 +281,3 @@ def _about_states(trace: Trace, rules: CategorySet, names: StateClasses) -> tupl
     if without:
         notes.append(f"{without} of the locations have no states at all")
     return tuple(notes)
-
-
-def _time_by_state(trace: Trace) -> tuple[npt.NDArray[Any], int]:
-    """Time of each state, and how many locations are in none."""
-    if isinstance(trace, SummarizedTrace):
-        by_location, _ = trace.times_and_entries()
-        return by_location.sum(axis=0), int((by_location.sum(axis=1) == 0).sum())
-    times, without = np.zeros(len(trace.states)), 0
-    for _, part in parts_of(trace):
-        lasting = part.end_ns - part.start_ns
-        times += np.bincount(part.state, lasting, len(times))
-        without += len(part.locations) - len(np.unique(part.location[lasting > 0]))
-    return times, without

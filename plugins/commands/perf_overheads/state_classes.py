@@ -18,7 +18,7 @@ from perfcore.base.errors import DataError, UnknownNameError, listing
 from perfcore.data.trace import Trace
 from perfcore.data.units import readable
 
-__all__ = ["NO_STATE", "StateClasses", "classify", "named_classes"]
+__all__ = ["NO_STATE", "StateClasses", "classify", "named_classes", "time_by_state"]
 
 NO_STATE = "(no state)"
 
@@ -102,6 +102,19 @@ def classify(
     found = StateClasses(states, classes, class_of, counted, member, unnamed, unmet)
     _check_needs(found, rules, trace)
     return found
+
+
+def time_by_state(trace: Trace) -> tuple[npt.NDArray[np.int64], int]:
+    """Time of each state, and how many locations are in none."""
+    if isinstance(trace, SummarizedTrace):
+        by_location, _ = trace.times_and_entries()
+        return by_location.sum(axis=0), int((by_location.sum(axis=1) == 0).sum())
+    times, without = np.zeros(len(trace.states), np.int64), 0
+    for _, part in parts_of(trace):
+        lasting = part.end_ns - part.start_ns
+        times += np.bincount(part.state, lasting, len(times)).astype(np.int64)
+        without += len(part.locations) - len(np.unique(part.location[lasting > 0]))
+    return times, without
 
 
 def named_classes(

@@ -103,10 +103,11 @@ more than time by location, state and window needs the traces themselves
     if output is not None and (Path(output).is_file() or not Path(output).exists()):  # no pipe or device
         unfinished = Unfinished(Path(f"{os.fsdecode(output)}.unfinished"), run, frozenset(positions))
     summary = summarized(run, folder, positions, executor, allow_missing=allow_missing, unfinished=unfinished)
-    name = os.fsdecode(names[0] if len(names) == 1 else folder) if output is None else os.fsdecode(output)
+    name = os.fsdecode(names[0] if len(names) == 1 else folder)
     found = SummarizedTrace(summary, name)  # what is wrong is said before anything is written
     if output is not None:
         save(summary, output, chosen)
+        found = SummarizedTrace(summary, os.fsdecode(output))
     if unfinished is not None:
         unfinished.remove()
     return found
@@ -191,9 +192,10 @@ def merge(
         _check_output(output)
         refuse_existing(output, overwrite)
     summary = merged(parts, allow_missing=allow_missing)
-    found = SummarizedTrace(summary, os.fsdecode(parts[0] if output is None else output))
+    found = SummarizedTrace(summary, os.fsdecode(parts[0]))
     if output is not None:
         save(summary, output)
+        found = SummarizedTrace(summary, os.fsdecode(output))
     return found
 
 

@@ -85,7 +85,7 @@ def make_part(where: Path, part: int) -> None:
     summary = summarized(
         plan.run, Path(plan.folder), positions, None, allow_missing=plan.allow_missing, unfinished=unfinished
     )
-    SummarizedTrace(summary, str(path))  # what is wrong is said before anything is written
+    SummarizedTrace(summary, plan.folder)  # what is wrong is said before anything is written
     save(summary, path, (part, plan.parts))
     unfinished.remove()
 
@@ -96,7 +96,7 @@ def make_whole(where: Path) -> None:
     Raises
     ------
     DataError
-        Parts are missing.
+        Parts are missing, or are together no run.
     InputError
         A part is damaged, or the output cannot be written.
     """
@@ -107,7 +107,9 @@ def make_whole(where: Path) -> None:
             f"{len(missing)} of {plan.parts} parts are missing: {listing(map(str, missing), 8)}; {where}/part-K.out "
             "says why, and the same perf summarize hands them over again"
         )
-    save(merged([part_file(where, part) for part in range(1, plan.parts + 1)]), plan.output)
+    summary = merged([part_file(where, part) for part in range(1, plan.parts + 1)])
+    SummarizedTrace(summary, plan.folder)
+    save(summary, plan.output)
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -26,6 +27,7 @@ _MOST_PROCESSES = 1 << 10
 _ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
 _DONE, _REFUSED = b"+", b"-"
 _SIZE_BYTES = 8
+_THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # of which several processes need one each
 
 
 class LocalProcesses(Executor):
@@ -111,8 +113,9 @@ class _Process:
         if self._running is None:
             command = [sys.executable, "-P", "-c", _SERVE]
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            one_thread = {**dict.fromkeys(_THREADS, "1"), **os.environ}
             # Ctrl-C is for the program that asks, which then ends them.
-            self._running = subprocess.Popen(command, **pipes, start_new_session=True)  # noqa: S603
+            self._running = subprocess.Popen(command, **pipes, env=one_thread, start_new_session=True)  # noqa: S603
         assert self._running.stdin is not None and self._running.stdout is not None  # noqa: PT018
         self._running.stdin.write(line.encode() + b"\n")
         self._running.stdin.flush()

@@ -15,9 +15,12 @@ import msgspec
 from perf_summaries import CELLS
 from perf_traces.options import CLOCKS, TraceOptions
 from perf_traces.rank_numbers import RANK, named_host, named_ranks
+from perfcore.base import progress
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.hooks.options import describe
 from perfcore.reading.many_files import NamePattern, named_files
+from perfcore.reading.recognise import recognise
+from perfcore.reading.source import Source
 
 __all__ = ["ListedFile", "Run", "run_of"]
 
@@ -168,7 +171,7 @@ def run_of(
     given = {name: str(value) for name, value in (options or {}).items()}
     clocks = given.pop("clocks", "auto")
     _check_options(given, clocks)
-    named = (path for name in paths for path in named_files(os.fsdecode(name)) or [Path(name)])
+    named = (path for name in paths for path in _named(os.fsdecode(name), reader))
     found = [Path(os.path.abspath(path)) for path in named]  # noqa: PTH100 - a link keeps its name, which tells its rank
     if not found:
         raise OptionError("there is no file; name the traces of one run")
@@ -183,6 +186,30 @@ def run_of(
         if one == two:
             raise DataError(f"{one} is named twice")
     return folder, Run(tuple(_listed(folder, found, from_name)), cells, reader, clocks, dict(sorted(given.items())))
+
+
+def _named(name: str, reader: str | None) -> list[Path]:
+    """The files that a name stands for; of a folder, as in reading it at once, those of a known format."""
+    from perf_summaries.summary_file import is_summary
+
+    files = named_files(name)
+    if files is None:
+        return [Path(name)]
+    if reader is not None or not Path(name).is_dir():
+        return files
+    known: list[Path] = []
+    passed: list[str] = []
+    for file in files:
+        try:
+            with Source(file) as source:
+                if not is_summary(source.head):  # such as the one that was made of this folder
+                    recognise(source)
+                    known.append(file)
+        except InputError:
+            passed.append(str(file))
+    if passed:
+        progress.note(f"{name}: passed over, of no known format: {listing(passed, 3)}")
+    return known
 
 
 def _check_options(given: Mapping[str, str], clocks: str) -> None:

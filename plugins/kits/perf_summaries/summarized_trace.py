@@ -69,7 +69,7 @@ class SummarizedTrace(Trace):
             self.facts: dict[str, Any] = {"clocks": "unaligned" if unaligned else "recorded"}
             if (size := traces[0].facts.get("world_size")) is not None:
                 self.facts["world_size"] = size
-            missing = check_job(ranked, source)
+            missing = check_job(ranked, source, "")
             if summary.missing():  # which is said already
                 missing = []
             self.notes = (*notes, *missing, f"clocks: {clocks}", *notes_of_ranks(ranks, traces))
@@ -193,7 +193,7 @@ def _ranked(run: Run, parts: Sequence[StoredTrace], source: str) -> list[tuple[i
     listed: list[ListedFile] = [names[str(part.path)] for part in parts]
     by_pattern = all(file.rank is not None for file in listed)
     fields = [{RANK: file.rank} if by_pattern else {} for file in listed]
-    ranked, _ = numbered(parts, [part.path for part in parts], fields, [file.named for file in listed], source)
+    ranked, _ = numbered(parts, [part.path for part in parts], fields, [file.named for file in listed], source, "")
     if len(ranked) < len(parts):
         known = {part.path for _, part in ranked}
         unknown = listing([str(part.path) for part in parts if part.path not in known], 3)

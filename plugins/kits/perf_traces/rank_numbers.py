@@ -67,17 +67,22 @@ def _spelled(path: Path) -> int | None:
     return None
 
 
+AS_RUNS = ", or take them as runs with -r files=runs"
+
+
 def numbered(
     parts: Sequence[StoredTrace],
     paths: Sequence[Path],
     fields: Sequence[Mapping[str, Any]],
     named: Sequence[int | None],
     name: str,
+    otherwise: str = AS_RUNS,
 ) -> tuple[list[tuple[int, StoredTrace]], str]:
     """The traces with their ranks, in the order of these, and what told the ranks.
 
     What the user's pattern says goes before what the files say, and that before their names. A file of which nothing
-    tells a rank, while others have one, is no rank of the run: it is named and left out.
+    tells a rank, while others have one, is no rank of the run: it is named and left out. ``otherwise`` ends messages:
+    what else can be done with the files.
 
     Raises
     ------
@@ -105,7 +110,7 @@ def numbered(
         if rank is not None and met.setdefault(rank, path) is not path:
             raise DataError(
                 f"{name}: rank {rank} is there twice, {met[rank]} and {path}; name the files of one run with a "
-                f"pattern, their ranks with --from-name '...{{rank:int}}...', or take them as runs with -r files=runs"
+                f"pattern, or their ranks with --from-name '...{{rank:int}}...'{otherwise}"
             )
     found = [(rank, part) for rank, part in zip(told, parts, strict=True) if rank is not None]
     return sorted(found, key=lambda each: each[0]), how
@@ -118,8 +123,8 @@ def _number(value: Any, path: Path) -> int:
         raise InputError(str(path), f"--from-name takes {value!r} for its rank, which is no whole number") from None
 
 
-def check_job(parts: Sequence[tuple[int, StoredTrace]], name: str) -> list[str]:
-    """Refuse ranks of different jobs; say which ranks are missing.
+def check_job(parts: Sequence[tuple[int, StoredTrace]], name: str, otherwise: str = AS_RUNS) -> list[str]:
+    """Refuse ranks of different jobs; say which ranks are missing; ``otherwise`` as for `numbered`.
 
     Raises
     ------
@@ -133,7 +138,7 @@ def check_job(parts: Sequence[tuple[int, StoredTrace]], name: str) -> list[str]:
         if first is not None and size != sizes[first]:
             raise DataError(
                 f"{name}: {sources[rank]} is of a job of {size} ranks and {sources[first]} of one of {sizes[first]}; "
-                "name the files of one job with a pattern, or take them as runs with -r files=runs"
+                f"name the files of one job with a pattern{otherwise}"
             )
         if rank >= size:
             raise DataError(f"{name}: {sources[rank]} is rank {rank} of a job of {size} ranks, which count from 0")

@@ -6,10 +6,8 @@ import glob
 import hashlib
 from dataclasses import dataclass
 
-import numpy as np
-
 from perf_overheads.category_set import CategorySet, read_categories
-from perf_overheads.state_classes import named_classes
+from perf_overheads.state_classes import named_classes, time_by_state
 from perf_views.contents import Field, Form, Query
 from perfcore.data.trace import Trace
 
@@ -113,5 +111,5 @@ def _key(state: str) -> str:
 
 def _shares(trace: Trace) -> dict[str, float]:
     """Time in each state over that in all of them."""
-    times = np.bincount(trace.state, trace.end_ns - trace.start_ns, len(trace.states))
+    times, _ = time_by_state(trace)
     return dict(zip(trace.states, (times / max(times.sum(), 1.0)).tolist(), strict=True))

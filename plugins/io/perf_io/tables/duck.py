@@ -78,7 +78,7 @@ class Database:
             str(self._folder / "tables.duckdb"),
             config={
                 "memory_limit": MEMORY_LIMIT,
-                "threads": min(os.cpu_count() or 1, _MAX_THREADS),
+                "threads": _n_threads(),
                 "temp_directory": str(self._folder / "spill"),
                 "autoinstall_known_extensions": "false",  # reading a file never asks the network
                 "autoload_known_extensions": "false",
@@ -226,6 +226,12 @@ class Database:
         if metadata is not None and file_format == "parquet":
             options += f", KV_METADATA {{{METADATA_KEY}: {quoted(json.dumps(metadata))}}}"
         self.run(f"COPY ({query}) TO {quoted(str(path))} ({options})", label="writing")
+
+
+def _n_threads() -> int:
+    """As many as there are processors, or as OMP_NUM_THREADS says: 1 in each of several processes at work."""
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    return min(int(said) if said.isdecimal() and int(said) else os.cpu_count() or 1, _MAX_THREADS)
 
 
 def _discard(thread: concurrent.futures.Executor, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
