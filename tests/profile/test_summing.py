@@ -69,6 +69,13 @@ def test_without_nested_states_calls_are_intervals_in_any_order():
     np.testing.assert_array_equal(again.inclusive_ns, again.times_ns)
 
 
+def test_a_state_that_is_called_as_the_gaps_is_not_the_gaps():
+    found = profile_of(Trace([0, 0], [0, 1], [0, 4], [3, 9], ["a"], ["(no state)", "run"], span_ns=(0, 10)))
+    assert dict(zip(found.functions, found.by_function_ns.tolist(), strict=True)) == {
+        "(no state) (a state)": 3, "run": 5, "(no state)": 2,
+    }  # fmt: skip
+
+
 def test_states_of_one_name_are_one_function():
     trace = Trace([0, 0], [0, 1], [0, 4], [4, 9], ["a"], ["run", "run"], time_unit="ns")
     found = profile_of(trace)
