@@ -179,6 +179,16 @@ def test_real_traces_are_whole(real_data, name, elapsed_ns, n_locations):
 
 
 @pytest.mark.real_data
+def test_instructions_of_epoch_are_all_in_a_function(real_data):
+    trace = perfcore.read(real_data / "traces/paraver/epoch/epoch_2proc.prv.gz")
+    run = profile_of(trace)
+    counted = dict(zip(run.functions, run.counted["instructions"].sum(axis=(1, 2)).tolist(), strict=True))
+    assert sum(counted.values()) == 88_214_429_565  # of all readings in the file, each moment once
+    assert counted["Running"] == 87_640_358_419  # of which POP's factors are made
+    assert counted["(no state)"] == 0
+
+
+@pytest.mark.real_data
 def test_two_ranks_to_the_microsecond(real_data):
     [found] = perfcore.profile(real_data / "traces" / "chrome" / "two_ranks", by="rank")
     assert found.ranks == ("rank 0", "rank 1")
