@@ -16,7 +16,7 @@ from perfcore.hooks.options import describe
 
 __all__ = ["HowToReadParts", "HowToReadTraces", "fit_command", "next_step", "options_of_runs"]
 
-_POINTS_OF_A_LAW = 3  # values of a parameter that the fitter scaling needs
+_POINTS_OF_A_LAW = 3  # that the fitter scaling needs, and one more for several parameters
 _FIELDS = {field.name: field for field in describe(TraceOptions)}
 
 
@@ -91,13 +91,12 @@ def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[st
     'next: runs at 3 or more values of p, from which perf fit runs.csv --fitter scaling finds laws; these are 2'
     """
     fit = fit_command(table, symbols)
-    levels = {symbol: len({run[column] for run in runs}) for symbol, column in symbols.items()}
-    symbol, fewest = min(levels.items(), key=lambda each: each[1])
-    if fewest >= _POINTS_OF_A_LAW:
+    needed = _POINTS_OF_A_LAW + (len(symbols) > 1)
+    points = {tuple(run[column] for column in symbols.values()) for run in runs}
+    if len(points) >= needed:
         return f"next: {fit}"
-    return (
-        f"next: runs at {_POINTS_OF_A_LAW} or more values of {symbol}, from which {fit} finds laws; these are {fewest}"
-    )
+    over = "values of " + next(iter(symbols)) if len(symbols) == 1 else "points of " + " and ".join(symbols)
+    return f"next: runs at {needed} or more {over}, from which {fit} finds laws; these are {len(points)}"
 
 
 def options_of_runs(how: HowToReadTraces) -> tuple[HowToReadTraces, str]:
