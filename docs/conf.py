@@ -6,13 +6,17 @@ project = "perfcore"
 author = "The perfcore authors"
 version = release = perfcore.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["_build", "conftest.py"]
 html_theme = "furo"
 html_title = f"perfcore {release}"
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+
+# What is copied of an example are its commands: no prompts, no output.
+copybutton_prompt_text = r">>> |\.\.\. |\$ |> "
+copybutton_prompt_is_regexp = True
 
 napoleon_google_docstring = False
 napoleon_use_rtype = False
@@ -22,3 +26,14 @@ autodoc_class_signature = "mixed"
 
 # Parameters in backticks share their names with attributes of several classes; none of these is meant.
 suppress_warnings = ["ref.python"]
+
+
+def setup(app):
+    """Keep decisions out of the search: they are for those who change perfcore."""
+    app.connect("env-updated", lambda app, env: _leave_out(env))
+
+
+def _leave_out(env):
+    for page in env.found_docs:
+        if page.startswith("decisions/"):
+            env.metadata[page]["nosearch"] = True

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.base.lazy import lazy_names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from perfcore.base.errors import PerfError

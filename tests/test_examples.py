@@ -98,3 +98,8 @@ def test_wrong_requests_are_refused(generate):
         generate.make_curve("matrix", 99)
     with pytest.raises(OptionError, match="8 steps each"):
         generate.make_known(79, 0, 10, 0.1)
+
+
+def test_the_readme_is_short():
+    """A promise, one law, three more, where to read on: at most 600 words with all that is shown."""
+    assert len((EXAMPLES.parent / "README.md").read_text().split()) <= 600

@@ -232,7 +232,7 @@ class Model(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Multiple."""
         return _composing(self, other, "multiply")
 
-    def __truediv__(self, other: float) -> Model:
+    def __truediv__(self, other: float | Model) -> Model:
         """Fraction by a number; a model is no divisor."""
         return NotImplemented if isinstance(other, Model) else _composing(self, other, "divide")
 

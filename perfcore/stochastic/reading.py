@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfcore.base.errors import DataError
 from perfcore.hooks.registry import registry
@@ -31,7 +31,7 @@ def representation_named(name: str) -> type[StochasticValue]:
     return representation
 
 
-def from_dict(content: Mapping[str, Any]) -> StochasticValue:
+def from_dict(content: object) -> StochasticValue:
     """The value that some representation's ``to_dict`` wrote.
 
     Raises

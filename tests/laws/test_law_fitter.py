@@ -136,6 +136,16 @@ def test_two_parameters_that_cannot_be_told_apart(points, reason):
     assert reason in str(raised.value)
 
 
+def test_a_parameter_of_which_the_chosen_rows_have_one_level_is_held():
+    rows = [(p, n, 0.5 + 3e-3 * n * p) for p in LEVELS for n in (10.0, 20, 40)]
+    model = perfcore.fit(
+        pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n", where="n=20", at="p=512"
+    )
+    assert model.target == {"p": 512.0}
+    assert "held: n = 20" in model.notes
+    assert model.leading[0].text == "0.5 + 0.06*p"
+
+
 def test_two_parameters():
     rows = [(p, n, 0.5 + 3e-3 * n * p) for p in LEVELS for n in (10.0, 20, 40, 80)]
     model = perfcore.fit(pd.DataFrame(rows, columns=["p", "n", "time_s"]), fitter="scaling", parameter="p,n")

@@ -62,7 +62,7 @@ class Shelf:
     def check(self, path: ViewPath, form: Query) -> tuple[Check, ...]:
         """Pass what was typed on to its subject; see `Checkable.check`."""
         subject = self._subjects.get(path[0]) if path else None
-        return subject.check(path[1:], form) if isinstance(subject, Checkable) else ()
+        return subject.check(path[1:], form) if isinstance(subject, Checkable) else ()  # type: ignore[redundant-expr]
 
     @property
     def unsaved(self) -> tuple[str, ...]:

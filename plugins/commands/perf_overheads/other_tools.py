@@ -73,7 +73,7 @@ def runs_of_table(table: Measurements, names: Collection[str]) -> list[OtherRun]
     given = [column for column in (*_NAMES, "p") if column in frame.columns]
     runs = []
     for key, rows in frame.groupby(given, sort=False):
-        said: dict[str, Any] = dict(zip(given, key if isinstance(key, tuple) else (key,), strict=True))
+        said: dict[str, Any] = dict(zip(given, key, strict=True))
         source = f"{table.source}: {said['region']}" if "region" in said else table.source
         if "run" in said and (frame["p"] == said["p"]).sum() > len(rows):
             source += f" (run {said['run']})"

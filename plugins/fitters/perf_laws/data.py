@@ -95,10 +95,11 @@ def law_data(data: Any, options: LawOptions) -> LawData:
     if not isinstance(data, Measurements):
         raise DataError(f"scaling fits measurements, or a pandas table of them, not {type(data).__name__}")
     data = with_values(data.with_roles(options.parameter), options.value, options.path).with_roles(unit=options.unit)
+    notes = list[str]()
     if options.where:
-        data = data.where(options.where)
+        data = _without_held(data.where(options.where), notes)
     data.require_roles()
-    roles, notes = data.roles, list[str]()
+    roles = data.roles
     assert roles.value is not None
     value = _values(data, roles.value)
     kept = ~np.isnan(value)
@@ -156,6 +157,19 @@ def law_data(data: Any, options: LawOptions) -> LawData:
         notes=tuple(notes),
         scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
     )
+
+
+def _without_held(data: Measurements, notes: list[str]) -> Measurements:
+    """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
+    parameters = data.roles.parameters
+    held = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
+    if not held or len(held) == len(parameters):
+        return data
+    notes.append(f"held: {', '.join(f'{symbol} = {data.table[parameters[symbol]].iloc[0]:g}' for symbol in held)}")
+    left = {symbol: column for symbol, column in parameters.items() if symbol not in held}
+    roles = data.roles
+    kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
+    return data.with_roles(left, roles.value, unit=roles.unit, **kinds)
 
 
 def _values(data: Measurements, name: str) -> Floats:

@@ -98,7 +98,7 @@ def _numbers(axes: Axes) -> Iterator[tuple[Any, Iterator[_Number]]]:
     for patch in axes.patches:
         if isinstance(patch, StepPatch):
             heights, edges, baseline = patch.get_data()
-            lows = np.broadcast_to(np.nan if baseline is None else baseline, heights.shape)
+            lows = np.broadcast_to(np.nan if baseline is None else baseline, heights.shape)  # type: ignore[redundant-expr]
             yield (
                 patch,
                 (
@@ -118,7 +118,12 @@ def _error_bars(axes: Axes) -> list[ErrorbarContainer]:
 def _labels_of_error_bars(axes: Axes) -> dict[Any, str]:
     """Names of points and bars that were drawn together, which hold none of their own."""
     bars = _error_bars(axes)
-    return {part: str(bar.get_label()) for bar in bars for part in (bar.lines[0], *bar.lines[2]) if part is not None}
+    return {
+        part: str(bar.get_label())
+        for bar in bars
+        for part in (bar.lines[0], *bar.lines[2])
+        if part is not None  # type: ignore[redundant-expr]
+    }
 
 
 def _band(corners: np.ndarray[Any, Any]) -> Iterator[_Number]:
