@@ -256,10 +256,9 @@ class Measurements:
         if value is not None and column is not None:
             units = list(dict.fromkeys(same_unit(str(unit)) for unit in self.table[column].dropna()))
             if len(units) > 1:
-                self._several_units = (
-                    f"{self.source}: column {column!r} has several units ({', '.join(units[:5])}); convert the values "
-                    f"to one, or choose with --where {column}={units[0]}"
-                )
+                listed = ", ".join(unit or "counts" for unit in units[:5])
+                advice = f"convert the values to one, or choose with --where {column}={next(filter(None, units))}"
+                self._several_units = f"{self.source}: column {column!r} has several units ({listed}); {advice}"
             elif units:
                 said[f"column {column!r}"] = units[0]
         if len(set(said.values())) > 1:

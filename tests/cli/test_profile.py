@@ -1,12 +1,14 @@
 """``perf profile``: from traces to tables, files and pictures, on to laws, and what mistakes are told as."""
 
 import json
+import runpy
 from pathlib import Path
 
 import pytest
 
 import perfcore
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 TRACE = "start_us,end_us,location,state\n"
 
 
@@ -51,6 +53,33 @@ def test_from_traces_to_laws(runs, perf):
     assert row["lower"] <= 120e-6 <= row["upper"]
     for fitter in ("lca", "modgen"):
         assert perf("fit", "runs.jsonl", "--fitter", fitter).lines[0].startswith("2 categories")
+
+
+def test_two_sizes_are_no_law_yet(runs, perf):
+    last = perf("profile", "run_p1.csv", "run_p2.csv", "-o", "runs.csv").lines[-1]
+    assert last == (
+        "next: runs at 3 or more values of p, from which perf fit runs.csv --fitter scaling finds laws; these are 2"
+    )
+
+
+def test_from_traces_of_a_shipped_program_to_the_time_of_each_function(tmp_path, monkeypatch, perf):
+    """The program of examples/halo on 1, 2 and 4 ranks: on 8 each function is where its law says."""
+    monkeypatch.chdir(tmp_path)
+    program = runpy.run_path(str(EXAMPLES / "halo" / "halo.py"))["main"]
+    for p in (1, 2, 4, 8):
+        program(tmp_path / f"halo_p{p}.prv", p)
+    perf("profile", *(f"halo_p{p}.prv" for p in (1, 2, 4)), "-o", "runs.jsonl")
+    perf("fit", "runs.jsonl", "--fitter", "scaling", "--at", "p=8", "-o", "laws.json")
+    rows = json.loads(perf("predict", "laws.json", "--at", "p=8", "--interval", "0.95", "--json").out)["rows"]
+    measured = json.loads(perf("profile", "halo_p8.prv", "--json").out)["rows"]
+    took = {row["function"]: row["time_s"] for row in measured}
+    assert {row["path"] for row in rows} == set(took) - {"(no state)"}
+    for row in rows:
+        assert row["lower"] <= took[row["path"]] <= row["upper"], row["path"]
+    running = next(row["value"] for row in rows if row["path"] == "Running")
+    assert running == pytest.approx(took["Running"], rel=0.1)
+    # By hand: 20 steps of 4 ms, shared by 8, of which one takes a fifth more.
+    assert running == pytest.approx(20 * 4e-3 / 8 * (1 + 0.2 / 8), rel=0.1)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -74,9 +74,14 @@ def test_the_law_of_the_example_is_found(perf):
     assert "messages take 20 us + bytes / (1 GB/s)" in perf("whatif", halo, "--network", "0").out
 
 
-def test_mistakes(run, refused):
+def test_mistakes(run, perf, refused):
     assert "CLASS=K is expected" in refused("whatif", run, "--faster", "computing")
     assert "a share is expected" in refused("whatif", run, "--noise", "much")
     assert "belongs to --noise" in refused("whatif", run, "-o", "x.json")
     Path("run.csv").write_text("start_us,end_us,location,state\n0,100,a,run\n")
     assert "no calls of a communication library" in refused("whatif", "run.csv")
+    Path("table.csv").write_text("p,time_s\n1,8\n2,4\n")
+    assert "table.csv: holds no states or messages; give a trace" in refused("whatif", "table.csv")
+    Path("run2.csv").write_text(Path("run.csv").read_text())
+    said = perf("whatif", "run*.csv", status=2).err
+    assert "perf: error: run*.csv: names several runs, and one is asked about; name its file" in said

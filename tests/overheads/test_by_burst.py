@@ -84,6 +84,9 @@ def test_other_work_and_other_programs_are_said(tmp_path):
     other.with_suffix(".pcf").write_text(other.with_suffix(".pcf").read_text().replace("MPI_", "MPI_T_"))
     with pytest.raises(DataError, match="must be of one program"):
         perfcore.overheads([paraver_run(tmp_path, 2), other])
+    solver, sorter = (perfcore.Trace([0], [0], [0], [9], ["a"], [name]) for name in ("solve", "sort"))
+    with pytest.raises(DataError, match="no function that computes in common, such as solve and sort"):
+        perfcore.overheads([solver, sorter])
     with pytest.raises(DataError, match="leave out --by burst"):
         perfcore.overheads(perfcore.Trace([0], [0], [0], [9], ["a"], ["run"]), by="burst")
 

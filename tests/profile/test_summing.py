@@ -69,6 +69,13 @@ def test_without_nested_states_calls_are_intervals_in_any_order():
     np.testing.assert_array_equal(again.inclusive_ns, again.times_ns)
 
 
+def test_a_state_that_is_called_as_the_gaps_is_not_the_gaps():
+    found = profile_of(Trace([0, 0], [0, 1], [0, 4], [3, 9], ["a"], ["(no state)", "run"], span_ns=(0, 10)))
+    assert dict(zip(found.functions, found.by_function_ns.tolist(), strict=True)) == {
+        "(no state) (a state)": 3, "run": 5, "(no state)": 2,
+    }  # fmt: skip
+
+
 def test_states_of_one_name_are_one_function():
     trace = Trace([0, 0], [0, 1], [0, 4], [4, 9], ["a"], ["run", "run"], time_unit="ns")
     found = profile_of(trace)
@@ -169,6 +176,16 @@ def test_real_traces_are_whole(real_data, name, elapsed_ns, n_locations):
     assert (found.times_ns >= 0).all()
     if elapsed_ns is not None:
         assert round(found.elapsed_ns, -3) == elapsed_ns
+
+
+@pytest.mark.real_data
+def test_instructions_of_epoch_are_all_in_a_function(real_data):
+    trace = perfcore.read(real_data / "traces/paraver/epoch/epoch_2proc.prv.gz")
+    run = profile_of(trace)
+    counted = dict(zip(run.functions, run.counted["instructions"].sum(axis=(1, 2)).tolist(), strict=True))
+    assert sum(counted.values()) == 88_214_429_565  # of all readings in the file, each moment once
+    assert counted["Running"] == 87_640_358_419  # of which POP's factors are made
+    assert counted["(no state)"] == 0
 
 
 @pytest.mark.real_data

@@ -167,6 +167,9 @@ def overheads(
             "classes; leave out --by burst"
         )
     refuse_different_programs([(each.source, each.bursts.calls) for each in profiles if each.bursts is not None])
+    refuse_different_programs(
+        [(each.source, frozenset(each.states.get(COMPUTING, ()))) for each in profiles], "function that computes"
+    )
     predicted = tuple(predicted_efficiencies(profiles, sizes)) if sizes else ()
     return OverheadRuns(profiles, shown, dict(settings or {}), predicted, tuple(others))
 

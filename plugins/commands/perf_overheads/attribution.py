@@ -220,9 +220,11 @@ def _about_ranks(trace: Trace, rules: CategorySet, collectives: Collectives | No
         return ["waiting for other ranks is seen in a run of several ranks only: read all their files as one run"]
     notes = []
     if collectives.n_unmatched:
+        one = collectives.n_unmatched == 1
+        who = "1 call of a collective that runs" if one else f"{collectives.n_unmatched} calls of collectives that run"
         notes.append(
-            f"{collectives.n_unmatched} calls of collectives that run on some ranks only, or not at once, count as "
-            f"communication: {listing(collectives.unmatched, 4)}"
+            f"{who} on some ranks only, or not at once, {'counts' if one else 'count'} as communication: "
+            f"{listing(collectives.unmatched, 4)}"
         )
     size = trace.facts.get("world_size")
     if isinstance(size, int) and size > len(collectives.ranks):

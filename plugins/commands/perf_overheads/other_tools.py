@@ -75,6 +75,8 @@ def runs_of_table(table: Measurements, names: Collection[str]) -> list[OtherRun]
     for key, rows in frame.groupby(given, sort=False):
         said: dict[str, Any] = dict(zip(given, key, strict=True))
         source = f"{table.source}: {said['region']}" if "region" in said else table.source
+        if "run" in said and (frame["p"] == said["p"]).sum() > len(rows):
+            source += f" (run {said['run']})"
         factors = dict(zip(rows["metric"].astype(str), rows["value"].astype(float), strict=True))
         runs.append(OtherRun(source, int(said["p"]), factors))
     return runs

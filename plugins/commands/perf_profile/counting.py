@@ -53,7 +53,7 @@ def counted_by_function(
     notes : tuple of str
     """
     counters = getattr(trace, "facts", {}).get(papi.FACT)
-    if counters is None:
+    if counters is None or not counters.names:
         return {}, ()
     if counters.locations != trace.locations:
         return {}, ("counters are left out: they belong to the run's own locations; read it as it is",)

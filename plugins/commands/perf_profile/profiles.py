@@ -158,6 +158,9 @@ class Profiles(Result):
             if len(having) == 1 and name != NO_STATE:
                 alone.setdefault(having[0], []).append(name)
         found += [f"only in {source}: {listing(names, 6)}; of no time in the others" for source, names in alone.items()]
+        for name in self.counters:
+            if lacking := [run.source for run in self.runs if name not in run.counted]:
+                found.append(f"{name} have no values of {listing(lacking, 4)}")
         found += _different_sizes(self)
         if self.by in ("phase", "marker") and len({run.parts for run in self.runs}) > 1:
             counts = listing([f"{len(run.parts)} in {run.source}" for run in self.runs], 6)

@@ -35,6 +35,7 @@ _INCOMPLETE = (
     "of several states at one time one is kept here: calls and inclusive times are told of a whole trace that is read "
     "from one file, by stream or thread"
 )
+_SO_NAMED = f"{NO_STATE} (a state)"  # a state that a tracer called as what is in none is called here
 _MOST_CELLS = 1 << 26  # of 16 bytes, and as many again where states are nested
 _LOCATIONS, _STATES = "profiled_locations", "profiled_states"  # tables and types in a trace's database
 _CODED = (("location", _LOCATIONS), ("state", _STATES))
@@ -94,7 +95,8 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
     {'run': [6, 9], 'wait': [3, 0], '(no state)': [1, 1]}
     """
     stretches = whole_run(trace) if stretches is None else stretches
-    functions = tuple(dict.fromkeys([*trace.states, NO_STATE]))
+    called = {state: state for state in trace.states} | ({NO_STATE: _SO_NAMED} if NO_STATE in trace.states else {})
+    functions = tuple(dict.fromkeys([*(called[state] for state in trace.states), NO_STATE]))
     shape = (len(functions), len(trace.locations), len(stretches.names))
     if np.prod(shape, dtype=float) > _MOST_CELLS:
         raise DataError(
@@ -102,7 +104,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
             f"{_MOST_CELLS:,} times; profile a part of the run or some of its locations"
         )
     place = {name: at for at, name in enumerate(functions)}
-    function = np.array([place[name] for name in trace.states], dtype=np.int32)
+    function = np.array([place[called[name]] for name in trace.states], dtype=np.int32)
     announce_compilation(_add)
     times, begun = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     incomplete = is_incomplete(trace)
@@ -128,7 +130,7 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
         inclusive,
         calls,
         durations,
-        tuple(trace.busy_states),
+        tuple(called[state] for state in trace.busy_states),
         trace.source,
         notes=(*notes, _INCOMPLETE) if incomplete else notes,
         has_calls=not incomplete,

@@ -114,7 +114,7 @@ def _flat(run: RunProfile) -> Table:
     rows.append(["sum", "100.00%", readable(run.total_ns, "ns"), readable(run.elapsed_ns, "ns"), *[""] * 5])
     header = ["function", "share", "time of all", "mean", "longest", "longest/mean", "in", "inclusive", "calls"]
     for cells, at in zip([header, *rows], [None, *shown, *([rest] if rest else []), order], strict=True):
-        cells += _counted(run, at)
+        cells.extend(_counted(run, at))
     return ("Exclusive times, of all locations, and of the mean and the longest one", header, rows)
 
 

@@ -25,7 +25,7 @@ from perf_whatif.network import Network, measured, network_from_text
 from perf_whatif.path_shares import path_shares
 from perfcore.base.errors import DataError, OptionError
 from perfcore.data.trace import Trace
-from perfcore.reading.many_files import NamePattern
+from perfcore.reading.many_files import NamePattern, named_files
 from perfcore.reading.recognise import read as read_data
 from perfcore.stochastic import default_name, representation_named
 
@@ -218,7 +218,12 @@ def _with_calls(
     """A trace and its calls; an error where it has none."""
     data = trace if isinstance(trace, Trace) else read(os.fspath(trace), (Trace,))
     if not isinstance(data, Trace):
-        raise DataError(f"{trace}: holds a {type(data).__name__}; a trace with messages is needed")
+        if not isinstance(trace, Trace) and len(named_files(os.fspath(trace)) or ()) > 1:
+            raise DataError(
+                f"{trace}: names several runs, and one is asked about; name its file, or give -r files=ranks where the "
+                "files are ranks of one run"
+            )
+        raise DataError(f"{trace}: holds no states or messages; give a trace of a run, such as one of Paraver or OTF2")
     found = communication_of(data)
     if found is None or not len(found.calls):
         raise DataError(

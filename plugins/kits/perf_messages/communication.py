@@ -22,6 +22,15 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 
+_SINGULAR = {
+    "calls of collectives do": "call of a collective does",
+    "calls announce": "call announces",
+    "collectives lack": "collective lacks",
+    "events of messages are outside of calls or name": "event of a message is outside of calls or names",
+    "messages end before they are": "message ends before it is",
+    "sends or receives have": "send or receive has",
+}
+
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 
@@ -192,7 +201,7 @@ class Communication:
 
     def remark_lines(self) -> list[str]:
         """What is wrong with it, a line for each."""
-        return [f"{count} {what}" for what, count in self.remarks().items()]
+        return [f"{count} {what if count != 1 else _singular(what)}" for what, count in self.remarks().items()]
 
     def remarks(self) -> dict[str, int]:
         """What is wrong with it, in words, and how often."""
@@ -207,6 +216,20 @@ class Communication:
                 count
             )
         return remarks
+
+
+def _singular(what: str) -> str:
+    """The words of a remark, of one thing.
+
+    Examples
+    --------
+    >>> _singular("calls of collectives do not fit to those of other ranks")
+    'call of a collective does not fit to those of other ranks'
+    """
+    for several, single in _SINGULAR.items():
+        if what.startswith(several):
+            return single + what.removeprefix(several)
+    return what
 
 
 def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_traces.options import MESSAGES
 from perf_traces.stored_trace import StoredTrace
 from perfcore.base.errors import DataError
 from perfcore.data.units import readable
@@ -76,7 +77,7 @@ def aligned(parts: Sequence[StoredTrace], ranks: Sequence[int], how: str, name: 
     parts : sequence of StoredTrace
         At least one. ``facts["epoch_ns"]`` is the moment of time 0 of each, if known.
     ranks : sequence of int
-    how : {"auto", "recorded", "collectives", "unaligned"}
+    how : {"auto", "recorded", "collectives", "unaligned", "messages"}
         By default as recorded where the times are of one clock, else by collectives.
     name : str
         How the user names the set.
@@ -86,6 +87,11 @@ def aligned(parts: Sequence[StoredTrace], ranks: Sequence[int], how: str, name: 
     DataError
         The clocks cannot be aligned so; with the reason.
     """
+    if how == MESSAGES:
+        raise DataError(
+            f"{name}: -r clocks=messages repairs the clocks of a trace that is one file and holds messages; files of "
+            "ranks are aligned by -r clocks=collectives"
+        )
     firsts = [part.span_ns[0] for part in parts]
     if how == "unaligned":
         shifts = tuple(-first for first in firsts)

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from perf_traces.clock_repair import with_repaired_clocks
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.levels import located
-from perf_traces.options import CurveOptions, TraceOptions
+from perf_traces.options import MESSAGES, CurveOptions, TraceOptions
 from perf_traces.rank_processes import stored_parts
 from perf_traces.ranks import is_one_run, one_run, without_rank
 from perf_traces.windows import wanted_part
@@ -109,4 +110,6 @@ def _runs(
 
 def _asked(trace: Trace, options: TraceOptions) -> Trace:
     """The part of a run that is asked for, with locations of the level that is."""
+    if options.clocks == MESSAGES:
+        trace = with_repaired_clocks(trace)
     return located(wanted_part(trace, options), options.locations)

@@ -7,10 +7,11 @@ from typing import Any
 
 from perfcore.hooks.options import option
 
-__all__ = ["CLOCKS", "LEVELS", "CurveOptions", "TraceOptions", "recorded_by"]
+__all__ = ["CLOCKS", "LEVELS", "MESSAGES", "CurveOptions", "TraceOptions", "recorded_by"]
 
 LEVELS = ("auto", "stream", "thread", "device", "process", "node", "both")
-CLOCKS = ("auto", "recorded", "collectives", "unaligned")
+MESSAGES = "messages"
+CLOCKS = ("auto", "recorded", "collectives", "unaligned", MESSAGES)
 
 
 def _moment(given: Any) -> Any:
@@ -62,7 +63,8 @@ class TraceOptions(CurveOptions):
     clocks: str = option(
         "auto",
         "how times of ranks become times of one run: as recorded, by the ends of common collectives, or each from its "
-        "own first event; auto: as recorded if they are of one clock, else by collectives",
+        "own first event; auto: as recorded if they are of one clock, else by collectives; messages: of ranks in one "
+        "file, shifted by as little as lets no message end before it is sent",
         choices=CLOCKS,
     )
     processes: int = option(0, "that read ranks at once; 0: one on each core if the files are large", minimum=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
@@ -14,8 +14,9 @@ from perfcore.cli.reading import HowToRead, key_values
 from perfcore.data.roles import is_processors
 from perfcore.hooks.options import describe
 
-__all__ = ["HowToReadParts", "HowToReadTraces", "fit_command", "options_of_runs"]
+__all__ = ["HowToReadParts", "HowToReadTraces", "fit_command", "next_step", "options_of_runs"]
 
+_POINTS_OF_A_LAW = 3  # that the fitter scaling needs, and one more for several parameters
 _FIELDS = {field.name: field for field in describe(TraceOptions)}
 
 
@@ -70,6 +71,32 @@ def fit_command(table: str, symbols: Mapping[str, str]) -> str:
     pairs = ",".join(f"{symbol}={column}" for symbol, column in symbols.items())
     parameter = "" if guessed else f" --parameter {shlex.quote(pairs)}"
     return f"perf fit {shlex.quote(table)} --fitter scaling{parameter}"
+
+
+def next_step(table: str, runs: Sequence[Mapping[str, Any]], symbols: Mapping[str, str]) -> str:
+    """What to do with a table of runs: fit it, or make more runs where they are too few for a law.
+
+    Parameters
+    ----------
+    table : str
+        The file.
+    runs : sequence of mapping of str to int, float or str
+        What was varied.
+    symbols : mapping of str to str
+        Parameters, and their columns.
+
+    Examples
+    --------
+    >>> next_step("runs.csv", [{"p": 1}, {"p": 2}], {"p": "p"})
+    'next: runs at 3 or more values of p, from which perf fit runs.csv --fitter scaling finds laws; these are 2'
+    """
+    fit = fit_command(table, symbols)
+    needed = _POINTS_OF_A_LAW + (len(symbols) > 1)
+    points = {tuple(run[column] for column in symbols.values()) for run in runs}
+    if len(points) >= needed:
+        return f"next: {fit}"
+    over = "values of " + next(iter(symbols)) if len(symbols) == 1 else "points of " + " and ".join(symbols)
+    return f"next: runs at {needed} or more {over}, from which {fit} finds laws; these are {len(points)}"
 
 
 def options_of_runs(how: HowToReadTraces) -> tuple[HowToReadTraces, str]:

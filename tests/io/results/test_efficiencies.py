@@ -94,6 +94,11 @@ def test_they_stand_beside_those_of_traces(tmp_path):
     (tmp_path / "one.csv").write_text("Number of processes;2;8\nParallel efficiency;90;80\n")
     only = perfcore.overheads([trace, tmp_path / "one.csv"]).tables()[1][2]
     assert [row[2] for row in only[1:]] == ["90.00%", "80.00%"]
+    (tmp_path / "twice.csv").write_text("Number of processes;2;8;8\nParallel efficiency;90;80;81\n")
+    twice = perfcore.overheads([trace, tmp_path / "twice.csv"]).to_dict()["other_tools"]
+    assert [each["source"].partition("twice.csv")[2] for each in twice] == ["", " (run 2)", " (run 3)"]
+    with pytest.raises(DataError, match=r"several units \(share, s, counts\)"):
+        read(tmp_path, "talp.json", TALP).observations()
     with pytest.raises(DataError, match="are set beside those of traces"):
         perfcore.overheads(tmp_path / "talp.json")
     with pytest.raises(DataError, match="no efficiencies of runs"):

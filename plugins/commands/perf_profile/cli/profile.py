@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from perf_traces.reading import HowToReadTraces, fit_command, options_of_runs
+from perf_traces.reading import HowToReadTraces, next_step, options_of_runs
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import Json, Picture
 
@@ -66,4 +66,4 @@ def command(
     if output is not None and output.endswith(".jsonl") and runs.counters:
         typer.echo(f"{output} holds times alone; a file .csv or .parquet holds {', '.join(runs.counters)}, too")
     if output is not None and len(runs) > 1 and runs.by not in ("location", "rank"):
-        typer.echo(f"next: {fit_command(output, runs.parameters)}")
+        typer.echo(next_step(output, [run.parameters for run in runs], runs.parameters))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from perf_traces.reading import HowToReadTraces, fit_command, options_of_runs
+from perf_traces.reading import HowToReadTraces, next_step, options_of_runs
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Json, Picture, TableFormat
@@ -71,4 +71,4 @@ def command(
     else:
         print_findings(found, table=output, picture=picture)
         if output is not None and len(runs.runs) > 1:
-            typer.echo(f"next: {fit_command(output, runs.parameters)}")
+            typer.echo(next_step(output, [run.parameters for run in runs.runs], runs.parameters))

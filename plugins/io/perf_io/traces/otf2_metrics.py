@@ -200,12 +200,12 @@ def _members(metric: Any) -> tuple[_Member, ...]:
     for position, member in enumerate(metric.members):
         name, mode = str(member.name), member.metric_mode
         is_total = mode in _TOTALS or (mode not in _RELATIVE and name.startswith(_PRESET))
-        exponent = int(member.exponent)
-        if (is_total or mode in _RELATIVE) and abs(exponent) <= _LARGEST_EXPONENT:
+        exponent, field = int(member.exponent), fields.get(member.value_type)
+        if (is_total or mode in _RELATIVE) and abs(exponent) <= _LARGEST_EXPONENT and field is not None:
             base = 10 if member.base == otf2.Base.DECIMAL else 2
             found.append(
                 _Member(
-                    _SAME.get(name, name), position, fields[member.value_type], base, exponent, is_total,
+                    _SAME.get(name, name), position, field, base, exponent, is_total,
                     mode in _FROM_ZERO, mode == _MODE.RELATIVE_NEXT,
                 )
             )  # fmt: skip

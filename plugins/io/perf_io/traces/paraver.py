@@ -28,6 +28,7 @@ from perf_io.traces.paraver_scan import MOST_DIGITS
 from perf_messages.communication import Communication, carry, communication_of
 from perf_messages.counters import FACT as COUNTERS
 from perf_messages.counters import Counters, Readings
+from perf_traces.clock_repair import CLOCK
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
@@ -240,6 +241,7 @@ def _read(source: Source, header: _Header, named: _Names) -> Trace:
             return read_counters(source, len(records.locations), *where, {name: counters[name] for name in wanted})
 
     carry(trace, read_messages)
+    trace.facts[CLOCK] = tuple(name.rpartition(".")[0] for name in records.locations)  # threads share their task's
     counters = counter_types(named.types.items()) if named.types else USUAL
     if Path(source.name).is_file():
         trace.facts[COUNTERS] = Counters(trace.locations, tuple(counters), read_readings)
