@@ -31,8 +31,9 @@ def test_marks_have_the_numbers_that_were_drawn(panels):
     assert (marks["line"]["y"], marks["line"]["name"], marks["line"]["colour"]) == ([3.0, 5.0], "$x_ <b>", "#0072b2")
     assert (marks["band"]["low"], marks["band"]["high"], marks["band"]["opacity"]) == ([2.0, 4.0], [4.0, 6.0], 0.25)
     assert (marks["error"]["low"], marks["error"]["high"], marks["error"]["name"]) == ([3.0], [4.0], "mean")
-    assert [mark["y"] for mark in panels[1]["marks"]] == [[1.5], [2.0]]
-    assert [mark["high"] for mark in panels[1]["marks"]] == [[3.0], [4.0]]
+    (bars,) = panels[1]["marks"]
+    assert (bars["along"], bars["x"], bars["right"]) == ("y", [-0.4, 0.6], [0.4, 1.4])
+    assert (bars["low"], bars["high"]) == ([0.0, 0.0], [3.0, 4.0])
 
 
 def test_axes_say_scale_label_and_names_and_lines_across_are_no_data(panels):

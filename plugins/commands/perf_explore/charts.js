@@ -156,16 +156,16 @@ class TouchedChart {
     // All marks at the place of the nearest one are told.
     const told = panel.marks.map((mark) => mark === best.mark ? best : this.nearest(panel, mark, [best.x, best.y]))
       .filter((each) => each && Math.abs(each.x - best.x) < 1).sort((one, other) => one.distance - other.distance);
-    const value = (found) => {
-      const { mark, at: which } = found, middle = mark.y ? y.text(mark.y[which]) : "";
-      const bounds = mark.low && mark.low[which] !== null && mark.kind !== "step" && mark.kind !== "bar"
-        ? `${number(mark.low[which])} .. ${number(mark.high[which])}` : "";
-      const shown = mark.kind === "bar" ? number(mark.high[which] || mark.low[which]) : middle && bounds ? `${middle} (${bounds})` : middle || bounds;
-      return `${mark.name || mark.kind}: ${shown}`;
+    const label = panel.x.label || this.panels.find((each) => each.x.label && each.x.from === panel.x.from && each.x.to === panel.x.to)?.x.label || "x";
+    const value = ({ mark, at: which }) => {
+      const middle = mark.y ? y.text(mark.y[which]) : "";
+      const hasBounds = mark.kind !== "step" && mark.low && mark.low[which] !== null;
+      const bounds = hasBounds ? `${number(mark.low[which])} .. ${number(mark.high[which])}` : "";
+      return `${mark.name || mark.kind}: ${middle && bounds ? `${middle} (${bounds})` : middle || bounds}`;
     };
-    const lines = [...new Set(told.map(value))].slice(0, 6);
-    if (panel.y.label) lines.unshift(`${panel.y.label}:`);
-    lines.unshift(`${panel.x.label || "x"}: ${x.text(best.mark.x[best.at])}`);
+    const lines = best.mark.kind === "bar" ? this.barLines(panel, best, label)
+      : [`${label}: ${x.text(best.mark.x[best.at])}`, ...panel.y.label ? [`${panel.y.label}:`] : [],
+        ...new Set(told.filter(({ mark }) => mark.kind !== "bar").map(value))].slice(0, 8);
     this.tip.replaceChildren(...lines.map((line) => { const part = document.createElement("bdi"); part.textContent = line; return part; }));
     made("circle", { cx: best.x, cy: best.y, r: 4, class: "told" }, this.hint);
     this.tip.hidden = false;
@@ -175,7 +175,23 @@ class TouchedChart {
     Object.assign(this.tip.style, { left: `${left}px`, top: `${point.y - box.top + 18}px` });
   }
 
+  // A bar by the name of its place, and its length.
+  barLines(panel, { mark, at }, label) {
+    const [x, y] = panel.scales, isUpright = mark.along === "y", middle = (one, other) => (one + other) / 2;
+    const place = isUpright ? x.text(middle(mark.x[at], mark.right[at])) : y.text(middle(mark.low[at], mark.high[at]));
+    const length = isUpright ? mark.high[at] - mark.low[at] : mark.right[at] - mark.x[at];
+    return [place, `${mark.name || (isUpright ? panel.y.label : label) || "length"}: ${number(length)}`];
+  }
+
+  nearestBar(panel, mark, [atX, atY]) {
+    const [x, y] = panel.scales, isBetween = (place, one, other) => place >= Math.min(one, other) && place <= Math.max(one, other);
+    const at = mark.x.findIndex((left, which) => isBetween(atX, x.place(left), x.place(mark.right[which]))
+      && isBetween(atY, y.place(mark.low[which]), y.place(mark.high[which])));
+    return at < 0 ? undefined : { mark, at, distance: 3, x: atX, y: atY };
+  }
+
   nearest(panel, mark, [atX, atY]) {
+    if (mark.kind === "bar") return this.nearestBar(panel, mark, [atX, atY]);
     const [x, y] = panel.scales;
     let best;
     for (let at = 0; at < mark.x.length; at++) {
@@ -199,7 +215,14 @@ class TouchedChart {
   changed(panel, isStep = true) {
     this.last = panel;
     this.clear();
-    this.draw(panel);
+    // Panels above one another over the same axis stay aligned.
+    const isAligned = ({ x, box }) => x.from === panel.x.from && x.to === panel.x.to
+      && [0, 2].every((side) => Math.abs(box[side] - panel.box[side]) < 1);
+    const { from, to } = panel.scales[0];
+    for (const each of this.panels.filter(isAligned)) {
+      Object.assign(each.scales[0], { from, to });
+      this.draw(each);
+    }
     const zoomed = this.panels.flatMap(({ scales }, at) => scales.every((scale) => scale.isWhole) ? []
       : [`${this.which}.${at}:${scales.flatMap(({ from, to }) => [from, to]).join(",")}`]);
     const hash = zoomed.length ? `#zoom=${zoomed.join(";")}` : "";
@@ -226,7 +249,7 @@ class TouchedChart {
     if (x.isWhole && y.isWhole) return;
     // Paper over what matplotlib drew there, then the same closer.
     const [below, beside] = panel.ticks;
-    const ticks = [below && [below[0], box[3], below[2], below[3]], beside && [beside[0], beside[1], box[0], beside[3]]];
+    const ticks = [below ? [below[0], box[3], below[2], below[3]] : [box[0], box[3], box[2], box[3] + 4], beside && [beside[0], box[1] - 5, box[0], box[3] + 5]];
     for (const each of [box, ...ticks]) {
       if (each) made("rect", { x: each[0] - 1, y: each[1] - 1, width: each[2] - each[0] + 2, height: each[3] - each[1] + 2, class: "paper" }, layer);
     }
@@ -234,7 +257,7 @@ class TouchedChart {
     made("rect", { x: box[0], y: box[1], width: box[2] - box[0], height: box[3] - box[1] }, made("clipPath", { id: clip }, layer));
     for (const [at, text] of x.ticks()) {
       made("line", { x1: x.place(at), x2: x.place(at), y1: box[1], y2: box[3], class: "grid" }, layer);
-      made("text", { x: x.place(at), y: box[3] + 12, "text-anchor": "middle", class: "tick" }, layer).textContent = text.slice(0, 24);
+      if (below) made("text", { x: x.place(at), y: box[3] + 12, "text-anchor": "middle", class: "tick" }, layer).textContent = text.slice(0, 24);
     }
     for (const [at, text] of y.ticks()) {
       made("line", { x1: box[0], x2: box[2], y1: y.place(at), y2: y.place(at), class: "grid" }, layer);
@@ -256,16 +279,22 @@ class TouchedChart {
     const height = (value) => { const place = y.place(value); return Number.isFinite(place) ? clamp(place, -1e5, 1e5) : floor; };
     const points = (column, from = 0, to = mark.x.length) => mark.x.slice(from, to)
       .map((value, at) => [clamp(x.place(value), -1e5, 1e5), height(column[from + at])]);
+    const dots = () => points(mark.y).forEach(([cx, cy]) => made("circle", { cx, cy, r: 3, ...area }, parent));
     const drawn = {
-      line: () => made("polyline", { ...line, points: points(mark.y).join(" ") }, parent),
-      points: () => points(mark.y).forEach(([cx, cy]) => made("circle", { cx, cy, r: 3, ...area }, parent)),
+      line: () => { made("polyline", { ...line, points: points(mark.y).join(" ") }, parent); if (mark.dots) dots(); },
+      points: dots,
       band: () => made("polygon", { ...area, points: [...points(mark.low), ...points(mark.high).reverse()].join(" ") }, parent),
       error: () => points(mark.low).forEach(([left, low], at) => made("line", { ...line, x1: left, x2: left, y1: low, y2: height(mark.high[at]) }, parent)),
       step: () => {
         const stairs = points(mark.y), end = panel.box[2];
         made("polyline", { ...line, points: stairs.flatMap(([left, top], at) => [[left, top], [at + 1 < stairs.length ? stairs[at + 1][0] : Math.max(end, left), top]]).join(" ") }, parent);
       },
-      bar: () => points(mark.low).forEach(([left, low], at) => made("line", { ...line, "stroke-width": 8, x1: left, x2: left, y1: low, y2: height(mark.high[at]) }, parent)),
+      bar: () => mark.x.forEach((left, at) => {
+        const sides = [x.place(left), x.place(mark.right[at])].map((each) => Number.isFinite(each) ? clamp(each, -1e5, 1e5) : panel.box[0]);
+        const ends = [height(mark.low[at]), height(mark.high[at])];
+        made("rect", { x: Math.min(...sides), y: Math.min(...ends), width: Math.abs(sides[1] - sides[0]),
+          height: Math.abs(ends[1] - ends[0]), fill: mark.colours[at] }, parent);
+      }),
     };
     drawn[mark.kind]?.();
   }

@@ -15,6 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.category import StrCategoryFormatter
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 from perf_pictures.figures import labelled_marks
@@ -44,8 +46,9 @@ def described_panels(figure: Figure) -> list[dict[str, Any]]:
     list of dict
         ``box`` and ``ticks``: the panel, and where its tick labels stand below and to the left (left, top, right,
         bottom; parts of the figure from its upper left corner). ``x``, ``y``: scale, ends, label, and names of places
-        where these have some. ``marks``: kind (points, line, band, error, step or bar), name, colour, and columns x, y,
-        low and high. ``rules``: lines across the whole panel, as axis and place. Panels without marks are left out.
+        where these have some. ``marks``: kind (points, line, band, error, step or bar), name, colour, opacity, whether
+        a line has dots, and columns x, y, low and high; of bars their edges. ``rules``: lines across the whole panel,
+        as axis and place. Panels without marks are left out.
 
     Examples
     --------
@@ -74,6 +77,8 @@ def described_panels(figure: Figure) -> list[dict[str, Any]]:
 def _marks(axes: Axes) -> list[dict[str, Any]]:
     marks = []
     for artist, label, numbers in labelled_marks(axes):
+        if isinstance(artist, Rectangle):  # see the bars below
+            continue
         rows = [row for row in numbers if all(value is None or math.isfinite(value) for value in row[1:])]
         if not rows or not artist.get_visible():
             continue
@@ -81,8 +86,28 @@ def _marks(axes: Axes) -> list[dict[str, Any]]:
         columns = {name: _column([row[at] for row in rows]) for at, name in enumerate(("x", "y", "low", "high"), 1)}
         colour, opacity = _colour(artist)
         name = shortened(label, _LETTERS) if label else ""
-        marks.append({"kind": rows[0][0], "name": name, "colour": colour, "opacity": opacity, **columns})
-    return marks
+        kind, has_dots = rows[0][0], getattr(artist, "get_marker", lambda: "None")() not in ("None", "", " ", None)
+        marks.append(
+            {"kind": kind, "name": name, "colour": colour, "opacity": opacity, "dots": bool(has_dots), **columns}
+        )  # fmt: skip
+    return marks + [_bars(bars) for bars in axes.containers if isinstance(bars, BarContainer) and bars.patches]
+
+
+def _bars(bars: BarContainer) -> dict[str, Any]:
+    """Bars of one name: their edges, and along which axis their lengths say something."""
+    boxes = [(*bar.get_xy(), bar.get_width(), bar.get_height()) for bar in bars.patches[:_MOST_PLACES]]
+    label = str(bars.get_label())
+    colours = [_colour(bar)[0] for bar in bars.patches[:_MOST_PLACES]]
+    return {
+        "kind": "bar",
+        "name": "" if label.startswith("_") else shortened(label, _LETTERS),
+        "colours": colours,
+        "along": "x" if bars.orientation == "horizontal" else "y",
+        "x": _column([left for left, _, _, _ in boxes]),
+        "right": _column([left + width for left, _, width, _ in boxes]),
+        "low": _column([bottom for _, bottom, _, _ in boxes]),
+        "high": _column([bottom + height for _, bottom, _, height in boxes]),
+    }
 
 
 def _column(values: list[Any]) -> list[float | None] | None:
