@@ -178,8 +178,9 @@ def served(subject):
 
 def missed_by_keyboard(tab) -> list[str]:
     """What one can click or scroll but not reach by Tab, folded parts included."""
-    fields = "button:not([hidden], :disabled), input:not([type=hidden]), select, textarea, summary"
-    kinds = f"a[href], {fields}, [tabindex='0']"
+    kinds = (
+        "a[href], button:not([hidden], :disabled), input:not([type=hidden]), select, textarea, summary, [tabindex='0']"
+    )
     tab.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
     tab.evaluate(f"""[...document.querySelectorAll("{kinds}")].forEach((one, at) => (one.dataset.at = at))""")
     count, reached = tab.locator(kinds).count(), set()

@@ -49,7 +49,7 @@ def test_the_story_of_a_call_tree(tab, model):
         region(tab, "exchange").get_by_role("link", name="exchange").click()
         assert tab.locator("h1").inner_text() == "main->solve->exchange"
         assert "At p = 1024" in tab.locator("main").inner_text()
-        assert tab.locator("figure svg").count() == 1
+        assert tab.locator("figure svg[role=img]").count() == 1
         tab.go_back()
         assert target.input_value() == "1024"
         assert region(tab, "setup").count() == 1

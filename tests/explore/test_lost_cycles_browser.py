@@ -98,7 +98,7 @@ def test_the_story_of_the_example(context, folder):
         tab.get_by_role("row", name="p=24").get_by_role("link").click()
         candidates = tab.get_by_role("region", name="Candidates").locator("tbody tr")
         assert candidates.count() == 3  # a constant and straight lines, as in the paper
-        assert "single runs" in tab.locator("figure svg").text_content()
+        assert "single runs" in tab.locator("figure svg[role=img]").text_content()
         tab.get_by_role("link", name="Formulae").click()
         formulas = tab.get_by_label(LIST)
         formulas.fill(f"{formulas.input_value()}\n{ADDED}")

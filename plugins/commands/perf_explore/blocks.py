@@ -10,7 +10,7 @@ from html import escape
 from itertools import count
 
 from perf_explore.shades import shade_style
-from perf_explore.svg import chart_svg
+from perf_explore.svg import drawn_chart
 from perf_views.contents import (
     Action,
     Block,
@@ -163,13 +163,14 @@ class Writer:
     def _chart(self, chart: Chart) -> str:
         if chart.live is not None and self.is_live:
             return self._live(chart, chart.live)
-        drawing = chart_svg(chart, f"{self.name}{next(self._numbers)}")
+        drawing, panels = drawn_chart(chart, f"{self.name}{next(self._numbers)}")
+        data = f' data-panels="{escape(json.dumps(panels))}"' if panels and self.is_live else ""
         tables = "".join(
             (f"<p>{escape(table.title)}</p>" if table.title else "") + self._table(table) for table in chart.tables
         )
         if tables:
             tables = f"<details><summary>The same in numbers</summary>{tables}</details>"
-        return f"<figure>{drawing}</figure>{tables}"
+        return f"<figure{data}>{drawing}</figure>{tables}"
 
     def _form(self, block: Form | Action) -> str:
         labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)

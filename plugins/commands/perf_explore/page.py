@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 # Addresses and fields of the page itself; views keep clear of them.
-SCRIPTS = {"/-/page.js": "page.js", "/-/timeline.js": "timeline/timeline.js"}
+SCRIPTS = {"/-/page.js": "page.js", "/-/charts.js": "charts.js", "/-/timeline.js": "timeline/timeline.js"}
 UNDO = "/-/undo"
 VERSION, STEP, PLACE = "_version", "_step", "_from"
 

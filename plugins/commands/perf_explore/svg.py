@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from perf_views.contents import Chart
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["chart_svg"]
+__all__ = ["chart_svg", "drawn_chart"]
 
 # Settings of matplotlib belong to the whole process; only one drawing at a time may change them.
 _lock = threading.Lock()
@@ -30,7 +30,12 @@ _MANY = 3000  # corners of an area: a density over 2,000 places has 8,000, a cur
 
 
 def chart_svg(chart: Chart, name: str) -> str:
-    """Draw a chart.
+    """Draw a chart; see `drawn_chart`."""
+    return drawn_chart(chart, name)[0]
+
+
+def drawn_chart(chart: Chart, name: str) -> tuple[str, list[dict[str, Any]]]:
+    """Draw a chart, once for paper and as data.
 
     Parameters
     ----------
@@ -42,12 +47,15 @@ def chart_svg(chart: Chart, name: str) -> str:
     -------
     str
         An ``<svg>`` element that is as wide as its place; the same chart gives the same text.
+    list of dict
+        The panels of what was drawn; see `perf_pictures.panels.described_panels`.
     """
     import html
 
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
+    from perf_pictures.panels import described_panels
     from perf_pictures.style import drawing, finish
 
     written = io.StringIO()
@@ -58,6 +66,7 @@ def chart_svg(chart: Chart, name: str) -> str:
         finish(figure)
         _thin(figure)
         figure.savefig(written, format="svg", metadata={"Date": None})
+        panels = described_panels(figure)
     text = written.getvalue()
     text = _STYLE.sub("", _METADATA.sub("", text[text.index("<svg") :]))
     # Splitting keeps what the group holds and drops the digits after it; a substitution takes six times as long.
@@ -67,7 +76,7 @@ def chart_svg(chart: Chart, name: str) -> str:
     opening = f'<svg role="img" aria-label="{label}" stroke-linejoin="round" stroke-linecap="butt"'
     # Names that matplotlib gives, such as axes_1, occur in every drawing.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
-    return opening + text[len("<svg") :]
+    return opening + text[len("<svg") :], panels
 
 
 def _thin(figure: Figure) -> None:

@@ -1,4 +1,4 @@
-"""What a picture shows, in numbers: every point, line, band, step and bar that was drawn, as a table."""
+"""What a picture shows, in numbers: every point, line, band, step and bar that was drawn, as a table or by panel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle, StepPatch
 
 from perfcore.base.files import write_bytes
 
-__all__ = ["COLUMNS", "drawn_figures", "write_figures"]
+__all__ = ["COLUMNS", "drawn_figures", "labelled_marks", "write_figures"]
 
 COLUMNS = ("panel", "kind", "label", "x", "y", "low", "high", "x_axis", "y_axis")
 
@@ -57,16 +57,21 @@ def drawn_figures(figure: FigureBase) -> list[tuple[Any, ...]]:
     for number, axes in enumerate(figure.findobj(Axes), 1):
         titles = (axes.get_title(side).split("\n")[0] for side in ("left", "center"))
         panel = next(filter(None, titles), str(number))
-        labels = _labels_of_error_bars(axes)
         names = [text.replace("\n", "; ") for text in (axes.get_xlabel(), axes.get_ylabel())]
-        for artist, numbers in _numbers(axes):
-            label = labels.get(artist, str(artist.get_label()))
-            label = "" if label.startswith("_") else label
+        for _, label, numbers in labelled_marks(axes):
             for kind, *where in numbers:
                 shown = ["" if value is None else f"{value:.9g}" for value in where]
                 if not any(value in ("nan", "inf", "-inf") for value in shown):
                     rows.append((panel, kind, label, *shown, *names))
     return rows
+
+
+def labelled_marks(axes: Axes) -> Iterator[tuple[Any, str, Iterator[_Number]]]:
+    """What is drawn in a panel: the artist, its name or nothing, and its numbers (kind, x, y, low, high)."""
+    labels = _labels_of_error_bars(axes)
+    for artist, numbers in _numbers(axes):
+        label = labels.get(artist, str(artist.get_label()))
+        yield artist, "" if label.startswith("_") else label, numbers
 
 
 _Number = tuple[str, float, float | None, float | None, float | None]
@@ -84,7 +89,7 @@ def _numbers(axes: Axes) -> Iterator[tuple[Any, Iterator[_Number]]]:
         if isinstance(area, PolyCollection):
             corners = [np.asarray(path.vertices) for path in area.get_paths()]
             yield area, itertools.chain.from_iterable(map(_band, corners))
-        elif isinstance(area, LineCollection):
+        elif isinstance(area, LineCollection) and area.get_transform() == axes.transData:
             yield (
                 area,
                 (

@@ -28,7 +28,7 @@ from perfcore.data.units import nanoseconds_per, readable, shown_origin
 __all__ = ["CLASS_PREFIX", "Bins", "Longest", "Slowest", "TimelineData", "state_name", "timeline_data"]
 
 CLASS_PREFIX = "class:"
-_MOST_CELLS = 3_000_000  # of locations and columns in an answer, some 0.1 s; of more, columns are wider
+_MOST_CELLS = 500_000  # of locations and columns in an answer, some 20 ms; of more, columns are wider
 _FEWEST_COLUMNS = 100
 _MOST_STATES = 6  # of a place where there are several
 _MOST_TOLD = 200_000  # intervals of one place that are looked at one by one, a few ms

@@ -267,9 +267,15 @@ class Timeline {
   label() {
     const { rows, lanes, top } = this.answer;
     this.names.style.paddingTop = `${this.lanesAt}px`;
+    this.perfetto.href = `${this.settings.feed}perfetto?${this.query()}`;
+    const said = JSON.stringify([rows, lanes, top, [...this.chosen || []]]);
+    if (said === this.labelled) return;
+    this.labelled = said;
+    const focused = this.names.contains(document.activeElement) && document.activeElement.dataset.at;
     this.names.replaceChildren(...rows.map((row) => {
       const isGroup = row.open !== null;
       const made = element(isGroup ? "button" : "div", isGroup ? { type: "button", "aria-expanded": row.open } : {});
+      made.dataset.at = row.at;
       made.className = this.chosen?.has(row.at) ? "chosen" : "";
       made.style.paddingLeft = `${0.3 + 0.8 * row.depth}rem`;
       made.title = isGroup ? `${row.name}: ${row.members} locations` : row.name;
@@ -277,11 +283,11 @@ class Timeline {
       if (isGroup) made.addEventListener("click", () => this.toggle(row.at));
       return made;
     }));
+    if (focused) this.names.querySelector(`[data-at="${focused}"]`)?.focus();
     this.less.disabled = top === 0;
     this.more.disabled = top + rows.length >= lanes;
     this.less.hidden = this.more.hidden = top === 0 && rows.length >= lanes;
     this.more.title = `Lanes below (Page Down); ${top + 1} to ${top + rows.length} of ${lanes} are shown`;
-    this.perfetto.href = `${this.settings.feed}perfetto?${this.query()}`;
   }
 
   resized() {

@@ -16,7 +16,6 @@ import numpy as np
 
 from perf_explore.timeline.colours import CLASS_COLOURS, FOUND
 from perf_explore.timeline.lanes import Lane
-from perf_explore.timeline.picture import COLUMNS, draw_timeline
 from perf_explore.timeline.shown import CLASS_PREFIX, TimelineData, state_name, timeline_data
 from perf_explore.timeline.window import MOST_COLUMNS, ROWS, Window
 from perf_traces.model_phases import model_edges
@@ -25,10 +24,12 @@ from perf_views.feeds import Feed
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.trace import Trace
 from perfcore.data.units import nanoseconds_per, readable
-from perfcore.models.fitting import fit
+from perfcore.models.fitting import default_fitter, fit
 from perfcore.results import Presenter
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from perf_views.contents import Viewable
 
 __all__ = ["TimelinePresenter", "TimelineViews"]
@@ -112,7 +113,12 @@ class TimelineViews:
         links = tuple(Link(text, (), to.query(data.duration_ns, data.time_unit)) for text, to in self._steps(window))
         live = Live(_KIND, (), window.query(data.duration_ns, data.time_unit), settings, links)
         alternative = f"{self.title}: states of {len(data.trace.locations)} locations over time, by class"
-        return Chart(lambda figure: draw_timeline(figure, data, data.bins(window, COLUMNS)), alternative, (), live=live)
+        return Chart(lambda figure: self._draw(figure, window), alternative, (), live=live)
+
+    def _draw(self, figure: Figure, window: Window) -> None:
+        from perf_explore.timeline.picture import COLUMNS, draw_timeline
+
+        draw_timeline(figure, self.data, self.data.bins(window, COLUMNS))
 
     def _steps(self, window: Window) -> list[tuple[str, Window]]:
         """Windows near this one, for who has no script."""
@@ -278,7 +284,10 @@ class TimelineViews:
     @functools.cached_property
     def _phase_edges(self) -> Sequence[int]:
         """In nanoseconds since the run's start."""
-        model = fit(self.data.curve or self.data.given) if self._model is None else self._model
+        model = self._model
+        if model is None:
+            subject = self.data.curve or self.data.given
+            model = fit(subject, fitter=default_fitter(subject)[0])
         return [edge - self.data.run_ns[0] for edge in model_edges(model)]
 
     def _picture(self, window: Window, query: Query) -> Feed:

@@ -1,0 +1,189 @@
+"""A picture as plain data: its panels with their axes and marks, for a page that redraws them closer.
+
+The description is read off the figure that matplotlib draws, so that the picture and the page cannot tell different
+things, and everything that draws itself has it for nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.category import StrCategoryFormatter
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.container import BarContainer
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FixedFormatter, FuncFormatter
+
+from perf_pictures.figures import labelled_marks
+from perf_views.short_names import shortened
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["described_panels"]
+
+_MOST_PLACES = 3000  # of a mark; a page is about as wide
+_MOST_RULES = 500  # of a panel
+_LETTERS = 120  # of a name
+_DIGITS = 9
+_NUMBER = re.compile(r"[-+\u2212]?[0-9][0-9.,]*(e[-+]?[0-9]+)? ?%?")
+
+
+def described_panels(figure: Figure) -> list[dict[str, Any]]:
+    """Panels of a figure that has been drawn once.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+
+    Returns
+    -------
+    list of dict
+        ``box`` and ``ticks``: the panel, and where its tick labels stand below and to the left (left, top, right,
+        bottom; parts of the figure from its upper left corner). ``x``, ``y``: scale, ends, label, and names of places
+        where these have some. ``marks``: kind (points, line, band, error, step or bar), name, colour, opacity, whether
+        a line has dots, and columns x, y, low and high; of bars their edges. ``rules``: lines across the whole panel,
+        as axis and place. Panels without marks are left out.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> figure = Figure()
+    >>> _ = figure.add_subplot().plot([1, 2], [3, 4], label="law")
+    >>> figure.draw_without_rendering()
+    >>> (panel,) = described_panels(figure)
+    >>> panel["marks"][0]["name"], panel["marks"][0]["x"], panel["marks"][0]["y"], panel["x"]["scale"]
+    ('law', [1.0, 2.0], [3.0, 4.0], 'linear')
+    """
+    panels = []
+    figure.set_dpi(72)  # as SVG has it, in whose units texts were measured
+    for axes in figure.findobj(Axes):
+        if not axes.axison or axes.name != "rectilinear" or not axes.get_visible():
+            continue
+        marks = _marks(axes)
+        if marks:
+            box = _placed(figure, axes.get_window_extent())
+            ticks = [_tick_box(figure, axis) for axis in (axes.xaxis, axes.yaxis)]
+            x, y = (_axis(axes, name) for name in "xy")
+            panels.append({"box": box, "ticks": ticks, "x": x, "y": y, "marks": marks, "rules": _rules(axes)})
+    return panels
+
+
+def _marks(axes: Axes) -> list[dict[str, Any]]:
+    marks = []
+    for artist, label, numbers in labelled_marks(axes):
+        if isinstance(artist, Rectangle):  # see the bars below
+            continue
+        rows = [row for row in numbers if all(value is None or math.isfinite(value) for value in row[1:])]
+        if not rows or not artist.get_visible():
+            continue
+        rows = rows[:: math.ceil(len(rows) / _MOST_PLACES)]
+        columns = {name: _column([row[at] for row in rows]) for at, name in enumerate(("x", "y", "low", "high"), 1)}
+        colour, opacity = _colour(artist)
+        name = shortened(label, _LETTERS) if label else ""
+        kind, has_dots = rows[0][0], getattr(artist, "get_marker", lambda: "None")() not in ("None", "", " ", None)
+        marks.append(
+            {"kind": kind, "name": name, "colour": colour, "opacity": opacity, "dots": bool(has_dots), **columns}
+        )  # fmt: skip
+    return marks + [_bars(bars) for bars in axes.containers if isinstance(bars, BarContainer) and bars.patches]
+
+
+def _bars(bars: BarContainer) -> dict[str, Any]:
+    """Bars of one name: their edges, and along which axis their lengths say something."""
+    boxes = [(*bar.get_xy(), bar.get_width(), bar.get_height()) for bar in bars.patches[:_MOST_PLACES]]
+    label = str(bars.get_label())
+    colours = [_colour(bar)[0] for bar in bars.patches[:_MOST_PLACES]]
+    return {
+        "kind": "bar",
+        "name": "" if label.startswith("_") else shortened(label, _LETTERS),
+        "colours": colours,
+        "along": "x" if bars.orientation == "horizontal" else "y",
+        "x": _column([left for left, _, _, _ in boxes]),
+        "right": _column([left + width for left, _, width, _ in boxes]),
+        "low": _column([bottom for _, bottom, _, _ in boxes]),
+        "high": _column([bottom + height for _, bottom, _, height in boxes]),
+    }
+
+
+def _column(values: list[Any]) -> list[float | None] | None:
+    """Rounded as far as nobody sees; None where there is nothing in it."""
+    if all(value is None for value in values):
+        return None
+    return [None if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
+
+
+def _colour(artist: Any) -> tuple[str, float]:
+    """Of a line, of the faces of an area, or else of its edges."""
+    for name in ("get_color", "get_facecolor", "get_edgecolor"):
+        found = getattr(artist, name, lambda: None)()
+        if found is None:
+            continue
+        if not isinstance(found, str) and np.ndim(found) == 2:
+            found = found[0] if len(found) else None
+        if found is None or (not isinstance(found, str) and len(found) == 4 and found[3] == 0.0):
+            continue
+        alpha = artist.get_alpha()
+        if alpha is None or np.ndim(alpha):
+            alpha = found[3] if not isinstance(found, str) and len(found) == 4 else 1.0
+        return to_hex(found), float(alpha)
+    return "#595959", 1.0
+
+
+def _axis(axes: Axes, name: str) -> dict[str, Any]:
+    axis = axes.xaxis if name == "x" else axes.yaxis
+    start, end = (float(each) for each in axis.get_view_interval())
+    if axis.get_inverted():
+        start, end = max(start, end), min(start, end)
+    said: dict[str, Any] = {
+        "scale": axis.get_scale(), "from": start, "to": end, "label": shortened(axis.get_label_text(), _LETTERS),
+    }  # fmt: skip
+    texts = [label.get_text() for label in axis.get_ticklabels()]
+    places = [float(place) for place in axis.get_ticklocs()]
+    if _are_names(axis.get_major_formatter(), texts, places):
+        said["names"] = [[at, shortened(text, _LETTERS)] for at, text in zip(places, texts, strict=False)]
+    return said
+
+
+def _are_names(formatter: Any, texts: list[str], places: list[float]) -> bool:
+    """Whether ticks name what stands there, such as codes, and are no numbers of a scale."""
+    if not isinstance(formatter, (FixedFormatter, FuncFormatter, StrCategoryFormatter)):
+        return False
+    return all(place.is_integer() for place in places) and any(text and not _NUMBER.fullmatch(text) for text in texts)
+
+
+def _rules(axes: Axes) -> list[tuple[str, float]]:
+    """Lines across the whole panel, such as targets and breakpoints."""
+    rules: list[tuple[str, float]] = []
+    across = (("x", axes.get_xaxis_transform(), 0), ("y", axes.get_yaxis_transform(), 1))
+    for line in axes.lines:
+        places = np.asarray(line.get_xydata(), dtype=np.float64)
+        rules += [
+            (name, float(places[0, at])) for name, own, at in across if line.get_transform() == own and len(places)
+        ]
+    for area in axes.collections:
+        if isinstance(area, LineCollection):
+            ends = [np.asarray(part) for part in area.get_segments() if len(part)]
+            rules += [
+                (name, float(part[0, at])) for name, own, at in across if area.get_transform() == own for part in ends
+            ]
+    return rules[:_MOST_RULES]
+
+
+def _tick_box(figure: Figure, axis: Any) -> list[float] | None:
+    """Around the labels of the ticks; None where there are none."""
+    boxes = [label.get_window_extent() for label in axis.get_ticklabels() if label.get_visible() and label.get_text()]
+    if not boxes:
+        return None
+    return _placed(figure, boxes[0].union(boxes))
+
+
+def _placed(figure: Figure, box: Any) -> list[float]:
+    """Left, top, right and bottom as parts of the figure, from its upper left corner."""
+    width, height = figure.bbox.width, figure.bbox.height
+    corners = box.x0 / width, 1.0 - box.y1 / height, box.x1 / width, 1.0 - box.y0 / height
+    return [round(float(corner), 5) for corner in corners]
