@@ -164,15 +164,15 @@ def leading_laws(model: PathLaws) -> tuple[LeadingLaw, ...]:
     column_of = functools.cache(lambda factors: product_values(factors, levels))
     text_of = functools.cache(product_text)
     for size, paths in together.items():
-        chosen = []
+        chosen: list[tuple[Form, tuple[Exponent, ...]]] = []
         for k in paths:
             components = np.flatnonzero((form[k] == best[k]) & (weight[k] > 0.0))
             own = terms_of_law[posterior.law[k, components]]
             if (own == own[0]).all():
                 chosen.append((every_terms[own[0]], ()))
             else:
-                terms = [every_terms[number] for number in own.tolist()]
-                chosen.append(_with_exponents(forms[best[k]], terms, weight[k, components]))
+                several = [every_terms[number] for number in own.tolist()]
+                chosen.append(_with_exponents(forms[best[k]], several, weight[k, components]))
         columns = np.ones((len(paths), len(model.measured), size + 1))
         for row, (terms, _) in enumerate(chosen):
             for number, factors in enumerate(terms, start=1):

@@ -157,7 +157,8 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """
         other = msgspec.structs.replace(self, target=dict(target))
         # What does not depend on the target takes longer than a view of one path.
-        vars(other).update({name: getattr(self, name) for name in ("measured", "means", "posterior", "fitted", "whole")})
+        lasting = ("measured", "means", "posterior", "fitted", "whole")
+        vars(other).update({name: getattr(self, name) for name in lasting})
         return other
 
     @functools.cached_property
