@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Sequence
@@ -148,6 +149,9 @@ def leading_laws(model: PathLaws) -> tuple[LeadingLaw, ...]:
         probability[k] = sums[best[k]]
     slopes = _slopes(model)
     root_weights = _root_weights(model)
+    sorted_terms = [tuple(_sorted_terms(law)) for law in model.laws]
+    numbers = {terms: number for number, terms in enumerate(dict.fromkeys(sorted_terms))}
+    terms_of_law = np.array([numbers[terms] for terms in sorted_terms])
     together: dict[int, list[int]] = defaultdict(list)
     found: list[LeadingLaw] = [None] * len(form)  # type: ignore[list-item]
     for k in range(len(form)):
@@ -156,12 +160,23 @@ def leading_laws(model: PathLaws) -> tuple[LeadingLaw, ...]:
         else:
             found[k] = _local_law(model, k, slopes[k], 1.0 - share[k])
     levels = dict(zip(model.symbols, model.measured.T, strict=True))
+    every_terms = list(numbers)
+    column_of = functools.cache(lambda factors: product_values(factors, levels))
+    text_of = functools.cache(product_text)
     for size, paths in together.items():
-        chosen = [_with_exponents(model, k, forms[best[k]], (form[k] == best[k]) * weight[k]) for k in paths]
+        chosen: list[tuple[Form, tuple[Exponent, ...]]] = []
+        for k in paths:
+            components = np.flatnonzero((form[k] == best[k]) & (weight[k] > 0.0))
+            own = terms_of_law[posterior.law[k, components]]
+            if (own == own[0]).all():
+                chosen.append((every_terms[own[0]], ()))
+            else:
+                several = [every_terms[number] for number in own.tolist()]
+                chosen.append(_with_exponents(forms[best[k]], several, weight[k, components]))
         columns = np.ones((len(paths), len(model.measured), size + 1))
         for row, (terms, _) in enumerate(chosen):
             for number, factors in enumerate(terms, start=1):
-                columns[row, :, number] = product_values(factors, levels)
+                columns[row, :, number] = column_of(factors)
         scales = columns.max(axis=1)
         values = np.nan_to_num(model.means[paths])
         coefficients, covariance = fit_designs(columns / scales[:, None, :], root_weights[paths], values)
@@ -171,7 +186,7 @@ def leading_laws(model: PathLaws) -> tuple[LeadingLaw, ...]:
             found[k] = LeadingLaw(
                 path=model.paths[k],
                 determined=True,
-                terms=tuple(product_text(factors) for factors in chosen[row][0]),
+                terms=tuple(text_of(factors) for factors in chosen[row][0]),
                 coefficients=tuple((coefficients[row] / scales[row]).tolist()),
                 standard_errors=tuple(errors[row].tolist()),
                 probability=float(probability[k]),
@@ -181,13 +196,9 @@ def leading_laws(model: PathLaws) -> tuple[LeadingLaw, ...]:
     return tuple(found)
 
 
-def _with_exponents(model: PathLaws, path: int, form: Form, weight: Floats) -> tuple[Form, tuple[Exponent, ...]]:
-    """The terms of a form; where its exponents are on no grid, with their means over the components of a path."""
-    posterior = model.posterior
-    chosen = np.flatnonzero(weight > 0.0)
-    laws = [model.laws[law] for law in posterior.law[path, chosen].tolist()]
-    terms = [_sorted_terms(law) for law in laws]
-    share = weight[chosen] / weight[chosen].sum()
+def _with_exponents(form: Form, terms: Sequence[Form], weight: Floats) -> tuple[Form, tuple[Exponent, ...]]:
+    """The terms of a form whose exponents are on no grid, with their means over the weighed laws of a path."""
+    share = weight / weight.sum()
     found, exponents = [], []
     for number, factors in enumerate(form):
         own = []
@@ -269,8 +280,7 @@ def _root_weights(model: PathLaws) -> Floats:
     for point in range(variance.shape[1]):
         of_point = np.where((first == point)[:, None], extra[:, :, 0], extra[:, :, 1])
         variance[:, point] += np.where(posterior.level == point, of_point, 0.0).sum(axis=1)
-    fitted = posterior.quantiles(model.measured, [0.5])[:, :, 0]
-    return np.nan_to_num(1.0 / (fitted * np.sqrt(variance + posterior.noise)))
+    return np.nan_to_num(1.0 / (model.fitted * np.sqrt(variance + posterior.noise)))
 
 
 def fit_designs(columns: Floats, root_weights: Floats, values: Floats) -> tuple[Floats, Floats]:

@@ -84,5 +84,6 @@ class PathData(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
         for mean, count in zip(self.means, self.counts, strict=True):
             if (mean is not None and not 0.0 < mean < _LARGEST) or not count >= 0.0 or (mean is not None and not count):
                 raise ValueError("the means and counts of a path are no positive numbers")
-        if not all(-1 <= level < len(self.means) and (level < 0 or self.means[level]) for level in self.levels):
+        deviating = set(self.levels) - {-1}
+        if not all(0 <= level < len(self.means) and self.means[level] for level in deviating):
             raise ValueError("a point deviates that was not measured")

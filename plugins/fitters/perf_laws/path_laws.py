@@ -138,6 +138,11 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         return np.array([own.means for own in self.data], dtype=np.float64)
 
     @functools.cached_property
+    def fitted(self) -> Floats:
+        """Median of each path's mean at each point (K, n)."""
+        return self.posterior.quantiles(self.measured, [0.5])[:, :, 0]
+
+    @functools.cached_property
     def whole(self) -> Whole:
         """How the paths add up, and their call trees."""
         return whole_of(self.paths, self.metrics, self.value_name, self.means)
@@ -152,7 +157,8 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """
         other = msgspec.structs.replace(self, target=dict(target))
         # What does not depend on the target takes longer than a view of one path.
-        vars(other).update({name: getattr(self, name) for name in ("measured", "means", "posterior", "whole")})
+        lasting = ("measured", "means", "posterior", "fitted", "whole")
+        vars(other).update({name: getattr(self, name) for name in lasting})
         return other
 
     @functools.cached_property

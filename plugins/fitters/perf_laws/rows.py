@@ -76,8 +76,7 @@ def law_rows(model: PathLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, ..
     last = met.shape[1] - 1 - met[:, ::-1].argmax(axis=1)  # points are in the order of their levels
     posterior = model.posterior
     deviates = np.where(posterior.level == last[:, None], posterior.weight, 0.0).sum(axis=1)
-    fitted = posterior.quantiles(model.measured, [0.5])[:, :, 0]
-    off = np.nanmax(np.abs(np.log(fitted / model.means)), axis=1)
+    off = np.nanmax(np.abs(np.log(model.fitted / model.means)), axis=1)
     misses = np.where(off > np.log(_MOST_OFF), np.exp(off), 1.0)
     return tuple(
         LawRow(

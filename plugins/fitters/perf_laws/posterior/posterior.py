@@ -141,9 +141,10 @@ class Posterior:
         noise, count, deviating = self.noise, self.count, self._deviating
 
         def part(own: slice) -> None:
+            laws, law = self._laws_of(own)
             predict_components(
-                np.log(self.points), logs[own], noise[own], self.settings, self.laws.coefficients, self.laws.exponents,
-                self.laws.logarithms, self.law[own], self.setting[own], self.level[own], count[own], deviating,
+                np.log(self.points), logs[own], noise[own], self.settings, laws.coefficients, laws.exponents,
+                laws.logarithms, law, self.setting[own], self.level[own], count[own], deviating,
                 np.log(levels), means[own], variances[own],
             )  # fmt: skip
 
@@ -208,6 +209,14 @@ class Posterior:
             np.concatenate([share[:, :, None] * weights for share, _ in kinds], axis=2),
         )
 
+    def _laws_of(self, paths: slice) -> tuple[Laws, Ints]:
+        """The laws that some paths have, and the numbers among these of each path's."""
+        is_used = np.zeros(len(self.laws.coefficients), dtype=np.bool_)
+        is_used[self.law[paths]] = True
+        used = np.flatnonzero(is_used)
+        laws = Laws(self.laws.coefficients[used], self.laws.exponents[used], self.laws.logarithms[used])
+        return laws, (np.cumsum(is_used) - 1)[self.law[paths]]
+
     @property
     def _deviating(self) -> Floats:
         return deviating_variances(self.settings[:, 0], self.points.shape[1])
@@ -241,9 +250,10 @@ class Posterior:
         noise, count, deviating = self.noise, self.count, self._deviating
 
         def part(own: slice) -> None:
+            laws, law = self._laws_of(own)
             draw_paths(
-                np.log(self.points), logs[own], noise[own], self.settings, self.laws.coefficients, self.laws.exponents,
-                self.laws.logarithms, self.law[own], self.setting[own], self.level[own], self.weight[own], count[own],
+                np.log(self.points), logs[own], noise[own], self.settings, laws.coefficients, laws.exponents,
+                laws.logarithms, law, self.setting[own], self.level[own], self.weight[own], count[own],
                 deviating, np.log(levels), normals, values[own], taken[own],
             )  # fmt: skip
 

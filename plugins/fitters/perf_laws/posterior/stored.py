@@ -27,10 +27,17 @@ def stored(
         np.searchsorted(known, array) for known, array in ((laws, posterior.law), (settings, posterior.setting))
     )
     data = []
+    numbers = np.arange(len(laws)).astype(object)  # one object for each law, however many paths have it
     for k, count in enumerate(posterior.count.tolist()):
         means = [None if isnan(mean) else mean for mean in posterior.means[k].tolist()]
-        components = (array[k, :count].tolist() for array in (law, setting, posterior.level, posterior.weight))
-        columns = (tuple(column) for column in components)
+        weights = posterior.weight[k, :count].tolist()
+        known: dict[float, float] = {}  # one object for each weight; most components have the same
+        columns = (
+            tuple(numbers[law[k, :count]].tolist()),
+            tuple(setting[k, :count].tolist()),
+            tuple(posterior.level[k, :count].tolist()),
+            tuple(map(known.setdefault, weights, weights)),
+        )
         data.append(PathData(tuple(means), tuple(posterior.counts[k].tolist()), float(posterior.spread[k]), *columns))
     rows = [tuple(row) for row in posterior.settings[settings].tolist()]
     return tuple(_law(posterior.laws, number, symbols) for number in laws.tolist()), tuple(rows), tuple(data)  # type: ignore[arg-type]

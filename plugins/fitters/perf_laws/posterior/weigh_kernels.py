@@ -25,6 +25,7 @@ _LOG_2PI = math.log(2.0 * math.pi)
 _HOPELESS, _UNLIKELY = 12.0, 7.0
 _ONE_OF, _ENOUGH = 8, 3000
 _BINS = 4096
+_TILE = 128  # shapes that are looked at together; next to each other they are alike
 _TAIL, _FINER = 0.06, 4.0  # on both sides bounds are told from parts that are smaller by this factor
 
 
@@ -63,39 +64,51 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
     """
     n_paths, k = logs.shape
     n_shapes, n_noises = shapes.shape[1], len(tau)
+    n_tiles = (n_shapes + _TILE - 1) // _TILE
     covariance, inverse, work = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
     sums, rest, by_shape = np.empty(k), np.empty((k, n_shapes)), np.empty((n_shapes, k))
     projections, offset = np.empty((n_noises, k, k)), np.empty((n_noises, k))
     gain, far = np.empty((n_noises, k)), np.empty((n_noises, k))
-    middle, bins = np.empty(n_shapes), np.zeros(_BINS + 1, dtype=np.int64)
-    q, evidence, most = np.empty(n_shapes), np.empty(n_shapes), np.empty(n_shapes)
-    reached = np.empty((n_noises, n_shapes))
-    highest = _largest(log_weight) + _largest(log_prior.ravel())
+    middle, least_rest = np.empty(n_shapes), np.empty(n_tiles)
+    q, evidence, most = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE)
+    reached, reached_most = np.empty((n_noises, n_shapes)), np.empty((n_noises, n_tiles))
+    tile_weight, prior_most = np.empty(n_tiles), np.empty(n_noises)
+    for tile in range(n_tiles):
+        tile_weight[tile] = _largest(log_weight[tile * _TILE : (tile + 1) * _TILE])
+    for h in range(n_noises):
+        prior_most[h] = _largest(log_prior[h])
     log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
-    masses = np.zeros(k + 1)  # the first is that of no level
-    aheads = np.empty(k + 1)
-    kept_ahead, order = np.empty(4096), np.empty(4096, dtype=np.int64)
-    kept_mass, kept_code = np.empty(4096), np.empty(4096, dtype=np.int64)
+    masses, aheads = np.zeros(k + 1), np.empty(k + 1)  # the first are those of no level
+    taken, of_taken = np.empty((2, n_shapes + n_noises), dtype=np.bool_), 0
+    kept_ahead, kept_mass = np.empty(4096), np.empty(4096)
+    kept_code = np.empty(4096, dtype=np.int64)
     for path in range(n_paths):
-        for i in range(k):
-            for s in range(n_shapes):
-                rest[i, s] = logs[path, i] - shapes[i, s]
+        for tile in range(n_tiles):
+            least_rest[tile] = np.inf
         for s in range(n_shapes):
             mean = 0.0
             for i in range(k):
-                mean += rest[i, s]
+                mean += logs[path, i] - shapes[i, s]
             mean /= k
             middle[s] = mean
+            squares, largest = 0.0, 0.0
             for i in range(k):
-                rest[i, s] -= mean
-                by_shape[s, i] = rest[i, s]
-        best = -np.inf
+                value = logs[path, i] - shapes[i, s] - mean
+                rest[i, s] = value
+                by_shape[s, i] = value
+                squares += value * value
+                largest = max(largest, value * value)
+            # What is left without the level that is farthest off, about the mean of the others.
+            squares -= largest * k / max(k - 1, 1)
+            least_rest[s // _TILE] = min(least_rest[s // _TILE], squares)
+        best, least_noise = -np.inf, _smallest(noise[path])
         for h in range(n_noises):
             scale = 0.5 * kappa[h] * kappa[h] * length[h]
             for i in range(k):
                 for j in range(i + 1):
                     covariance[i, j] = scale * drifts[which_drift[h], i, j]
                 covariance[i, i] += tau[h] * tau[h] + noise[path, i]
+            widest = _widest(covariance, k, tau[h] * tau[h] + least_noise)
             determinant = inverse_of(covariance, k, inverse, work)
             total = projected(inverse, k, sums, projections[h])
             base = -0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none
@@ -110,101 +123,159 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 offset[h, i] = log_one - log_none - 0.5 * math.log(spread)
                 gain[h, i] = 0.5 * own / spread
                 largest = max(largest, offset[h, i])
-            if base + largest + highest < best - _HOPELESS:  # residuals of 0 would not do
-                for s in range(n_shapes):
-                    reached[h, s] = -np.inf
-                continue
-            for s in range(n_shapes):
-                evidence[s] = 0.0
-                most[s] = 0.0
-            for i in range(k):
-                factor = projections[h, i, 0]
-                for s in range(n_shapes):
-                    q[s] = factor * rest[0, s]
-                for j in range(1, k):
-                    factor = projections[h, i, j]
-                    for s in range(n_shapes):
-                        q[s] += factor * rest[j, s]
-                more, times = offset[h, i], gain[h, i]
-                for s in range(n_shapes):
-                    evidence[s] += q[s] * rest[i, s]
-                    most[s] = max(most[s], more + times * q[s] * q[s])
-            for s in range(n_shapes):
-                value = base + log_weight[s] + log_prior[h, group[s]] - 0.5 * evidence[s] + most[s]
-                reached[h, s] = value
-                best = max(best, value)
+            for tile in range(n_tiles):
+                begin, end = tile * _TILE, min((tile + 1) * _TILE, n_shapes)
+                reached_most[h, tile] = -np.inf
+                # Even if one level deviates, it explains at most this.
+                bound = base + largest + tile_weight[tile] + prior_most[h] - 0.5 * least_rest[tile] / widest
+                if bound < best - _HOPELESS:
+                    continue
+                size = end - begin
+                for s in range(size):
+                    evidence[s] = 0.0
+                    most[s] = 0.0
+                for i in range(k):
+                    factor = projections[h, i, 0]
+                    for s in range(size):
+                        q[s] = factor * rest[0, begin + s]
+                    for j in range(1, k):
+                        factor = projections[h, i, j]
+                        for s in range(size):
+                            q[s] += factor * rest[j, begin + s]
+                    more, times = offset[h, i], gain[h, i]
+                    for s in range(size):
+                        evidence[s] += q[s] * rest[i, begin + s]
+                        most[s] = max(most[s], more + times * q[s] * q[s])
+                top = -np.inf
+                for s in range(size):
+                    value = base + log_weight[begin + s] + log_prior[h, group[begin + s]] - 0.5 * evidence[s] + most[s]
+                    reached[h, begin + s] = value
+                    top = max(top, value)
+                reached_most[h, tile] = top
+                best = max(best, top)
         # The combinations that count, one noise after the other; first what they add up to.
         n_kept, summed, n_likely = 0, 0.0, 0
         for h in range(n_noises):
-            for s in range(n_shapes):
-                n_likely += reached[h, s] >= best - _UNLIKELY
+            for tile in range(n_tiles):
+                if reached_most[h, tile] >= best - _UNLIKELY:
+                    for s in range(tile * _TILE, min((tile + 1) * _TILE, n_shapes)):
+                        n_likely += reached[h, s] >= best - _UNLIKELY
         of_likely = 1 + n_likely // _ENOUGH
+        if of_likely != of_taken:
+            of_taken = of_likely
+            for number in range(n_shapes + n_noises):
+                taken[0, number] = number % (of_likely * _ONE_OF) == 0
+                taken[1, number] = number % of_likely == 0
         for h in range(n_noises):
-            for s in range(n_shapes):
-                if reached[h, s] < best - _HOPELESS:
+            for tile in range(n_tiles):
+                if reached_most[h, tile] < best - _HOPELESS:
                     continue
-                counts_for = of_likely if reached[h, s] >= best - _UNLIKELY else of_likely * _ONE_OF
-                if (s + h) % counts_for:
-                    continue
-                top, ahead = 0.0, shapes[k, s] + middle[s]
-                for i in range(k):
-                    ahead += far[h, i] * by_shape[s, i]
-                for i in range(k):
-                    value = 0.0
-                    for j in range(k):
-                        value += projections[h, i, j] * by_shape[s, j]
-                    aheads[i + 1] = ahead - 2.0 * gain[h, i] * far[h, i] * value
-                    masses[i + 1] = offset[h, i] + gain[h, i] * value * value
-                    top = max(top, masses[i + 1])
-                aheads[0] = ahead
-                none = reached[h, s] - top - best  # without a level that deviates
-                for i in range(k + 1):
-                    if none + masses[i] > -_HOPELESS:
-                        if n_kept == len(kept_mass):
-                            kept_mass, kept_code = _longer(kept_mass), _longer(kept_code)
-                            kept_ahead, order = _longer(kept_ahead), _longer(order)
-                        kept_ahead[n_kept] = aheads[i]
-                        kept_mass[n_kept] = counts_for * math.exp(none + masses[i])
-                        kept_code[n_kept] = (h * n_shapes + s) * (k + 1) + i
-                        summed += kept_mass[n_kept]
-                        n_kept += 1
-        # In the order of what they predict, by as many bins as do.
-        lowest, highest_ahead = kept_ahead[0], kept_ahead[0]
-        for number in range(n_kept):
-            lowest, highest_ahead = min(lowest, kept_ahead[number]), max(highest_ahead, kept_ahead[number])
-        per_bin = (_BINS - 1) / max(highest_ahead - lowest, 1e-300)
-        for one in range(_BINS + 1):
-            bins[one] = 0
-        for number in range(n_kept):
-            bins[int((kept_ahead[number] - lowest) * per_bin) + 1] += 1
-        for one in range(_BINS):
-            bins[one + 1] += bins[one]
-        for number in range(n_kept):
-            one = int((kept_ahead[number] - lowest) * per_bin)
-            order[bins[one]] = number
-            bins[one] += 1
-        filled, passed, cumulated = 0, 0.5 / (parts * _FINER), 0.0
-        for turn in range(n_kept):
-            number = order[turn]
-            stays = kept_mass[number] / summed
-            cumulated += stays
-            part = 1.0 / parts
-            if min(cumulated, 1.0 - cumulated) < _TAIL:
-                part /= _FINER
-            if stays < part:
-                passed += stays
-                if passed < part:
-                    continue
-                passed -= part
-                stays = part
-            code = kept_code[number]
-            level[path, filled] = code % (k + 1) - 1
-            code //= k + 1
-            law[path, filled] = code % n_shapes
-            setting[path, filled] = code // n_shapes
-            weight[path, filled] = stays
-            filled += 1
-        count[path] = filled
+                for s in range(tile * _TILE, min((tile + 1) * _TILE, n_shapes)):
+                    if reached[h, s] < best - _HOPELESS:
+                        continue
+                    is_likely = reached[h, s] >= best - _UNLIKELY
+                    if not taken[1 if is_likely else 0, s + h]:
+                        continue
+                    counts_for = of_likely if is_likely else of_likely * _ONE_OF
+                    top, ahead = 0.0, shapes[k, s] + middle[s]
+                    for i in range(k):
+                        ahead += far[h, i] * by_shape[s, i]
+                    for i in range(k):
+                        value = 0.0
+                        for j in range(k):
+                            value += projections[h, i, j] * by_shape[s, j]
+                        aheads[i + 1] = ahead - 2.0 * gain[h, i] * far[h, i] * value
+                        masses[i + 1] = offset[h, i] + gain[h, i] * value * value
+                        top = max(top, masses[i + 1])
+                    aheads[0] = ahead
+                    none = reached[h, s] - top - best  # without a level that deviates
+                    if n_kept + k + 1 > len(kept_mass):
+                        kept_ahead, kept_mass = _longer(kept_ahead), _longer(kept_mass)
+                        kept_code = _longer(kept_code)
+                    for i in range(k + 1):
+                        if none + masses[i] > -_HOPELESS:
+                            kept_ahead[n_kept] = aheads[i]
+                            kept_mass[n_kept] = counts_for * math.exp(none + masses[i])
+                            kept_code[n_kept] = (h * n_shapes + s) * (k + 1) + i
+                            summed += kept_mass[n_kept]
+                            n_kept += 1
+        count[path] = _cut(
+            kept_ahead, kept_mass, kept_code, n_kept, summed, parts, n_shapes, k, law[path], setting[path],
+            level[path], weight[path],
+        )  # fmt: skip
+
+
+@kernel
+def _widest(covariance, k, least):  # type: ignore[no-untyped-def]
+    """No weighted sum of levels has a larger variance whose weights add up to 0, and their squares to 1.
+
+    Every level has at least a variance of its own; the others together are at most the trace of what is beyond it.
+    """
+    total, trace = 0.0, 0.0
+    for i in range(k):
+        trace += covariance[i, i]
+        for j in range(i + 1):
+            total += covariance[i, j] if i == j else 2.0 * covariance[i, j]
+    return trace - total / k - max(k - 2, 0) * least
+
+
+@kernel
+def _cut(  # type: ignore[no-untyped-def]
+    ahead, mass, code, n_kept, summed, parts, n_shapes, k, law, setting, level, weight
+):  # fmt: skip
+    """Write the components of one path: those of little weight every so many, in the order of what they predict.
+
+    Parameters
+    ----------
+    ahead, mass, code : (>= n_kept,) float, float and int
+        What each combination predicts, its weight, and its number.
+    n_kept : int
+    summed : float
+        Of the weights.
+    parts, n_shapes, k : int
+        See `weigh_shapes`.
+    law, setting, level, weight : (C,) int and float
+        Written; how many is returned.
+    """
+    lowest, highest = ahead[0], ahead[0]
+    for number in range(n_kept):
+        lowest, highest = min(lowest, ahead[number]), max(highest, ahead[number])
+    per_bin = (_BINS - 1) / max(highest - lowest, 1e-300)
+    bins = np.zeros(_BINS + 1, dtype=np.int32)
+    bin_of = np.empty(n_kept, dtype=np.int32)
+    for number in range(n_kept):
+        one = int((ahead[number] - lowest) * per_bin)
+        bin_of[number] = one
+        bins[one + 1] += 1
+    for one in range(_BINS):
+        bins[one + 1] += bins[one]
+    masses, codes = np.empty(n_kept), np.empty(n_kept, dtype=np.int64)
+    for number in range(n_kept):
+        place = bins[bin_of[number]]
+        bins[bin_of[number]] = place + 1
+        masses[place] = mass[number] / summed
+        codes[place] = code[number]
+    filled, passed, cumulated = 0, 0.5 / (parts * _FINER), 0.0
+    for turn in range(n_kept):
+        stays = masses[turn]
+        cumulated += stays
+        part = 1.0 / parts
+        if min(cumulated, 1.0 - cumulated) < _TAIL:
+            part /= _FINER
+        if stays < part:
+            passed += stays
+            if passed < part:
+                continue
+            passed -= part
+            stays = part
+        number = codes[turn]
+        level[filled] = number % (k + 1) - 1
+        number //= k + 1
+        law[filled] = number % n_shapes
+        setting[filled] = number // n_shapes
+        weight[filled] = stays
+        filled += 1
+    return filled
 
 
 @kernel
@@ -222,3 +293,11 @@ def _largest(array):  # type: ignore[no-untyped-def]
     for value in array:
         largest = max(largest, value)
     return largest
+
+
+@kernel
+def _smallest(array):  # type: ignore[no-untyped-def]
+    smallest = array[0]
+    for value in array:
+        smallest = min(smallest, value)
+    return smallest
