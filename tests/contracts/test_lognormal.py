@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from perf_stochastic.families.empirical import Empirical
 from perf_stochastic.families.exponential import Exponential
 from perf_stochastic.families.gamma import Gamma
 from perf_stochastic.families.lognormal import Lognormal
+from perf_stochastic.families.mixture import Mixture
 from perf_structural import StructuralModel, StructuralModelError
 from perf_structural.judging.judge import judge
 from perfcore.__main__ import main
@@ -53,6 +55,16 @@ class TestGamma(RepresentationSuite):
 class TestExponential(RepresentationSuite):
     representation = Exponential
     values = (Exponential(0.0, 2.0), Exponential(3.0, 0.5))
+
+
+class TestMixture(RepresentationSuite):
+    representation = Mixture
+    values = (Mixture("lognormal", [0.7, 0.3], [0.0, 1.0], [0.3, 0.2]), Mixture("normal", [1.0], [9.0], [0.5]))
+
+
+class TestEmpirical(RepresentationSuite):
+    representation = Empirical
+    values = (Empirical([0, 0.5, 0.9], [1, 2, 4], 0.5, 0.1), Empirical([0, 0.2, 1], [3, 4, 8], 0.0, 0.0))
 
 
 def test_it_is_closed_under_products_and_nothing_else():

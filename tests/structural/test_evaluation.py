@@ -177,6 +177,25 @@ def test_an_unbounded_divisor_near_zero_is_noted():
     found = predicted("x/y + x", {"x": UNIFORM, "y": {"normal": [2.0, 1.0]}}, method="sample")
     (note,) = found.notes
     assert "the divisor y is beyond zero with probability 0.023" in note
+    assert math.isnan(found.statistics["mean"])
+    assert math.isnan(found.statistics["std"])
+    assert found.statistics["p50"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("equation", "divisor", "mean"),
+    [
+        ("1/y", {"histogram": {"edges": [0, 1, 3], "masses": [0.4, 0.6]}}, math.nan),
+        ("1/y", {"exponential": [0, 2]}, math.nan),
+        ("min(4, 1/y)", {"histogram": {"edges": [0, 1], "masses": [1]}}, 1 + math.log(4)),
+        ("1/y", {"lognormal": [0, 1]}, math.exp(0.5)),
+        ("1/y", {"gamma": [3, 3**0.5]}, 0.5),
+    ],
+)
+def test_what_divides_by_zero_has_a_mean_where_its_tail_allows_one(equation, divisor, mean):
+    """Of 1/U none; of what is bounded, or of 1/x for a lognormal or gamma x, the integral."""
+    found = predicted(equation, {"y": divisor}, method="sample").statistics["mean"]
+    assert found == pytest.approx(mean, rel=0.01, nan_ok=True)
 
 
 @pytest.mark.parametrize("options", [{"method": "guess"}, {"bins": 0}, {"samples": 1}, {"seed": -1}, {"sample": 9}])

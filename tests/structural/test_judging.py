@@ -1,13 +1,17 @@
 """Judging: the paper's table, coverage of what is right, too narrow or beside the truth, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from perf_pictures.picture import plot
+from perf_structural.api import schedule
 from perf_structural.judging.judge import judge, recalibrate
 from perf_structural.judging.presenter import rank_names
 from perf_structural.judging.recalibration import COVERAGES, Recalibration
+from perf_structural.mistakes import StructuralModelError
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.errors import DataError, InputError
 from perfcore.hooks.registry import registry
@@ -235,6 +239,18 @@ def test_a_recalibration_in_a_file_and_in_a_model(learned, tmp_path):
     assert prediction.value.mean == pytest.approx(102.0, abs=0.7)
     assert prediction.evaluation.std == pytest.approx(10.0, rel=0.1)
     assert "corrected by what 1200 past runs taught" in prediction.notes
+
+
+def test_candidates_are_corrected_too(learned):
+    """Each as if it were predicted alone, and at the same draws; costs aren't the result, and are refused."""
+    model = StructuralModel("t", inputs={"t": {"normal": [100, 5]}}, recalibration=learned)
+    candidates = {"a": {"t": {"normal": [100, 5]}}, "b": {"t": {"normal": [130, 5]}}}
+    found = schedule(model, candidates, by="quantile:0.95")
+    assert found.figures["a"] == pytest.approx(model.predict().evaluation.quantile(0.95), rel=0.01)
+    assert found.figures["a"] > 1.05 * schedule(replace(model, recalibration=None), candidates).figures["a"]
+    assert 0.9 < found.beaten["b"] <= 1.0
+    with pytest.raises(StructuralModelError, match="corrects results and not costs"):
+        schedule(model, candidates, deadline=110, penalty=2)
 
 
 def test_a_recalibration_is_shown(learned, tmp_path):

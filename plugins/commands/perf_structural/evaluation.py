@@ -24,6 +24,9 @@ __all__ = ["Evaluation", "EvaluationOptions", "evaluate_expression", "sampled"]
 Floats = npt.NDArray[np.float64]
 
 _FEWEST_BEYOND = 100  # points beyond a quantile: with as many its level is off by a tenth
+_SHARE_OF_SIZE = (
+    0.05  # of n samples 1/U the largest is n/1.7 medians away on average; of means that exist it is sqrt(n)
+)
 _ACCEPTED_ERROR = 0.01  # of probability, beyond which a sample takes the place of approximate arithmetic
 
 
@@ -49,6 +52,8 @@ class Evaluation:
         Share of each input in being beyond it, see `perf_structural.tail_owners`.
     limit : float, optional
         Of which the probability was asked for.
+    has_moments : bool
+        False of a sample of what has neither a mean nor a standard deviation, as far as its tails tell.
     """
 
     value: StochasticValue
@@ -60,16 +65,21 @@ class Evaluation:
     tail: float | None = None
     owners: Mapping[str, float] = field(default_factory=dict)
     limit: float | None = None
+    has_moments: bool = True
 
     @property
     def mean(self) -> float:
         """Mean; NaN where there is none, as of an interval, infinite where the result can be."""
+        if not self.has_moments:
+            return math.nan
         with np.errstate(invalid="ignore"):  # infinite to both sides
             return self.value.mean if self.sample is None else float(self.sample.mean())
 
     @property
     def std(self) -> float:
         """Standard deviation; NaN where there is none."""
+        if not self.has_moments:
+            return math.nan
         if self.sample is None:
             return self.value.std
         return float(self.sample.std()) if np.isfinite(self.sample[:, [0, -1]]).all() else math.nan
@@ -208,8 +218,9 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     if endless:
         without = f"infinite with probability {endless:.3g}; the histogram is of the rest"
         notes = (without, *notes)
+    has_moments = not (drawn.reaches_zero and _is_endless(rows))
     figures = {
-        **({} if endless else {"mean": rows.mean(axis=1), "std": rows.std(axis=1)}),
+        **({} if endless or not has_moments else {"mean": rows.mean(axis=1), "std": rows.std(axis=1)}),
         **{quantile_name(level): _row_quantiles(rows, level) for level in options.quantile},
     }
     errors = {
@@ -219,7 +230,16 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     }
     method = f"quasi-Monte Carlo, {len(rows)} scramblings of {rows.shape[1]:,} Sobol points"
     few = [_too_few(rows.size, level) for level in options.quantile]
-    return Evaluation(value, method, (*notes, *drawn.notes, *filter(None, few)), errors, rows, options.quantile)
+    told = (*notes, *drawn.notes, *filter(None, few))
+    return Evaluation(value, method, told, errors, rows, options.quantile, has_moments=has_moments)
+
+
+def _is_endless(rows: Floats) -> bool:
+    """Whether the largest of a finite sample grew with its size, as of what has no mean (tail index 1)."""
+    if not np.isfinite(rows).all():
+        return False  # infinite, and shown as that
+    off = np.abs(rows - np.median(rows))
+    return float(off.max()) > _SHARE_OF_SIZE * rows.size * float(np.median(off))
 
 
 def _too_few(points: int, level: float) -> str:

@@ -26,6 +26,7 @@ _FOLDS = 5
 _LEAST_IN_FOLD = 4  # samples: a standard error of fewer says little
 _MOST_SCORED = 5000  # samples: more change neither the choice nor what is waited for
 _LEVELS = (np.arange(400) + 0.5) / 400
+_ROUNDING = 1e-9
 _SURE = 2.0  # standard errors that a score must be better by
 
 
@@ -107,7 +108,10 @@ def choose_family(
     means = {name: float(each.mean()) for name, each in ({baseline: reference} | found).items()}
     if not found:
         return FamilyChoice(baseline, f"no family can hold these samples; taken as {baseline}", means)
-    best = min(found, key=lambda name: means[name])
+    # A family that holds another as a special case scores the same where that is right.
+    least = min(means[name] for name in found) * (1.0 + _ROUNDING)
+    equals = [name for name in found if means[name] <= least]
+    best = min(equals, key=lambda name: representation_named(name).generality)
     gain = reference - found[best]
     error = float(gain.std(ddof=1)) / math.sqrt(len(gain))
     is_better = float(gain.mean()) > _SURE * error

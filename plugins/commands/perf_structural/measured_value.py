@@ -59,7 +59,8 @@ class MeasuredValue(Result):
     def notes(self) -> tuple[str, ...]:
         """What is to be kept in mind, each once."""
         coarse = f"the bins hide the shape, since a few samples lie far out; {_RESOLVED} keeps it"
-        hidden = self.value.binned is not None and self.cdf_error > _COARSE
+        # What has no jumps is off by up to each sample's share, whatever its shape.
+        hidden = self.value.binned is not None and self.cdf_error > _COARSE + 1.0 / len(self.window.values)
         return tuple(dict.fromkeys((*self.warnings, *([coarse] if hidden else []), *self.value.notes)))
 
     @property

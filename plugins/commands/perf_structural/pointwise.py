@@ -63,8 +63,7 @@ class _Crossing:
         if self.both:
             return (
                 f"the divisor {divisor} is beyond zero with probability {self.beyond:.2g}: "
-                "go by the quantiles; unless it keeps away from zero, there is no mean and no standard deviation, and "
-                "those that are shown are of this sample"
+                "go by the quantiles; unless it keeps away from zero, there is no mean and no standard deviation"
             )
         if self.zero:
             return f"the divisor {divisor} comes down to zero: the result has quantiles, but perhaps no mean"
@@ -200,6 +199,11 @@ class PointwiseEvaluation:
             divisors = (divisor for divisor, power in zip(node.operands, node.powers, strict=True) if power < 0)
             return any(self.crossings[divisor].zero > 0 for divisor in divisors)
         return isinstance(node, Call) and node.ufunc in MAY_BE_INFINITE
+
+    @property
+    def reaches_zero(self) -> bool:
+        """Whether a divisor came to zero or beyond."""
+        return any(seen.both or seen.zero > 0 for seen in self.crossings.values())
 
     def notes(self) -> tuple[str, ...]:
         """What is to be said about divisors that came to zero or beyond."""

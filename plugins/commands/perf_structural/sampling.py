@@ -74,10 +74,13 @@ class Sample:
     values : (nets, points) float
         In the order of the points; the rows are independent of one another.
     notes : tuple of str
+    reaches_zero : bool
+        Whether a divisor comes down to zero or beyond, so that there may be no mean.
     """
 
     values: Floats
     notes: tuple[str, ...]
+    reaches_zero: bool = False
 
 
 def draw_sample(
@@ -140,7 +143,7 @@ def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -
             for part in parts:
                 part.add(net, at, uniforms)
             at += uniforms.shape[1]
-    return [Sample(part.rows, part.pointwise.notes()) for part in parts]
+    return [Sample(part.rows, part.pointwise.notes(), part.pointwise.reaches_zero) for part in parts]
 
 
 class _Evaluated:

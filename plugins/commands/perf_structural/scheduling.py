@@ -81,7 +81,7 @@ def predict_candidates(
 
     All are drawn at the same points, so that what they share does not blur their difference. An input that a candidate
     gives itself is another quantity than that of the same name in another candidate, independent of it, unless the
-    model declares correlations of it.
+    model declares correlations of it. A recalibration of the model corrects each.
 
     Raises
     ------
@@ -96,7 +96,8 @@ def predict_candidates(
     for name, inputs in candidates.items():
         with located(model.source, f"candidate {name!r}"):
             parts.append(model.with_inputs(inputs).part(f"candidate {name!r}", set(inputs)))
-    return dict(zip(candidates, (found for (found,) in predict_together(parts, options)), strict=True))
+    predicted = (model.recalibrated(found) for (found,) in predict_together(parts, options))
+    return dict(zip(candidates, predicted, strict=True))
 
 
 def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choice:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from perf_formulas.parser import Parser
 from perf_formulas.tree import Variable
 from perf_structural.composition import Composition, compose
@@ -166,8 +168,13 @@ class StructuralModel(Result):
             As `compose`; or the method cannot evaluate the equation, a divisor can be zero, or a logarithm or root is
             taken of what can be negative.
         """
-        found = predict_together([self.part()], options)[0][0]
-        return _recalibrated(found, self.recalibration) if isinstance(self.recalibration, Recalibration) else found
+        return self.recalibrated(predict_together([self.part()], options)[0][0])
+
+    def recalibrated(self, prediction: Prediction) -> Prediction:
+        """A prediction of the result as the model's recalibration corrects it; without one as it is."""
+        if not isinstance(self.recalibration, Recalibration):
+            return prediction
+        return _recalibrated(prediction, self.recalibration)
 
     def predict_each(self, name: str, **options: Any) -> list[Prediction]:
         """The distribution of each copy of a replicated component or input; options as for `predict`."""
@@ -194,12 +201,17 @@ class StructuralModel(Result):
 
 
 def _recalibrated(prediction: Prediction, recalibration: Recalibration) -> Prediction:
-    """A prediction after the correction; figures are those of its histogram then."""
+    """A prediction after the correction; figures are those of its histogram then, and draws keep their order."""
     note = f"corrected by what {recalibration.runs} past runs taught"
     found = prediction.evaluation
     value = recalibration.corrected(found.value)
     corrected = replace(found, value=value, sample=None, errors={}, notes=(*found.notes, note))
-    return replace(prediction, evaluation=corrected, draws=None)
+    draws = prediction.draws
+    if draws is not None:
+        ordered = np.sort(draws, axis=None)
+        levels = 0.5 * (ordered.searchsorted(draws) + ordered.searchsorted(draws, side="right")) / draws.size
+        draws = np.asarray(value.quantile(levels))
+    return replace(prediction, evaluation=corrected, draws=draws)
 
 
 def _check_name(name: str) -> None:

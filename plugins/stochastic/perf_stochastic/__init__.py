@@ -57,3 +57,15 @@ def register_representations(register: Register) -> None:
         options="perfcore.hooks.options:NoOptions",
         help="a least value and a delay without memory",
     )
+    register(
+        "mixture",
+        "perf_stochastic.families.mixture:Mixture",
+        options="perfcore.hooks.options:NoOptions",
+        help="several modes: normal or lognormal components",
+    )
+    register(
+        "empirical",
+        "perf_stochastic.families.empirical:Empirical",
+        options="perfcore.hooks.options:NoOptions",
+        help="the quantiles of samples, and a generalized Pareto tail",
+    )

@@ -74,7 +74,14 @@ class Costs:
         components[_RESULT] = given.pop(_RESULT)
         paid = self.equation or "0"
         costly = replace(
-            model, equation=paid, unit=None, name="cost", components=components, inputs=inputs | given, candidates={}
+            model,
+            equation=paid,
+            unit=None,
+            name="cost",
+            components=components,
+            inputs=inputs | given,
+            candidates={},
+            recalibration=None,
         )
         try:
             label = costly.compose().result.unit
@@ -111,8 +118,14 @@ def choose_by_cost(
     Raises
     ------
     PerfError
-        As of `perf_structural.predict_candidates`, `perf_structural.choose` and `Costs`.
+        As of `perf_structural.predict_candidates`, `perf_structural.choose` and `Costs`; or the model has a
+        recalibration, which corrects its result and not what costs are made of.
     """
+    if model.recalibration is not None:
+        raise StructuralModelError(
+            f"{model.source}: recalibration: it corrects results and not costs; leave it out, or choose "
+            "without --cost, --deadline and --penalty"
+        )
     choice = choose(predict_candidates(costs.of(model), candidates, **options), statistic)
     if costs.deadline is None:
         return choice

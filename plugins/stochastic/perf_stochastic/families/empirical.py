@@ -1,0 +1,173 @@
+"""Samples as they are, with a smooth tail: the shape that was measured, and what lies beyond the largest sample."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from perf_stochastic.families.generalized_pareto import beyond, excess_of, fitted_excess
+from perfcore.base.errors import DataError
+from perfcore.stochastic import StochasticValue, checked_samples
+
+__all__ = ["Empirical"]
+
+Floats = npt.NDArray[np.float64]
+
+# Of the tail: A. Vehtari and others, "Pareto smoothed importance sampling", JMLR 25, 2024, section 2.3.
+_LARGEST_SHARE, _PER_ROOT = 0.2, 3.0
+_FEWEST_IN_TAIL = 25
+_MOST_KNOTS = 1000  # of the body: quantiles between two are within a thousandth of probability
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Empirical(StochasticValue):
+    """The quantiles of samples, and beyond a high one of them a generalized Pareto tail.
+
+    Choose it where no family fits and the far tail counts: p99.9 of a thousand samples. The tail is fitted to the
+    largest samples, at most a fifth and three times the square root of their number; of fewer than 125 samples there is
+    none. Whatever is computed with it is left to histograms.
+
+    Parameters
+    ----------
+    levels : (m,) float, 0 to 1
+        Increasing from 0 to where the tail begins, 1 where there is none.
+    places : (m,) float
+        The quantile at each; between them quantiles lie on lines.
+    scale : float, >= 0
+        Of the tail; 0 where there is none.
+    shape : float, < 1
+        Of the tail: below 0 it ends, at 0 it falls exponentially, above it is heavy.
+
+    Examples
+    --------
+    >>> measured = Empirical([0.0, 0.5, 0.9], [1.0, 2.0, 4.0], 1.0, 0.0)
+    >>> measured.quantile([0.25, 0.99]).round(6)
+    array([1.5     , 6.302585])
+    """
+
+    name: ClassVar[str] = "empirical"
+    generality: ClassVar[int] = 17
+
+    levels: Floats
+    places: Floats
+    scale: float
+    shape: float
+
+    def __init__(
+        self,
+        levels: npt.ArrayLike,
+        places: npt.ArrayLike,
+        scale: float,
+        shape: float,
+        *,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        rows = [np.asarray(row, dtype=np.float64) for row in (levels, places)]
+        if rows[0].shape != rows[1].shape or rows[0].ndim != 1 or len(rows[0]) < 2:
+            raise DataError("empirical: two levels and places are expected at least, and as many of both")
+        if not all(np.isfinite(row).all() and (np.diff(row) >= 0.0).all() for row in rows):
+            raise DataError("empirical: levels and places must be finite and not decreasing")
+        if rows[0][0] != 0.0 or rows[0][-1] > 1.0:
+            raise DataError(
+                f"empirical: levels must begin at 0 and end at 1 at most, found {rows[0][0]:g} and {rows[0][-1]:g}"
+            )
+        if (rows[0][-1] < 1.0) != (scale > 0.0) or not 0.0 <= scale < math.inf:
+            raise DataError(
+                f"empirical: levels up to {rows[0][-1]:g} and scale {scale:g}: a tail needs both below 1 and above 0"
+            )
+        if not -math.inf < shape < 1.0:
+            raise DataError(f"empirical: shape {shape:g} must be below 1: from there on there is no mean")
+        given = (*rows, float(scale), float(shape), notes)
+        for name, value in zip(("levels", "places", "scale", "shape", "notes"), given, strict=True):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
+        """Quantiles by Hazen's rule, and a tail where the samples are enough."""
+        ordered = np.sort(checked_samples(samples))
+        count = len(ordered)
+        size = int(min(_LARGEST_SHARE * count, _PER_ROOT * math.sqrt(count)))
+        threshold = float(ordered[count - size - 1]) if size >= _FEWEST_IN_TAIL else math.inf
+        excesses = ordered[ordered > threshold] - threshold
+        scale = shape = 0.0
+        if len(excesses) >= _FEWEST_IN_TAIL and np.ptp(excesses) > _ROUNDING * abs(threshold):
+            scale, shape = fitted_excess(excesses)
+        if not (0.0 < scale < math.inf and shape < 1.0):
+            return cls(
+                *_thinned(np.concatenate([[0.0], _hazen(count), [1.0]]), ordered[[0, *range(count), -1]]), 0.0, 0.0
+            )
+        below = count - len(excesses)
+        levels = np.concatenate([[0.0], _hazen(count)[:below], [below / count]])
+        return cls(*_thinned(levels, np.concatenate([ordered[:1], ordered[:below], [threshold]])), scale, shape)
+
+    @property
+    def mean(self) -> float:
+        """Of the lines, and the tail's scale/(1 - shape) beyond its beginning."""
+        of_body = float(np.diff(self.levels) @ self._middles)
+        return of_body + self._share * (float(self.places[-1]) + self._mean_excess)
+
+    @property
+    def std(self) -> float:
+        """Likewise; infinite where the shape is 0.5 or more."""
+        if self._share and self.shape >= 0.5:
+            return math.inf
+        center, widths = self.mean, np.diff(self.places)
+        of_body = np.diff(self.levels) @ ((self._middles - center) ** 2 + widths**2 / 12.0)
+        of_tail = (self.places[-1] + self._mean_excess - center) ** 2
+        if self._share:
+            of_tail += self._mean_excess**2 / (1.0 - 2.0 * self.shape)
+        return math.sqrt(float(of_body + self._share * of_tail))
+
+    @property
+    def _share(self) -> float:
+        return float(1.0 - self.levels[-1])
+
+    @property
+    def _middles(self) -> Floats:
+        return np.asarray(0.5 * (self.places[1:] + self.places[:-1]))
+
+    @property
+    def _mean_excess(self) -> float:
+        return self.scale / (1.0 - self.shape)
+
+    def quantile(self, q: npt.ArrayLike) -> Floats:
+        """Along the lines, then of the tail; NaN where ``q`` is not from 0 to 1."""
+        levels = np.asarray(q, dtype=np.float64)
+        inside = (levels >= 0.0) & (levels <= 1.0)
+        found = np.interp(levels, self.levels, self.places)
+        in_tail = inside & (levels > self.levels[-1])
+        if self._share:
+            share = np.where(in_tail, (1.0 - levels) / self._share, 1.0)
+            found = np.where(in_tail, self.places[-1] + excess_of(share, self.scale, self.shape), found)
+        return np.where(inside, found, np.nan)
+
+    def cdf(self, x: npt.ArrayLike) -> Floats:
+        """The inverse of `quantile`."""
+        places = np.asarray(x, dtype=np.float64)
+        # Of several levels at one place the last, of several places at one level any.
+        at = np.searchsorted(self.places, places, side="right")
+        low, high = np.clip(at - 1, 0, None), np.clip(at, None, len(self.places) - 1)
+        width = self.places[high] - self.places[low]
+        with np.errstate(invalid="ignore"):
+            along = np.where(width > 0.0, (places - self.places[low]) / np.where(width > 0.0, width, 1.0), 0.0)
+        found = self.levels[low] + along * (self.levels[high] - self.levels[low])
+        found = np.where(at == 0, 0.0, found)
+        if self._share:
+            excess = places - self.places[-1]
+            found = np.where(excess > 0.0, 1.0 - self._share * beyond(excess, self.scale, self.shape), found)
+        return np.where(np.isnan(places), np.nan, found)
+
+
+def _hazen(count: int) -> Floats:
+    return np.asarray((np.arange(count) + 0.5) / count)
+
+
+def _thinned(levels: Floats, places: Floats) -> tuple[Floats, Floats]:
+    """So few knots that they can be written down; both ends are kept."""
+    kept = np.unique(np.linspace(0, len(levels) - 1, min(len(levels), _MOST_KNOTS)).round().astype(np.intp))
+    return levels[kept], places[kept]
