@@ -149,7 +149,7 @@ def main() -> int:
     parser.add_argument("what", choices=["dedicated", "loaded"])
     parser.add_argument("program", choices=NAMES)
     parser.add_argument("load", choices=LOADS, nargs="?", help="of loaded")
-    parser.add_argument("--before", type=int, default=20, help="samples before the first run of a case")
+    parser.add_argument("--before", type=int, default=15, help="samples before the first run of a case")
     parser.add_argument("--between", type=int, default=2, help="samples before each other run")
     parser.add_argument("--sample", type=float, default=SAMPLE_S, help="seconds of a sample")
     parser.add_argument("--scale", type=float, default=1.0, help="below 1: a smaller problem, to try it out")
