@@ -104,12 +104,13 @@ def scores(judged: Sequence[tuple[str, str, Judgement]]) -> str:
                 f"{error:+.3f} ({error / actual.mean():+.0%})",
                 *(f"{coverage[name]['observed']:.0%}" for name in ("50%", "80%", "95%", "bounds")),
                 f"{found.statistics['crps']:.3f}",
+                f"{np.corrcoef(found.mean, actual)[0, 1]:+.2f}",
                 " ".join(map(str, fifths)),
                 f"{kstest(found.place, 'uniform').pvalue:.2g}",
             ]
         )
     heading = ["case", "equation", "predicted, s", "actual, s", "error of the mean, s", "in 50 %", "in 80 %", "in 95 %"]
-    return _markdown([*heading, "in bounds", "CRPS, s", "places by fifths", "p of evenness"], rows)
+    return _markdown([*heading, "in bounds", "CRPS, s", "correlation", "places by fifths", "p of evenness"], rows)
 
 
 def processor_time(folder: Path) -> str:

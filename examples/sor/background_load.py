@@ -139,9 +139,10 @@ class Probes:
             process = context.Process(target=_probe, args=(processor, theirs), daemon=True)
             process.start()
             theirs.close()  # so that its end is noticed
-            ours.recv()  # it has started
             self._channels.append(ours)
             self._processes.append(process)
+        for channel in self._channels:
+            channel.recv()  # it has started
 
     def sample(self, duration_s: float) -> list[float]:
         """Share of each processor that a computing process got, from now for a while.

@@ -149,15 +149,15 @@ def main() -> int:
     parser.add_argument("what", choices=["dedicated", "loaded"])
     parser.add_argument("program", choices=NAMES)
     parser.add_argument("load", choices=LOADS, nargs="?", help="of loaded")
-    parser.add_argument("--before", type=int, default=20, help="samples before the first run of a case")
+    parser.add_argument("--before", type=int, default=15, help="samples before the first run of a case")
     parser.add_argument("--between", type=int, default=2, help="samples before each other run")
     parser.add_argument("--sample", type=float, default=SAMPLE_S, help="seconds of a sample")
-    parser.add_argument("--scale", type=float, default=1.0, help="below 1: a smaller problem, to try it out")
+    parser.add_argument("--scale", type=float, default=1.0, help="up to 1: less for a smaller problem, to try it out")
     given = parser.parse_args()
     if (given.what == "loaded") != (given.load is not None):
         parser.error("loaded takes a load, dedicated none")
-    if min(given.before, given.between) < 1 or min(given.sample, given.scale) <= 0.0:
-        parser.error("samples are at least 1, and their length and the scale are above 0")
+    if min(given.before, given.between) < 1 or not (0.0 < given.sample <= 60.0 and 0.0 < given.scale <= 1.0):
+        parser.error("samples are at least 1, of at most 60 s, and the scale is above 0 and at most 1")
     if not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < WORKERS:
         parser.error(f"Linux and {WORKERS} processors are needed")
     processors = sorted(os.sched_getaffinity(0))[:WORKERS]
