@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from perf_summaries.document import is_summary
 from perf_summaries.summarized_trace import SummarizedTrace
-from perf_summaries.summary_file import is_summary, load
+from perf_summaries.summary_file import load
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
 from perfcore.hooks.options import NoOptions

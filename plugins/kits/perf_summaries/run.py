@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from perf_summaries import CELLS
+from perf_summaries.document import is_summary
 from perf_traces.options import CLOCKS, TraceOptions
 from perf_traces.rank_numbers import RANK, named_host, named_ranks
 from perfcore.base import progress
@@ -190,8 +191,6 @@ def run_of(
 
 def _named(name: str, reader: str | None) -> list[Path]:
     """The files that a name stands for; of a folder, as in reading it at once, those of a known format."""
-    from perf_summaries.summary_file import is_summary
-
     files = named_files(name)
     if files is None:
         return [Path(name)]

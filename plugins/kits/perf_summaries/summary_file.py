@@ -17,15 +17,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_summaries.document import DOCUMENT, is_summary
 from perf_summaries.dyadic import coarsest, n_stretches
 from perf_summaries.run import Run
 from perf_summaries.summary import LARGEST, MOST_MARKERS, FileFacts, Summary, most_windows
 from perfcore.base.errors import InputError
 from perfcore.base.files import write_bytes
 
-__all__ = ["VERSION", "decode", "encode", "is_summary", "load", "save"]
+__all__ = ["VERSION", "decode", "encode", "load", "save"]
 
-DOCUMENT = "perfcore-summary.json"
 VERSION = 1
 _ARRAYS = ("cells", "windows", "places", "times", "entries")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every member: the earliest that zip knows
@@ -92,11 +92,6 @@ def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 def save(summary: Summary, path: str | os.PathLike[str], part: tuple[int, int] | None = None) -> None:
     """Write a summary, whole or not at all."""
     write_bytes(path, encode(summary, part))
-
-
-def is_summary(head: bytes) -> bool:
-    """Whether a file that begins so is a summary."""
-    return head.startswith(b"PK\x03\x04") and head[30 : 30 + len(DOCUMENT)] == DOCUMENT.encode()
 
 
 def load(path: str | os.PathLike[str], name: str | None = None) -> tuple[Summary, tuple[int, int] | None]:
