@@ -1,63 +1,128 @@
-"""A picture as plain data: the same numbers, names and axes as were drawn."""
+"""Panels by themselves, for papers and for axes of one's own, and the numbers of what is drawn."""
 
-import json
+import csv
+import importlib
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from perf_pictures.panels import described_panels
+import perfcore
+from perf_pictures.figures import COLUMNS
+from perf_pictures.picture import inches, plot
+from perfcore import Trace
+from perfcore.base.errors import OptionError
+from perfcore.hooks.registry import registry
+from perfcore.results import Presenter, Result, _presenter_of
+
+P = (2.0, 4.0, 8.0, 16.0)
+
+
+def runs(column):
+    rng = np.random.default_rng(1)
+    rows = [
+        (p, name, k * (1.0 + 8.0 / p) * (1.0 + 0.02 * rng.standard_normal()))
+        for k, name in enumerate(("solve", "exchange"), 1)
+        for p in P
+        for _ in "abc"
+    ]
+    return pd.DataFrame(rows, columns=["ranks", column, "time_s"])
 
 
 @pytest.fixture(scope="module")
-def panels():
-    figure = Figure(figsize=(8, 4))
-    left, right = figure.subplots(1, 2)
-    left.plot([1.0, 10.0, 100.0], [3.0, np.nan, 5.0], color="#0072B2", label="$x_ <b>")
-    left.fill_between([1.0, 100.0], [2.0, 4.0], [4.0, 6.0], color="red", alpha=0.25)
-    left.errorbar([5.0], [3.5], yerr=[0.5], fmt="o", label="mean")
-    left.axvline(42.0)
-    left.vlines([7.0], 0.0, 1.0, transform=left.get_xaxis_transform())
-    left.set(xscale="log", xlabel="processors", ylabel="time (s)")
-    right.bar([0, 1], [3.0, 4.0])
-    right.set_xticks([0, 1], ["one", "two"])
-    figure.draw_without_rendering()
-    return described_panels(figure)
+def laws():
+    return perfcore.fit(runs("callpath"), fitter="scaling", parameter="p=ranks")
 
 
-def test_marks_have_the_numbers_that_were_drawn(panels):
-    marks = {mark["kind"]: mark for mark in panels[0]["marks"]}
-    assert marks["line"]["x"] == [1.0, 100.0]  # what cannot be drawn is left out
-    assert (marks["line"]["y"], marks["line"]["name"], marks["line"]["colour"]) == ([3.0, 5.0], "$x_ <b>", "#0072b2")
-    assert (marks["band"]["low"], marks["band"]["high"], marks["band"]["opacity"]) == ([2.0, 4.0], [4.0, 6.0], 0.25)
-    assert (marks["error"]["low"], marks["error"]["high"], marks["error"]["name"]) == ([3.0], [4.0], "mean")
-    (bars,) = panels[1]["marks"]
-    assert (bars["along"], bars["x"], bars["right"]) == ("y", [-0.4, 0.6], [0.4, 1.4])
-    assert (bars["low"], bars["high"]) == ([0.0, 0.0], [3.0, 4.0])
+@pytest.fixture(scope="module")
+def models(laws):
+    trace = Trace([0, 1], [0, 0], [2, 20], [98, 80], ["a", "b"], ["run"])
+    return {
+        "laws": laws,
+        "individual": perfcore.fit(runs("code"), fitter="individual", functions="1/p,1", parameter="p=ranks"),
+        "lca": perfcore.fit(runs("category"), fitter="lca", parameter="p=ranks"),
+        "phases": perfcore.fit(trace, phases="1..2", degree=1),
+    }
 
 
-def test_axes_say_scale_label_and_names_and_lines_across_are_no_data(panels):
-    assert (panels[0]["x"]["scale"], panels[0]["x"]["label"], panels[0]["y"]["label"]) == (
-        "log",
-        "processors",
-        "time (s)",
-    )
-    assert panels[1]["x"]["names"] == [[0.0, "one"], [1.0, "two"]]
-    assert panels[0]["rules"] == [("x", 42.0), ("x", 7.0)]
-    left, top, right, bottom = panels[0]["box"]
-    assert 0 < left < right < panels[1]["box"][0]
-    assert 0 < top < bottom < 1
-    below, beside = panels[0]["ticks"]
-    assert below[1] >= bottom
-    assert beside[2] <= left
-    assert json.loads(json.dumps(panels))[1]["marks"][0]["kind"] == "bar"
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("laws", ["curves", "curves-2"]),
+        ("individual", ["curves", "curves-2", "residuals", "quantiles"]),
+        ("lca", ["curves", "curves-2"]),
+        ("phases", ["model", "activity", "breaks", "errors"]),
+    ],
+)
+def test_each_panel_is_drawn_by_itself(models, kind, names):
+    with pytest.raises(OptionError, match=f"no panel 'nope'; there are {', '.join(names)}$"):
+        plot(models[kind], panels="nope")
+    figure = plot(models[kind], panels=names, size="3.4in", font=8).figure
+    assert [len(axes.get_children()) > 10 for axes in figure.axes] == [True] * len(names)
+    assert figure.get_size_inches()[0] == 3.4
+    assert {text.get_fontsize() for axes in figure.axes for text in (axes.xaxis.label, *axes.get_xticklabels())} == {
+        8.0
+    }
+    axes = Figure().add_subplot()
+    assert plot(models[kind], ax=axes) is axes
+    assert axes.has_data()
+    with pytest.raises(OptionError, match="2 panels for one place"):
+        plot(models[kind], ax=axes, panels=names[:2])
 
 
-def test_a_panel_without_marks_is_left_out_and_a_long_line_thinned():
-    figure = Figure()
-    first, second = figure.subplots(1, 2)
-    first.imshow(np.eye(3))
-    second.plot(np.arange(10_001.0), np.arange(10_001.0))
-    figure.draw_without_rendering()
-    (panel,) = described_panels(figure)
-    assert len(panel["marks"][0]["x"]) == 2501
+def test_the_numbers_of_a_picture_are_those_of_the_model(laws, tmp_path):
+    plot(laws, panels="curves", figures=tmp_path / "figure.csv")
+    header, *rows = csv.reader((tmp_path / "figure.csv").read_text().splitlines())
+    assert tuple(header) == COLUMNS
+    path = laws.rows[0].path
+    assert {(row[0], *row[-2:]) for row in rows} == {(path, "ranks", "time_s (s)")}
+    of = {}
+    for _, kind, label, *numbers, _, _ in rows:
+        of.setdefault((kind, label), []).append([float(number or "nan") for number in numbers])
+    means = runs("callpath").query("callpath == @path").groupby("ranks").time_s.mean()
+    np.testing.assert_allclose(np.array(of["points", "mean of runs"])[:, :2], list(means.items()), rtol=1e-3)
+    for kind in ("law", "predicted"):
+        x, y = np.array(of["line", kind])[:, :2].T
+        np.testing.assert_allclose(y, laws.predict({"p": x, "path": [path] * len(x)}), rtol=1e-6)
+    assert [row[:2] for row in of["points", "target"]] == [
+        [64.0, pytest.approx(laws.predict({"p": [64.0], "path": [path]})[0], rel=1e-6)]
+    ]
+    low, high = np.array(of["band", "95% of the mean"])[:, 2:].T
+    assert np.all(low <= high)
+
+
+def test_sizes_are_read():
+    for size in ("3.4", "3.4in", "8.636 cm", "86.36mm", "3.4x2.5in"):
+        assert inches(size)[0] == pytest.approx(3.4)
+    for wrong in ("", "3em", "-3in", "0.1in", "1e3in", "3x", "900in", "nan"):
+        with pytest.raises(OptionError, match=r"size .* accepted"):
+            inches(wrong)
+
+
+def test_a_picture_without_room_says_so(laws, tmp_path):
+    with pytest.raises(OptionError, match="no room for its panels"):
+        plot(laws, path=tmp_path / "x.png", size="0.6in", font=30)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(OptionError, match="no panels to choose from"):
+        plot(perfcore.info(runs("code")), panels="curves")
+
+
+def test_a_notebook_cell_is_short_and_has_a_picture(laws):
+    cell = laws._repr_html_()
+    text, picture = cell.split('<img alt="picture" src="data:image/png;base64,', 1)
+    picture, _, table = picture.partition('">')
+    assert len(text) + len(table) < 3000
+    assert 1000 < len(picture) < 100_000
+    assert (table.count("<tr>"), "<script" in cell) == (3, False)
+
+
+@pytest.mark.parametrize("name", [name for name in registry().entries("presenters") if "#" not in name])
+def test_every_result_has_a_data_frame(name):
+    """Of its own, or of its tables; data are what a frame is made of or what has one."""
+    module, _, kind = name.partition(":")
+    result = getattr(importlib.import_module(module), kind)
+    presenter = _presenter_of(result)
+    if issubclass(result, Result):
+        own = {method for base in type(presenter).__mro__[:-1] if base is not Presenter for method in vars(base)}
+        assert own & {"frame", "tables", "plain_tables"}
