@@ -85,7 +85,7 @@ def test_the_pointer_is_told_what_it_is_over(tab, trace):
         pane = tab.locator(".pane").bounding_box()
         tab.mouse.move(pane["x"] + 0.25 * pane["width"], row["y"] + 9)
         expect(tab.locator(".tip bdi")).to_have_text(
-            ["<script>alert(1)</script> (other)", "50 us", re.compile(r"^\$x_ 1, 0 ns \.\. 50 us$")]
+            ["<script>alert(1)</script> (computing)", "50 us", re.compile(r"^\$x_ 1, 0 ns \.\. 50 us$")]
         )
         with tab.expect_download() as download:
             tab.get_by_role("link", name="Open in Perfetto").click()

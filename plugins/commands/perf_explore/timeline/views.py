@@ -45,7 +45,7 @@ class TimelinePresenter(Presenter):
 
     def title(self, result: Trace) -> str:
         """What it is and where it is from."""
-        return f"Timeline: {result.source}"
+        return f"Timeline: {Path(result.source).name}"
 
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
         """The timeline, with the phases of a model that is given; none of a trace that does not last."""
