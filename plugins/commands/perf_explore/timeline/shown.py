@@ -109,7 +109,7 @@ class TimelineData:
         self.time_unit = trace.time_unit
         self.lanes = Lanes(self.trace)
         # A state of no known class that counts as busy, such as a function, is work.
-        busy = {state: COMPUTING for state in self.trace.busy_states}
+        busy = dict.fromkeys(self.trace.busy_states, COMPUTING)
         told = zip(self.trace.states, state_classes(self.trace.states), strict=True)
         self.class_of_state = tuple(busy.get(state, name) if name == OTHER else name for state, name in told)
         known = dict.fromkeys(self.class_of_state)
