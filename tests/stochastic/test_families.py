@@ -74,7 +74,7 @@ def test_the_tail_is_that_of_scipy_and_found_again(shape):
 
 
 def test_a_smooth_tail_foretells_what_samples_do_not_reach():
-    """p99.9 of 500 lognormal samples, over 60 draws: half the error of the largest samples' interpolation."""
+    """p99.9 of 500 lognormal samples, over 60 draws: a smaller error than the largest samples' interpolation."""
     truth = stats.lognorm(1.0).ppf(0.999)
     off = np.array(
         [

@@ -20,7 +20,8 @@ Floats = npt.NDArray[np.float64]
 
 _SHARES_OFF = 1e-6  # by which weights may miss 1
 _MOST_STEPS = 100  # where each halves a bracket; most take ten
-_SETTLED = 1e-14
+_SETTLED = 1e-14  # relative, of a place
+_ROUNDING = 4e-16  # relative, of a probability
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -135,7 +136,7 @@ class Mixture(StochasticValue):
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 ahead = places + missing / self._density(places)
             ahead = np.where((ahead > low) & (ahead < high), ahead, 0.5 * (low + high))
-            settled = np.abs(ahead - places) <= _SETTLED * np.abs(places)
+            settled = (np.abs(ahead - places) <= _SETTLED * np.abs(places)) | (np.abs(missing) <= _ROUNDING * inside)
             places = ahead
             if settled.all():
                 break
