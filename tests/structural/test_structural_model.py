@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import perfcore
@@ -192,7 +193,7 @@ def line():
 
 
 def test_a_fitted_model_is_a_component(line, tmp_path):
-    """Its prediction is the mean, and the width of the 95% interval that of the normal, which knows no other shape."""
+    """Its prediction is the mean of a normal, and the width of the 95% interval that of the normal."""
     line.save(tmp_path / "line.json")
     text = """
     equation = "3*compute"
@@ -207,6 +208,18 @@ def test_a_fitted_model_is_a_component(line, tmp_path):
     assert prediction.statistics["mean"] == pytest.approx(3 * value)
     low, high = prediction.value.quantile([0.025, 0.975])
     assert high - low == pytest.approx(3 * (upper - lower), rel=1e-3)
+
+
+def test_a_lopsided_prediction_keeps_its_intervals():
+    runs = pd.DataFrame({"p": [1, 2, 4, 8, 16], "time_s": [10.2, 5.3, 2.9, 1.68, 1.12]})
+    law = perfcore.fit(runs, fitter="scaling")
+    value = StructuralModel("3*t", components={"t": {"model": law, "at": {"p": 256}}}).predict().value
+    middle, low, high = law.predict([256.0], interval=0.95)[0]
+    assert high - middle > 1.5 * (middle - low)
+    for coverage in (0.5, 0.8, 0.95, 0.99):
+        _, lower, upper = law.predict([256.0], interval=coverage)[0]
+        levels = [(1 - coverage) / 2, (1 + coverage) / 2]
+        assert value.quantile(levels) == pytest.approx([3 * lower, 3 * upper], rel=0.03)
 
 
 def test_a_fitted_model_for_each_processor(line):

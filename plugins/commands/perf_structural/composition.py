@@ -19,7 +19,7 @@ from perf_structural.mistakes import StructuralModelError, located
 from perf_structural.model_file import Component
 from perf_structural.units import PLAIN, parse_unit
 from perfcore.base.errors import DataError
-from perfcore.stochastic import StochasticValue, default_representation, of_moments
+from perfcore.stochastic import StochasticValue, default_representation
 
 __all__ = ["Composition", "compose"]
 
@@ -173,7 +173,7 @@ class _Composing:
             points.append(point)
         cells = {}
         for place, prediction in zip(found, predict_fitted(model, points), strict=True):
-            cells[place] = self.quantity(name, place, of_moments(prediction.mean, prediction.std))
+            cells[place] = self.quantity(name, place, prediction.value)
             self.notes += [f"{name}: {note}" for note in prediction.notes]
         label = getattr(model, "unit", None)
         unit = PLAIN if label is None else parse_unit(label)

@@ -1,23 +1,29 @@
-"""Fitted models as components: a prediction and its interval become a normal."""
+"""Fitted models as components: predictions and their intervals become distributions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtri
 
 from perfcore.base.errors import DataError, UnknownNameError
 from perfcore.models.model import Model
+from perfcore.stochastic import StochasticValue, default_representation, of_moments
 
 __all__ = ["FittedPrediction", "check_places", "predict_fitted"]
 
-# Both tails beyond an interval of this coverage are what a run time is planned by, so the normal is made to agree with
+Floats = npt.NDArray[np.float64]
+
+# Both tails beyond an interval of this coverage are what a run time is planned by, so a normal is made to agree with
 # the model there, and not at one standard deviation.
 _COVERAGE = 0.95
 _ASYMMETRY = 0.2
+_COVERAGES = (0.2, 0.4, 0.6, 0.8, 0.9, _COVERAGE, 0.98, 0.99, 0.998, 0.9998)  # of which a lopsided one is made
 
 
 @dataclass(frozen=True)
@@ -26,14 +32,12 @@ class FittedPrediction:
 
     Parameters
     ----------
-    mean : float
-    std : float
-        0 where the model has no interval.
+    value : StochasticValue
+        A number where the model has no interval.
     notes : tuple of str
     """
 
-    mean: float
-    std: float
+    value: StochasticValue
     notes: tuple[str, ...] = ()
 
 
@@ -54,10 +58,11 @@ def check_places(model: Model, given: Sequence[str]) -> None:
 
 
 def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> list[FittedPrediction]:
-    """A mean and a standard deviation at each point.
+    """A distribution at each point.
 
-    The standard deviation is half the width of the 95% prediction interval over 1.96. With few data the interval comes
-    from Student's distribution, whose tails this keeps at 2.5% and 97.5%.
+    It is a normal whose standard deviation is half the width of the 95% prediction interval over 1.96: with few data
+    the interval comes from Student's distribution, whose tails this keeps at 2.5% and 97.5%. Where the interval is
+    lopsided, as that of a law far out, it is a histogram between the ends of the model's intervals of ten coverages.
 
     Parameters
     ----------
@@ -74,28 +79,46 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
     """
     columns = {name: [point[name] for point in points] for name in model.variables}
     for name, levels in model.levels.items():
-        for value in columns[name]:
-            if value not in levels:
-                raise UnknownNameError(name, str(value), levels)
+        for level in columns[name]:
+            if level not in levels:
+                raise UnknownNameError(name, str(level), levels)
     asked = next(iter(columns.values())) if len(columns) == 1 else columns
-    rows = np.reshape(model.predict(asked, interval=_COVERAGE), (len(points), 3)).tolist()
+    rows = _bounds(model, asked, len(points), _COVERAGE)
+    finite = np.asarray(np.isfinite(rows[:, 1:]).all(axis=1))
+    skew = np.abs(rows[:, 1] + rows[:, 2] - 2.0 * rows[:, 0])
+    lopsided = np.asarray(finite & (skew > _ASYMMETRY * (rows[:, 2] - rows[:, 1])))
+    further = [_bounds(model, asked, len(points), coverage) for coverage in _COVERAGES] if lopsided.any() else []
     remarks = model.remarks(asked) or [""] * len(points)
-    return [
-        _as_normal(point, mean, lower, upper, remark)
-        for point, (mean, lower, upper), remark in zip(points, rows, remarks, strict=True)
-    ]
+    found = []
+    for row, (point, remark) in enumerate(zip(points, remarks, strict=True)):
+        where = ", ".join(f"{name}={at if isinstance(at, str) else f'{at:g}'}" for name, at in point.items())
+        mean, lower, upper = rows[row].tolist()
+        if not math.isfinite(mean):
+            raise DataError(f"the model has no value at {where}")
+        notes = [f"at {where}: {remark}"] if remark else []
+        if lopsided[row]:
+            value = _between(mean, np.array([each[row, 1:] for each in further]))
+        elif finite[row]:
+            value = of_moments(mean, (upper - lower) / (2.0 * float(ndtri(0.5 + _COVERAGE / 2.0))))
+        else:
+            value = of_moments(mean, 0.0)
+            notes.append(f"at {where} the model has no interval: taken as one number")
+        found.append(FittedPrediction(value, tuple(notes)))
+    return found
 
 
-def _as_normal(point: dict[str, float | str], mean: float, lower: float, upper: float, remark: str) -> FittedPrediction:
-    where = ", ".join(f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in point.items())
-    if not math.isfinite(mean):
-        raise DataError(f"the model has no value at {where}")
-    notes = [f"at {where}: {remark}"] if remark else []
-    if not (math.isfinite(lower) and math.isfinite(upper)):
-        return FittedPrediction(mean, 0.0, (*notes, f"at {where} the model has no interval: taken as one number"))
-    if abs((upper - mean) - (mean - lower)) > _ASYMMETRY * (upper - lower):
-        notes.append(
-            f"at {where} the interval {lower:.6g} .. {upper:.6g} is lopsided about {mean:.6g}; a normal is not"
-        )
-    std = (upper - lower) / (2.0 * float(ndtri(0.5 + _COVERAGE / 2.0)))
-    return FittedPrediction(mean, std, tuple(notes))
+def _bounds(model: Model, points: Any, n_points: int, coverage: float) -> Floats:
+    """Value, lower and upper bound (n, 3)."""
+    return np.reshape(model.predict(points, interval=coverage), (n_points, 3))
+
+
+def _between(middle: float, bounds: Floats) -> StochasticValue:
+    """The histogram whose quantiles are a middle and the ends (k, 2) of intervals of `_COVERAGES`."""
+    shares = np.array(_COVERAGES)
+    levels = np.concatenate([(1.0 - shares[::-1]) / 2.0, [0.5], (1.0 + shares) / 2.0])
+    places = np.maximum.accumulate(np.concatenate([bounds[::-1, 0], [middle], bounds[:, 1]]))
+    levels[0], levels[-1] = 0.0, 1.0
+    kept = np.concatenate([[True], np.diff(places) > 0.0])
+    content = {"edges": places[kept].tolist(), "masses": np.diff([*levels[kept][:-1], 1.0]).tolist()}
+    made: StochasticValue = default_representation("distributions").from_dict(content)
+    return made
