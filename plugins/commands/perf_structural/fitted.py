@@ -23,7 +23,8 @@ Floats = npt.NDArray[np.float64]
 # the model there, and not at one standard deviation.
 _COVERAGE = 0.95
 _ASYMMETRY = 0.2
-_COVERAGES = (0.2, 0.4, 0.6, 0.8, 0.9, _COVERAGE, 0.98, 0.99, 0.998, 0.9998)  # of which a lopsided one is made
+# Of these a lopsided one is made.
+_COVERAGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, _COVERAGE, 0.98, 0.99, 0.998, 0.9998)
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
 
     It is a normal whose standard deviation is half the width of the 95% prediction interval over 1.96: with few data
     the interval comes from Student's distribution, whose tails this keeps at 2.5% and 97.5%. Where the interval is
-    lopsided, as that of a law far out, it is a histogram between the ends of the model's intervals of ten coverages.
+    lopsided, as that of a law far out, it is a histogram between the ends of the model's intervals of fourteen coverages.
 
     Parameters
     ----------
