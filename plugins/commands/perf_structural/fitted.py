@@ -63,7 +63,7 @@ def predict_fitted(model: Model, points: Sequence[dict[str, float | str]]) -> li
 
     It is a normal whose standard deviation is half the width of the 95% prediction interval over 1.96: with few data
     the interval comes from Student's distribution, whose tails this keeps at 2.5% and 97.5%. Where the interval is
-    lopsided, as that of a law far out, it is a histogram between the ends of the model's intervals of fourteen coverages.
+    lopsided, as that of a law far out, it is a histogram of the model's intervals of fourteen coverages.
 
     Parameters
     ----------
