@@ -27,7 +27,15 @@ sys.path.append(str(ROOT / "examples" / "under_load"))
 import experiments  # noqa: E402 (it lies in another folder)
 from programs import program_named  # noqa: E402 (likewise)
 
-__all__ = ["figure_5", "judgements", "measured", "numbers_of_intervals", "processor_time", "scores"]
+__all__ = [
+    "figure_5",
+    "judgements",
+    "measured",
+    "numbers_of_intervals",
+    "processor_time",
+    "scores",
+    "with_own_processor_time",
+]
 
 PAGE = ROOT / "docs" / "benchmarks-predictions.md"
 INTERVALS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 25)
@@ -127,6 +135,27 @@ def processor_time(folder: Path) -> str:
     return _markdown(["case", "to that without load", "to that beside others"], rows, 1)
 
 
+def with_own_processor_time(folder: Path) -> str:
+    """What the equations would have given with each run's own processor time, which no prediction can know."""
+    rows = []
+    for case in experiments.CASES:
+        name = case.split("-")[0]
+        _, compute_s, _ = read_actual(folder / f"{case}-runs.csv", "compute_s")
+        unit_us = (compute_s / program_named(name).done * 1e6).tolist()
+        before = experiments.shares_before(folder, case)
+        for equation in experiments.equations_of(case):
+            model = experiments.model_of(folder, case, equation)
+            own = [model.with_inputs({"benchmark": {"value": each, "unit": "us"}}) for each in unit_us]
+            found = experiments.judged(folder, case, list(map(experiments.predict_run, own, before)))
+            error = found.statistics["mean_error"]
+            fifths = found.place_counts().reshape(-1, 2).sum(axis=1)
+            share = f"{error / found.actual.mean():+.0%}"
+            outside = f"{found.ranks[:, -1].mean():.0%}"
+            crps = f"{found.statistics['crps']:.3f}"
+            rows.append([case, equation, share, outside, crps, " ".join(map(str, fifths))])
+    return _markdown(["case", "equation", "error of the mean", "outside", "CRPS, s", "places by fifths"], rows)
+
+
 def numbers_of_intervals(folder: Path) -> str:
     """Accuracy and processor time of a prediction by the paper's equation, over all runs, by number of intervals.
 
@@ -163,6 +192,7 @@ def tables(folder: Path) -> dict[str, str]:
         "Figure 5": figure_5(judged),
         "Scores": scores(judged),
         "Processor time of a unit of work, under load to before": processor_time(folder),
+        "With the processor time of the runs themselves, which no prediction can know": with_own_processor_time(folder),
         "One to 25 intervals": numbers_of_intervals(folder),
     }
 

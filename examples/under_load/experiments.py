@@ -33,6 +33,7 @@ __all__ = [
     "EQUATIONS",
     "equations_of",
     "judged",
+    "model_of",
     "predict",
     "predict_run",
     "read_predictions",
@@ -117,9 +118,14 @@ def predict(folder: Path, case: str, equation: str) -> list[StochasticValue]:
     equation : str
         One of `equations_of` the case.
     """
-    file, inputs = EQUATIONS[equation]
-    model = StructuralModel.read(folder.parent / file.format(case.split("-", maxsplit=1)[0])).with_inputs(inputs)
+    model = model_of(folder, case, equation)
     return [predict_run(model, cpu) for cpu in shares_before(folder, case)]
+
+
+def model_of(folder: Path, case: str, equation: str) -> StructuralModel:
+    """The model that predicts a case, all but the shares of the processors."""
+    file, inputs = EQUATIONS[equation]
+    return StructuralModel.read(folder.parent / file.format(case.split("-", maxsplit=1)[0])).with_inputs(inputs)
 
 
 def equations_of(case: str) -> list[str]:
