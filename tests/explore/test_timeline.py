@@ -101,9 +101,13 @@ def test_lanes_fold_and_leave_out_levels_that_tell_nothing():
 def test_the_page_gets_the_class_of_most_time_and_its_share(views, trace):
     said, (top, share, _) = lanes_of(views, {"from": "1", "to": "9", "find": "wait"}, ("timeline",))
     lane = next(at for at, row in enumerate(said["rows"]) if row["name"] == "rank 1 / thread 0")
-    classes = timeline_data(trace).classes
+    data = timeline_data(trace)
+    classes = data.classes
+    assert data.class_of_state == tuple(
+        "computing" if name == "other" else name for name in perf_classes(trace.states)
+    )  # all that is not known counts as busy here
     edges = np.rint(np.linspace(1000, 9000, 41)).astype(int) + trace.span_ns[0]
-    in_class = np.array([classes.index(name) for name in perf_classes(trace.states)])
+    in_class = np.array([classes.index(name) for name in data.class_of_state])
     index = SortedIntervals.of(trace, in_class, len(classes))
     time = index.time_in(edges, np.array([2]), np.array([0]), 1)[0]
     assert (np.where(time.any(axis=0), time.argmax(axis=0), 255) == top[lane]).all()
