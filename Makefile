@@ -23,8 +23,8 @@ style: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/codespell README.md CHANGELOG.md docs perfcore plugins examples benchmarks
-	$(BIN)/rumdl check --quiet README.md docs examples
+	$(BIN)/codespell README.md CHANGELOG.md recipes docs perfcore plugins examples benchmarks
+	$(BIN)/rumdl check --quiet README.md recipes docs examples
 
 types: $(VENV)/.installed-lint
 	$(BIN)/mypy

@@ -64,7 +64,12 @@ def test_gitlab_gets_the_table_and_the_picture_and_no_token_on_a_command_line(tm
             "CI_API_V4_URL": f"http://127.0.0.1:{server.server_port}",
         }
         traced = subprocess.run(
-            ["/bin/bash", "-xc", comment], cwd=tmp_path, env={**os.environ, **told}, check=True, capture_output=True, text=True
+            ["/bin/bash", "-xc", comment],
+            cwd=tmp_path,
+            env={**os.environ, **told},
+            check=True,
+            capture_output=True,
+            text=True,
         )
         server.shutdown()
     *_, (path, token, body) = server.told
