@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What is imported is compiled by Python as it goes; all of numba and scipy at once takes longer than the rest.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: demo test slow lint style types examples doctests docs clean
 
@@ -42,19 +44,19 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	$(INSTALL) -e ".[test]"
 	@touch $@
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,lint]"
+	$(INSTALL) -e ".[test,lint]"
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed-lint pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	$(INSTALL) -e ".[docs]"
 	@touch $@
 
 clean:
