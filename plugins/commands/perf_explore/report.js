@@ -20,4 +20,11 @@ const watch = new IntersectionObserver((entries) => {
   if (first !== undefined) mark(links.get(first));
 }, { rootMargin: "0px 0px -66% 0px" });
 for (const id of links.keys()) watch.observe(document.getElementById(id));
+// In a cell of a notebook an address within the page would be one of the notebook.
+if (location.protocol === "about:") document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#"]');
+  if (!link) return;
+  event.preventDefault();
+  document.getElementById(link.getAttribute("href").slice(1))?.scrollIntoView();
+});
 })();
