@@ -110,7 +110,7 @@ def test_means_with_a_deviation_and_a_number_are_runs():
     assert found.runs.means.tolist() == [[8.0, 4.0, 2.0, 1.0]]
     assert found.runs.counts.tolist() == [[5.0, 5.0, 4.0, 1.0]]
     assert found.runs.variances[0] == pytest.approx([0.01, 0.01, 0.0025, 0.0])
-    assert "noise from sd_s, N runs each" in found.notes
+    assert "noise from sd_s, N runs each" in map(str, found.notes)
 
 
 def test_means_and_single_runs_say_the_same():
@@ -132,7 +132,7 @@ def test_without_a_number_a_spread_is_of_two_runs():
     data = pd.DataFrame({"p": P, "time_s": [8.0, 4, 2, 1], "std": 0.1})
     found = law_data(data, LawOptions())
     assert found.runs.counts.tolist() == [[2.0] * 4]
-    assert "noise from std, their number is not said: two, the fewest" in found.notes
+    assert "noise from std, their number is not said: two, the fewest" in map(str, found.notes)
 
 
 def test_a_spread_that_is_repeated_for_each_run_is_no_spread_of_means():
@@ -155,14 +155,14 @@ def test_zeros_are_left_out_where_enough_is_left():
     data = pd.concat([data, pd.DataFrame({"callpath": ["io", "main"], "p": [64, 64], "value": [0.0, 0.5]})])
     found = seen(data, path=("callpath",))
     assert found.runs.counts.tolist() == [[1.0] * 5, [1.0] * 4 + [0.0]]
-    assert "1 zero left out: below what the clock sees (io)" in found.notes
+    assert "1 zero left out: below what the clock sees (io)" in map(str, found.notes)
 
 
 def test_a_point_that_is_mostly_zero_is_left_out_whole():
     data = pd.DataFrame([(p, 8.0 / p) for p in P] + [(64, 0.0), (64, 0.0), (64, 0.1)], columns=["p", "value"])
     found = seen(data.assign(run=range(len(data))))
     assert found.points["p"].tolist() == list(P)
-    assert "2 zeros left out: below what the clock sees (value)" in found.notes
+    assert "2 zeros left out: below what the clock sees (value)" in map(str, found.notes)
 
 
 def test_several_values_are_paths():

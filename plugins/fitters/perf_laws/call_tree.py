@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ARROW", "CallTree", "tree_of"]
+__all__ = ["ARROW", "CallTree", "callers_of", "tree_of"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 ARROW = "->"
 # C++ has functions of the name operator-> and operator->*. What is looked for comes first: that is ten times as fast.
@@ -79,17 +80,6 @@ class CallTree:
                 found[caller] += found[node]
         return found
 
-    def fitted_callers(self) -> dict[int, int]:
-        """Of each path the nearest that calls it and was fitted itself, -1 for none, by their numbers in the model."""
-        nearest: list[int] = []  # of each region, itself included
-        found = {}
-        for path, caller in zip(self.paths, self.callers, strict=True):
-            above = nearest[caller] if caller >= 0 else -1
-            nearest.append(path if path >= 0 else above)
-            if path >= 0:
-                found[path] = above
-        return found
-
     def above(self, node: int) -> list[int]:
         """Callers of a region, the outermost first."""
         found: list[int] = []
@@ -122,8 +112,6 @@ def tree_of(names: Sequence[str], paths: Sequence[int], metric: str = "", is_inc
     >>> tree = tree_of(["main", "main->solve->sweep", "main->io"], [0, 1, 2])
     >>> tree.names, tree.callers, tree.paths
     (('main', 'solve', 'sweep', 'io'), (-1, 0, 1, 0), (0, -1, 1, 2))
-    >>> tree.fitted_callers()
-    {0: -1, 1: 0, 2: 0}
     """
     known: dict[tuple[str, ...], int] = {}
     shown, full, callers, depths, own = list[str](), list[str](), list[int](), list[int](), list[int]()
@@ -158,6 +146,28 @@ def tree_of(names: Sequence[str], paths: Sequence[int], metric: str = "", is_inc
         depths=tuple(depths),
         paths=tuple(own),
     )
+
+
+def callers_of(names: Sequence[str]) -> Ints:
+    """Of each name the number of the nearest that calls it, -1 for none, as of a tree of them (K,).
+
+    Examples
+    --------
+    >>> callers_of(["main", "main->solve->sweep", "main->io"]).tolist()
+    [-1, 0, 0]
+    """
+    parted = _regions(names)
+    known: dict[tuple[str, ...], int] = {}
+    for number, regions in enumerate(parted):
+        known.setdefault(regions, number)
+    found = np.full(len(parted), -1, dtype=np.int64)
+    for number, regions in enumerate(parted):
+        start = regions[:-1]
+        while start and start not in known:
+            start = start[:-1]
+        if start:
+            found[number] = known[start]
+    return found
 
 
 def _regions(names: Sequence[str]) -> list[tuple[str, ...]]:

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_laws.growth import CLASSES, classes_of_draws, slopes_between
-from perf_laws.path_laws import PATH
+from perf_laws.path_laws import PATH, PathLaws
 from perf_laws.posterior.posterior import equally_probable
-from perf_laws.summarized import SummarizedLaws
 from perf_points.points import named_points
 from perfcore.models.part_draws import N_DRAWS, Drawn, GrowthDraws, PartDraws
 
@@ -22,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 _OCTAVE = 2.0  # growth is looked at from half the level of a parameter to the level, or to twice it from 1 on
 
 
-def law_part_draws(model: SummarizedLaws, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
+def law_part_draws(model: PathLaws, points: Mapping[str, npt.NDArray[Any]]) -> PartDraws:
     """Means of all paths at points, which depend on one another by nothing that the data tell.
 
     They are to be compared with those of another version, to which a change of the slope beyond the data would happen
@@ -30,7 +29,7 @@ def law_part_draws(model: SummarizedLaws, points: Mapping[str, npt.NDArray[Any]]
 
     Parameters
     ----------
-    model : SummarizedLaws
+    model : PathLaws
     points : mapping of str to (T,) float
         By symbol; what is no parameter is passed over.
     """
@@ -50,12 +49,12 @@ def law_part_draws(model: SummarizedLaws, points: Mapping[str, npt.NDArray[Any]]
     )
 
 
-def law_growth_draws(model: SummarizedLaws, point: Mapping[str, Any]) -> GrowthDraws:
+def law_growth_draws(model: PathLaws, point: Mapping[str, Any]) -> GrowthDraws:
     """Laws of all paths, and how each grows over an octave around a point, one parameter at a time.
 
     Parameters
     ----------
-    model : SummarizedLaws
+    model : PathLaws
     point : mapping of str to float
     """
     at = np.array([float(point[symbol]) for symbol in model.symbols])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from perfcore.base.errors import DataError, OptionError, UnknownNameError, listi
 from perfcore.data.measurements import Measurements
 from perfcore.data.observations import numbers_of, paths_of, without_duplicates
 
-__all__ = ["LawData", "law_data"]
+__all__ = ["LawData", "Note", "gathered", "law_data", "said"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -31,6 +31,39 @@ _METRIC = "metric"  # the column that Extra-P's experiments name a metric in
 _MOST_PARAMETERS = 4
 _LARGEST = 1e100  # squares of larger values overflow
 _RANK = 1e-6  # of the logarithms of the points; below, they lie on a line but for rounding
+
+
+class Note(NamedTuple):
+    """A line about data, with what it counts, so that lines of parts add up.
+
+    Attributes
+    ----------
+    text : str
+        With ``{}`` for each number.
+    counts : tuple of int
+        Where the first is 0, there is nothing to say.
+    """
+
+    text: str
+    counts: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        """The line."""
+        return self.text.format(*(f"{count:,}" for count in self.counts)) if self.counts else self.text
+
+
+def said(notes: Iterable[Iterable[Note]]) -> list[str]:
+    """The lines of the whole by the notes of its parts.
+
+    Examples
+    --------
+    >>> said([[Note("{} of {} runs", (1, 10))], [Note("{} of {} runs", (2, 1000))]])
+    ['3 of 1,010 runs']
+    """
+    sums: dict[str, tuple[int, ...]] = {}
+    for text, counts in itertools.chain.from_iterable(notes):
+        sums[text] = tuple(a + b for a, b in zip(sums.get(text, (0,) * len(counts)), counts, strict=True))
+    return [str(Note(text, counts)) for text, counts in sums.items() if not counts or counts[0]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +88,7 @@ class LawData:
     unit : str or None
     source : str
     fingerprint : str
-    notes : tuple of str
+    notes : tuple of Note
     scaling : {"weak", "strong", ""}
         How the problem grows with the first parameter, where it counts processors; empty where nobody says.
     """
@@ -70,12 +103,12 @@ class LawData:
     unit: str | None
     source: str
     fingerprint: str
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     scaling: str
 
 
 def law_data(data: Any, options: LawOptions) -> LawData:
-    """Measurements by path and point.
+    """Measurements by path and point, of which at least one path can be fitted.
 
     Parameters
     ----------
@@ -94,8 +127,20 @@ def law_data(data: Any, options: LawOptions) -> LawData:
         data = Measurements(data, source="table")
     if not isinstance(data, Measurements):
         raise DataError(f"scaling fits measurements, or a pandas table of them, not {type(data).__name__}")
+    found = gathered(data, options)
+    if not found.paths:
+        name, reason = next(iter(found.unfitted.items()))
+        which = f"none of {len(found.unfitted)} paths can be fitted; " if len(found.unfitted) > 1 else ""
+        raise DataError(f"{data.source}: {which}{name}: {reason}")
+    if options.show is not None:
+        _require_path(options.show, [*found.paths, *found.unfitted], found.unfitted)
+    return found
+
+
+def gathered(data: Measurements, options: LawOptions) -> LawData:
+    """Measurements by path and point, whether or not a path can be fitted; errors are those of `law_data`."""
     data = with_values(data.with_roles(options.parameter), options.value, options.path).with_roles(unit=options.unit)
-    notes = list[str]()
+    notes = list[Note]()
     if options.where:
         data = _without_held(data.where(options.where), notes)
     data.require_roles()
@@ -105,8 +150,8 @@ def law_data(data: Any, options: LawOptions) -> LawData:
     kept = ~np.isnan(value)
     if not kept.any():
         raise DataError(f"{data.source}: column {roles.value!r} holds no value at all")
-    if not kept.all():
-        notes.append(f"left out, without {roles.value}: {int((~kept).sum())} of {len(kept):,} rows")
+    without = f"left out, without {_braced(roles.value)}: {{}} of {{}} rows"
+    notes.append(Note(without, (int((~kept).sum()), len(kept))))
     points = {symbol: numbers_of(data, column, kept) for symbol, column in roles.parameters.items()}
     if len(points) > _MOST_PARAMETERS:
         raise OptionError(
@@ -114,7 +159,9 @@ def law_data(data: Any, options: LawOptions) -> LawData:
             "name these with --parameter, and hold the others with --where"
         )
     if data.table.duplicated().any():
-        kept &= without_duplicates(data, kept, options.duplicates, notes)
+        of_copies = list[str]()
+        kept &= without_duplicates(data, kept, options.duplicates, of_copies)
+        notes += map(Note, of_copies)
     names, path = paths_of(data, kept)
     metrics = _metrics(data, kept, path)
     levels = np.stack([column[kept] for column in points.values()], axis=1)
@@ -130,18 +177,12 @@ def law_data(data: Any, options: LawOptions) -> LawData:
         runs = runs_of(path, point, measured, shape)
     else:
         runs = _runs_of_means(path * len(distinct) + point, measured, spread, seen, shape)
-        notes.append(spread.text)
+        notes.append(Note(spread.text))
     reasons = _reasons(runs, path, measured, distinct, list(points))
     fit = np.array([not reason for reason in reasons])
     unfitted = {name: reason for name, reason in zip(names, reasons, strict=True) if reason}
-    if not fit.any():
-        name, reason = next(iter(unfitted.items()))
-        which = f"none of {len(names)} paths can be fitted; " if len(names) > 1 else ""
-        raise DataError(f"{data.source}: {which}{name}: {reason}")
-    if options.show is not None:
-        _require_path(options.show, names, unfitted)
-    if outliers := int(runs.outliers[fit].sum()):
-        notes.append(f"{outliers} of {int(kept.sum()):,} runs are far from the others at their point and count less")
+    far = "{} of {} runs are far from the others at their point and count less"
+    notes.append(Note(far, (int(runs.outliers[fit].sum()), int(kept.sum()))))
     met = (runs.counts[fit] > 0.0).any(axis=0)
     return LawData(
         paths=tuple(itertools.compress(names, fit)),
@@ -159,13 +200,19 @@ def law_data(data: Any, options: LawOptions) -> LawData:
     )
 
 
-def _without_held(data: Measurements, notes: list[str]) -> Measurements:
+def _braced(name: str) -> str:
+    """A name within a text that is formatted."""
+    return name.replace("{", "{{").replace("}", "}}")
+
+
+def _without_held(data: Measurements, notes: list[Note]) -> Measurements:
     """Without the parameters that the chosen rows have one level of, unless they have one level of each."""
     parameters = data.roles.parameters
     held = [symbol for symbol, column in parameters.items() if data.table[column].nunique() == 1]
     if not held or len(held) == len(parameters):
         return data
-    notes.append(f"held: {', '.join(f'{symbol} = {data.table[parameters[symbol]].iloc[0]:g}' for symbol in held)}")
+    levels = ", ".join(f"{symbol} = {data.table[parameters[symbol]].iloc[0]:g}" for symbol in held)
+    notes.append(Note(f"held: {levels}"))
     left = {symbol: column for symbol, column in parameters.items() if symbol not in held}
     roles = data.roles
     kinds = {"code": roles.code, "system": roles.system, "category": roles.category}
@@ -201,7 +248,7 @@ def _above_clock(
     value: Floats,
     shape: tuple[int, int],
     least: int,
-    notes: list[str],
+    notes: list[Note],
 ) -> Booleans:
     """Which rows hold no 0 that is left out: of paths that were measured above 0 at enough other points.
 
@@ -219,7 +266,7 @@ def _above_clock(
     if skipped.any():
         count = int((zero & skipped).sum())
         of = listing([names[k] for k in np.unique(path[skipped]).tolist()], 4)
-        notes.append(f"{count} zero{'s' if count > 1 else ''} left out: below what the clock sees ({of})")
+        notes.append(Note(f"{count} zero{'s' if count > 1 else ''} left out: below what the clock sees ({of})"))
     return np.asarray(~skipped)
 
 

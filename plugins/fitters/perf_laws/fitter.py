@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import perfcore
-from perf_laws.data import LawData, law_data
+from perf_laws.data import LawData, law_data, said
 from perf_laws.engine import fit_paths
 from perf_laws.model import LawModel
 from perf_laws.options import LawOptions
@@ -21,7 +23,9 @@ from perfcore.data.measurements import Measurements
 from perfcore.hooks.options import to_dict
 from perfcore.models.model import Origin
 
-__all__ = ["LawFitter"]
+__all__ = ["LawFitter", "target_of"]
+
+Floats = npt.NDArray[np.float64]
 
 _LESS = 0.25  # of what a mean counts by its runs
 _BEYOND = 4.0  # the scale to look at where none is given, times the largest level
@@ -94,7 +98,7 @@ class LawFitter(Fitter):
             columns=dict(seen.columns),
             value_name=seen.value_name,
             unit=seen.unit,
-            notes=(*seen.notes, *([fewer] if fewer else []), *_far_levels(seen, posterior)),
+            notes=(*said([seen.notes]), *([fewer] if fewer else []), *_far_levels(seen, posterior)),
             points={symbol: tuple(values.tolist()) for symbol, values in seen.points.items()},
             paths=seen.paths,
             metrics=seen.metrics,
@@ -102,7 +106,7 @@ class LawFitter(Fitter):
             settings=settings,
             data=data,
             unfitted=dict(seen.unfitted),
-            target=_target(options.at, seen),
+            target=target_of(options.at, seen.columns, seen.points),
             scaling=seen.scaling,
         )
 
@@ -114,8 +118,17 @@ def _far_levels(seen: LawData, posterior: Posterior) -> list[str]:
     return [f"{count:,} of {int(measured.sum()):,} means are far from every law and count less"] if count else []
 
 
-def _target(given: tuple[str, ...], seen: LawData) -> dict[str, float]:
+def target_of(given: tuple[str, ...], columns: Mapping[str, str], points: Mapping[str, Floats]) -> dict[str, float]:
     """The scale to look at.
+
+    Parameters
+    ----------
+    given : tuple of str
+        ``NAME=LEVEL``; of none it is four times the largest level of each parameter.
+    columns : mapping of str to str
+        Symbol of each parameter to its column.
+    points : mapping of str to (n,) float
+        Measured levels by symbol.
 
     Raises
     ------
@@ -124,13 +137,13 @@ def _target(given: tuple[str, ...], seen: LawData) -> dict[str, float]:
     OptionError
         A parameter is missing, or its level not positive.
     """
-    symbols = {**{column: symbol for symbol, column in seen.columns.items()}, **{s: s for s in seen.columns}}
-    found = {symbol: _BEYOND * float(values.max()) for symbol, values in seen.points.items()}
+    symbols = {**{column: symbol for symbol, column in columns.items()}, **{s: s for s in columns}}
+    found = {symbol: _BEYOND * float(values.max()) for symbol, values in points.items()}
     named = {}
     for word in given:
         name, _, level = word.partition("=")
         if name not in symbols:
-            raise UnknownNameError("parameter", name, seen.columns)
+            raise UnknownNameError("parameter", name, columns)
         named[symbols[name]] = parse_values(level)[0]
         if not named[symbols[name]] > 0.0:
             raise OptionError(f"--at {word}: a positive level is expected")

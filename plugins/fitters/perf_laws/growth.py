@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perf_laws.drawn_laws import DrawnLaws
 from perf_laws.path_data import Law
-from perf_laws.path_laws import PathLaws
 from perf_laws.posterior.posterior import SIDES, Draws
 from perf_laws.posterior.prior import DRIFTS_FREELY
 from perfcore.base.errors import UnknownNameError
@@ -72,12 +72,12 @@ class Growth(NamedTuple):
     statement: str
 
 
-def growths(model: PathLaws, parameter: str | None = None) -> tuple[Growth, ...]:
+def growths(model: DrawnLaws, parameter: str | None = None) -> tuple[Growth, ...]:
     """How each path grows over a parameter.
 
     Parameters
     ----------
-    model : PathLaws
+    model : DrawnLaws
     parameter : str, optional
         Symbol of the parameter; the first by default. The others are held at the target.
 
@@ -101,7 +101,7 @@ def growths(model: PathLaws, parameter: str | None = None) -> tuple[Growth, ...]
     return growths_of_draws(model, symbol, model.draws(slope_points(model, symbol)), (0, 1))
 
 
-def slope_points(model: PathLaws, symbol: str) -> Floats:
+def slope_points(model: DrawnLaws, symbol: str) -> Floats:
     """The two points (2, q) between which the local exponent is taken; the second is the target.
 
     The first is the target with the parameter at its largest measured level; at its smallest where the target is not
@@ -116,7 +116,7 @@ def slope_points(model: PathLaws, symbol: str) -> Floats:
 
 
 def growths_of_draws(
-    model: PathLaws, symbol: str, draws: Draws, places: tuple[int, int], first: int = 0
+    model: DrawnLaws, symbol: str, draws: Draws, places: tuple[int, int], first: int = 0
 ) -> tuple[Growth, ...]:
     """As `growths`, where values at the two points were drawn already: their places among the drawn points.
 
@@ -177,7 +177,7 @@ def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
     return np.asarray(np.log(end / start) / np.log(factor))
 
 
-def classes_of_draws(model: PathLaws, symbol: str, draws: Draws, slopes: Floats, paths: range) -> Ints:
+def classes_of_draws(model: DrawnLaws, symbol: str, draws: Draws, slopes: Floats, paths: range) -> Ints:
     """Number of the class of each draw (K, N): that of its law, or of its slope where it drifts freely from it."""
     posterior = model.posterior.of_paths(paths)
     of_law = np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64)

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_laws.drawn_laws import DrawnLaws
 from perf_laws.path_data import Factor, Law
-from perf_laws.path_laws import PathLaws
 from perf_laws.posterior.prior import DRIFTS_FREELY, deviating_variances
 from perf_laws.terms import product_text, product_values
 
@@ -124,14 +124,14 @@ def _off_grid(terms: Sequence[Sequence[Factor]]) -> bool:
     return any(abs(e * 60.0 - round(e * 60.0)) > 1e-6 for e in exponents)
 
 
-def forms_of(model: PathLaws) -> tuple[list[Form], Ints]:
+def forms_of(model: DrawnLaws) -> tuple[list[Form], Ints]:
     """Forms of all laws, and the number of that of each."""
     found = [form_of(law) for law in model.laws]
     numbers = {form: number for number, form in enumerate(dict.fromkeys(found))}
     return list(numbers), np.array([numbers[form] for form in found], dtype=np.int64)
 
 
-def leading_laws(model: PathLaws) -> tuple[LeadingLaw, ...]:
+def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     """The likeliest law of each path; its coefficients >= 0 by least squares relative to what is predicted."""
     posterior = model.posterior
     forms, form_of_law = forms_of(model)
@@ -236,7 +236,7 @@ def _simple(mean: float, deviation: float) -> float:
 
 
 def _local_law(
-    model: PathLaws, path: int, slopes: tuple[tuple[str, float, float], ...], probability: float
+    model: DrawnLaws, path: int, slopes: tuple[tuple[str, float, float], ...], probability: float
 ) -> LeadingLaw:
     """A power of each parameter through the median at the largest levels, with the slopes there."""
     top = model.measured.max(axis=0)
@@ -256,7 +256,7 @@ def _local_law(
 _MOST_SLOPE = 6.0
 
 
-def _slopes(model: PathLaws) -> list[tuple[tuple[str, float, float], ...]]:
+def _slopes(model: DrawnLaws) -> list[tuple[tuple[str, float, float], ...]]:
     """Mean and deviation of the exponent of each parameter between the largest levels and twice these."""
     top = model.measured.max(axis=0)
     places = np.tile(top, (1 + len(top), 1))
@@ -270,7 +270,7 @@ def _slopes(model: PathLaws) -> list[tuple[tuple[str, float, float], ...]]:
     return found
 
 
-def _root_weights(model: PathLaws) -> Floats:
+def _root_weights(model: DrawnLaws) -> Floats:
     """One over the standard deviation of each mean (K, n); 0 where a path was not measured."""
     posterior = model.posterior
     tau = np.where(posterior.setting >= 0, posterior.settings[posterior.setting, 0], 0.0)

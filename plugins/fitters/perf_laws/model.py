@@ -14,9 +14,8 @@ from perf_laws.advice.next_rows import law_design_rows, law_rivals
 from perf_laws.check import LastLevelCheck, check_last_level
 from perf_laws.comparison import law_growth_draws, law_part_draws
 from perf_laws.observed import observed_by_path
-from perf_laws.path_laws import PATH
+from perf_laws.path_laws import PATH, PathLaws
 from perf_laws.speedup import speedup
-from perf_laws.summarized import SummarizedLaws
 from perf_points.points import check_coverage, named_points
 from perfcore.models.design_rows import DesignRows, Rival
 from perfcore.models.model import Parameter, Points
@@ -29,10 +28,10 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class LawModel(SummarizedLaws, frozen=True, forbid_unknown_fields=True, dict=True):
+class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
     """Scaling laws of paths: what they predict, how sure, and what to measure next.
 
-    Its fields and what is drawn from them are those of `SummarizedLaws`.
+    Its fields and what is drawn from them are those of `PathLaws`.
     """
 
     kind: ClassVar[str] = "scaling laws"

@@ -1,36 +1,34 @@
-"""Laws of paths as a model file keeps them, and what is drawn from them: the ground that everything else stands on."""
+"""Laws of paths as a model file keeps them: the ground that everything else stands on."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Self
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_laws.drawn_laws import DrawnLaws
 from perf_laws.path_data import Law, PathData
-from perf_laws.posterior.posterior import DRAWS, Draws, Posterior
+from perf_laws.posterior.posterior import Posterior
 from perf_laws.posterior.stored import posterior_of
 from perf_laws.whole import Whole, whole_of
-from perf_points.points import check_coverage
 from perfcore.models.model import Model
 
 __all__ = ["PATH", "PathLaws"]
 
 PATH = "path"  # the variable that names one
 
-_NUMBERS_AT_ONCE = 1 << 21  # in the draws of one block, 16 MB
-
 Floats = npt.NDArray[np.float64]
 
 
-class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
+class PathLaws(DrawnLaws, Model, frozen=True, forbid_unknown_fields=True, dict=True):
     """What was measured of paths at the points of some parameters, and what the data leave open of each.
 
-    These are the fields of a model file, and all that is drawn from them; `perf_laws.model.LawModel` answers with it.
+    These are the fields of a model file; `perf_laws.model.LawModel` answers with what is drawn from them.
 
     Attributes
     ----------
@@ -103,11 +101,6 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
             raise ValueError("a law is of a parameter that the model does not have")
 
     @property
-    def symbols(self) -> tuple[str, ...]:
-        """The parameters."""
-        return tuple(self.columns)
-
-    @property
     def variables(self) -> Mapping[str, str]:
         """The parameters, and the path where there are several."""
         return {**self.columns, **({PATH: PATH} if len(self.paths) > 1 else {})}
@@ -122,25 +115,10 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """Smallest and largest measured value of each parameter."""
         return {symbol: (min(values), max(values)) for symbol, values in self.points.items()}
 
-    @property
-    def target_point(self) -> Floats:
-        """The target as one of the points (q,)."""
-        return np.array([self.target[symbol] for symbol in self.symbols], dtype=np.float64)
-
-    @functools.cached_property
-    def measured(self) -> Floats:
-        """Measured points (n, q)."""
-        return np.stack([np.array(self.points[symbol]) for symbol in self.symbols], axis=1)
-
     @functools.cached_property
     def means(self) -> Floats:
         """Mean of each path at each point (K, n); NaN where it was not measured."""
         return np.array([own.means for own in self.data], dtype=np.float64)
-
-    @functools.cached_property
-    def fitted(self) -> Floats:
-        """Median of each path's mean at each point (K, n)."""
-        return self.posterior.quantiles(self.measured, [0.5])[:, :, 0]
 
     @functools.cached_property
     def whole(self) -> Whole:
@@ -157,7 +135,7 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
         """
         other = msgspec.structs.replace(self, target=dict(target))
         # What does not depend on the target takes longer than a view of one path.
-        lasting = ("measured", "means", "posterior", "fitted", "whole")
+        lasting = ("measured", "means", "posterior", "fitted", "whole", "leading")
         vars(other).update({name: getattr(self, name) for name in lasting})
         return other
 
@@ -165,30 +143,3 @@ class PathLaws(Model, frozen=True, forbid_unknown_fields=True, dict=True):
     def posterior(self) -> Posterior:
         """What the data leave open, as arrays."""
         return posterior_of(self.symbols, self.measured, self.means, self.laws, self.settings, self.data)
-
-    def draws(self, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Draws:
-        """Draws from what the data leave open, of all paths or of some, at points (T, q)."""
-        posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
-        return posterior.draws(points)
-
-    def draws_in_blocks(
-        self, points: npt.ArrayLike, paths: Sequence[int] | None = None
-    ) -> Iterator[tuple[slice, Draws]]:
-        """`draws` of some paths after the other, with their places: of all paths at once they are gigabytes."""
-        every = range(len(self.paths)) if paths is None else paths
-        count = max(1, _NUMBERS_AT_ONCE // (DRAWS * len(np.asarray(points))))
-        for begin in range(0, len(every), count):
-            own = slice(begin, min(begin + count, len(every)))
-            yield own, self.draws(points, every[own])
-
-    def band(
-        self, points: npt.ArrayLike, interval: float, paths: Sequence[int] | None = None, run: bool = False
-    ) -> Floats:
-        """Median and bounds of the mean or of a run (K, T, 3), of all paths or of some, at points (T, q)."""
-        check_coverage(interval)
-        posterior = self.posterior if paths is None else self.posterior.of_paths(paths)
-        sides = (0.5 - 0.5 * interval, 0.5, 0.5 + 0.5 * interval)
-        found = posterior.quantiles(points, sides, run=run)
-        if run:  # the estimate is the same for both
-            found[:, :, 1:2] = posterior.quantiles(points, (0.5,))
-        return found[:, :, [1, 0, 2]]

@@ -50,7 +50,7 @@ class LawPresenter(Presenter):
 
     def frame(self, result: LawModel) -> pd.DataFrame:
         """Every path at the target, the largest share first: the columns of the plain table."""
-        from perf_laws.tables import law_frame
+        from perf_laws.row_tables import law_frame
 
         return law_frame(result)
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from perf_laws.drawn_laws import DrawnLaws
 from perf_laws.growth import SURE, Growth, growths_of_draws, slope_points
 from perf_laws.leading import LeadingLaw
-from perf_laws.path_laws import PathLaws
 
 __all__ = ["LawRow", "law_rows"]
 
@@ -41,6 +41,8 @@ class LawRow(NamedTuple):
         Largest factor between a measured mean and the fitted value there, where it is more than 2; else 1.
     reach : dict of str to float
         Largest measured level of each parameter.
+    is_constant : bool
+        The likeliest law has no term.
     """
 
     path: str
@@ -55,9 +57,10 @@ class LawRow(NamedTuple):
     deviates: float
     misses: float
     reach: dict[str, float]
+    is_constant: bool
 
 
-def law_rows(model: PathLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, ...]:
+def law_rows(model: DrawnLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, ...]:
     """All paths, the largest share at the target first."""
     points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
     growths: list[tuple[Growth, ...]] = []
@@ -92,6 +95,7 @@ def law_rows(model: PathLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, ..
             deviates=float(deviates[k]),
             misses=float(misses[k]),
             reach=dict(zip(model.symbols, reach[k], strict=True)),
+            is_constant=leading[k].is_constant,
         )
         for k in np.argsort(-share, kind="stable").tolist()
     )

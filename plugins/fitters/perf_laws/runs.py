@@ -37,6 +37,10 @@ class Runs:
     variances: Floats
     outliers: Ints
 
+    def of_paths(self, paths: slice) -> Runs:
+        """The same of some paths."""
+        return Runs(self.means[paths], self.counts[paths], self.variances[paths], self.outliers[paths])
+
 
 def runs_of(path: Ints, point: Ints, value: Floats, shape: tuple[int, int]) -> Runs:
     """Join the runs of each path at each point.

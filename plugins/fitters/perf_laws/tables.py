@@ -11,28 +11,23 @@ import numpy as np
 from perf_laws.advice.advice import Advice, advice, next_point, percent, point_text
 from perf_laws.advice.expected_spread import expected_spread
 from perf_laws.data import describe_paths
-from perf_laws.growth import CLASSES, SURE, Growth
+from perf_laws.growth import CLASSES, SURE
 from perf_laws.leading import forms_of
-from perf_laws.rows import LawRow
+from perf_laws.row_tables import DEVIATES, IN_UNIT, row_facts, row_header, shortened, shown_rows
 from perf_laws.speedup import Speedup, is_open, speedup
 from perf_laws.terms import product_text
 from perfcore.base.errors import listing
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from perf_laws.model import LawModel
 
-__all__ = ["law_frame", "law_summary", "law_tables", "laws_left", "plain_law_tables"]
+__all__ = ["law_summary", "law_tables", "laws_left", "plain_law_tables"]
 
 Table = tuple[str, list[str], list[list[str]]]
 
 _MOST_PATHS = 40
 _MOST_ADVICE = 10
-_IN_UNIT = ("share", "predicted", "low", "high")  # columns with more digits than what is estimated of growth
 _MOST_NAMED = 3
-_DEVIATES = 0.5  # probability from which on a last level is said to deviate
-_LONGEST_NAME = 56  # of a path in a table; the end says which function it is
 
 
 def law_summary(model: LawModel) -> list[str]:
@@ -77,7 +72,7 @@ def _miss_lines(model: LawModel) -> list[str]:
 
 def _deviation_lines(model: LawModel) -> list[str]:
     """Paths whose last level is probably one of its own, so that what comes after it is not known."""
-    rows = [row for row in model.rows if row.deviates >= _DEVIATES]
+    rows = [row for row in model.rows if row.deviates >= DEVIATES]
     if not rows:
         return []
     names = listing((f"{row.path} ({row.deviates:.0%})" for row in rows), _MOST_NAMED)
@@ -89,23 +84,7 @@ def law_tables(model: LawModel) -> list[Table]:
     """The paths by their share at the target; what is not determined; speedup; and all laws of the path shown."""
     rows = model.rows[:_MOST_PATHS]
     more = f"; the first {len(rows)} of {len(model.rows):,}, --json has all" if len(rows) < len(model.rows) else ""
-    over = [f"growth over {symbol}" for symbol in model.symbols] if len(model.symbols) > 1 else ["growth"]
-    header = ["path", "share", "predicted", "95 % of the mean", "likeliest law", "of it"]
-    header += [word for name in over for word in (name, "sure", "exponent")]
-    header.append("note")
-    cells = [
-        [
-            _shortened(row.path),
-            f"{row.share:.1%}",
-            f"{row.predicted:.4g}",
-            f"{row.low:.4g} .. {row.high:.4g}",
-            row.law,
-            f"{row.probability:.0%}",
-            *(word for growth in row.growths for word in _growth_cells(growth)),
-            _note(model, row),
-        ]
-        for row in rows
-    ]
+    header, cells = shown_rows(row_facts(model, rows), model.symbols)
     found = [(f"At {_target_text(model)}; {model.whole.shares_text}{more}", header, cells)]
     unsure = [row.path for row in rows if not row.determined][:_MOST_ADVICE]
     if unsure:
@@ -120,49 +99,14 @@ def law_tables(model: LawModel) -> list[Table]:
     return found
 
 
-def _growth_cells(growth: Growth) -> tuple[str, str, str]:
-    """The class, or what is sure of it; its probability; and the local exponent."""
-    exponent = f"{growth.exponent:.2g} ({growth.low:.2g} .. {growth.high:.2g})"
-    return growth.statement, f"{max(growth.probability, 0.0):.0%}", exponent
-
-
 def plain_law_tables(model: LawModel) -> list[Table]:
     """Every path, one number in a cell."""
-    header, rows = _every_path(model)
-    forms = [".6g" if name in _IN_UNIT else ".4g" for name in header]
+    forms = {name: ".6g" if name in IN_UNIT else ".4g" for name in row_header(model.symbols)}
     cells = [
-        [cell if isinstance(cell, str) else format(cell, form) for cell, form in zip(row, forms, strict=True)]
-        for row in rows
+        [cell if isinstance(cell, str) else format(cell, forms[name]) for name, cell in row.items()]
+        for row in row_facts(model, model.rows)
     ]
-    return [("", header, cells)]
-
-
-def law_frame(model: LawModel) -> pd.DataFrame:
-    """Every path, with all digits."""
-    import pandas as pd
-
-    header, rows = _every_path(model)
-    return pd.DataFrame(rows, columns=header)
-
-
-def _every_path(model: LawModel) -> tuple[list[str], list[list[str | float]]]:
-    """What is said of every path, a column for each fact."""
-    header = ["path", *_IN_UNIT, "law", "law_probability"]
-    for symbol in model.symbols:
-        names = ("growth", "growth_probability", "exponent", "exponent_low", "exponent_high", "growth_statement")
-        header += [name if len(model.symbols) == 1 else f"{name}_{symbol}" for name in names]
-    rows: list[list[str | float]] = [
-        [
-            row.path,
-            *(row.share, row.predicted, row.low, row.high),
-            row.law,
-            row.probability,
-            *(fact for growth in row.growths for fact in growth),
-            _note(model, row),
-        ]
-        for row in model.rows
-    ]
-    return [*header, "note"], rows
+    return [("", list(forms), cells)]
 
 
 def _over(model: LawModel, symbol: str) -> str:
@@ -217,28 +161,10 @@ def _target_text(model: LawModel) -> str:
     return point_text(model.target) + far
 
 
-def _shortened(path: str) -> str:
-    return path if len(path) <= _LONGEST_NAME else f"...{path[3 - _LONGEST_NAME :]}"
-
-
-def _note(model: LawModel, row: LawRow) -> str:
-    """What to keep in mind about a path."""
-    notes = [] if row.determined else ["not determined"]
-    if row.misses > 1.0:
-        notes.insert(0, f"off by a factor of {row.misses:.2g} at a measured level")
-    if row.deviates >= _DEVIATES:
-        notes.append(f"last level may deviate ({row.deviates:.0%})")
-    if model.leading[model.paths.index(row.path)].is_constant:
-        notes.append("no growth seen in the measured range")
-    top = {symbol: max(levels) for symbol, levels in model.points.items()}
-    notes += [f"measured to {symbol}={level:g}" for symbol, level in row.reach.items() if level < top[symbol]]
-    return ", ".join(notes)
-
-
 def _advice_table(given: tuple[Advice, ...], total: int) -> Table:
     rows = [
         [
-            _shortened(one.path),
+            shortened(one.path),
             " or ".join(one.rivals),
             percent(one.here),
             "-" if one.point is None else point_text(one.point),

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.call_tree import CallTree, tree_of
+from perf_laws.call_tree import CallTree, callers_of, tree_of
 
-__all__ = ["Whole", "whole_of"]
+__all__ = ["Whole", "counted_paths", "whole_of"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -77,25 +76,34 @@ def whole_of(paths: Sequence[str], metrics: Sequence[str], value_name: str, mean
     >>> whole.trees[0].names, whole.inclusive
     (('main', 'solve', 'io'), False)
     """
+    metric, counted, inclusive = counted_paths(paths, metrics, value_name, means)
+    names = list(dict.fromkeys(metrics)) or [""]
+    trees = []
+    for number, name in enumerate(names):
+        own = np.flatnonzero(metric == number).tolist()
+        bare = [_without_metric(paths[k], name) for k in own]
+        trees.append(tree_of(bare, own, name if len(names) > 1 else "", inclusive))
+    return Whole(tuple(trees), metric, counted, inclusive)
+
+
+def counted_paths(
+    paths: Sequence[str], metrics: Sequence[str], value_name: str, means: Floats
+) -> tuple[Ints, Booleans, bool]:
+    """Number of each path's metric (K,), which paths add up to the whole of it (K,), and whether values are inclusive.
+
+    Parameters are those of `whole_of`; no tree is made, so that there may be a million paths.
+    """
     numbers = {name: number for number, name in enumerate(dict.fromkeys(metrics))} or {"": 0}
     metric = np.array([numbers[name] for name in metrics] or [0] * len(paths), dtype=np.int64)
     callers = np.full(len(paths), -1, dtype=np.int64)
-    trees = []
     for name, number in numbers.items():
-        own = np.flatnonzero(metric == number).tolist()
-        tree = tree_of([_without_metric(paths[k], name) for k in own], own, name if len(numbers) > 1 else "")
-        trees.append(tree)
-        for path, caller in tree.fitted_callers().items():
-            callers[path] = caller
+        own = np.flatnonzero(metric == number)
+        found = callers_of([_without_metric(paths[k], name) for k in own.tolist()])
+        callers[own] = np.where(found >= 0, own[found], -1)
     inclusive = bool((callers >= 0).any()) and (
         value_name.lower().startswith("inclusive") or _looks_inclusive(means, callers)
     )
-    return Whole(
-        trees=tuple(dataclasses.replace(tree, is_inclusive=inclusive) for tree in trees),
-        metric=metric,
-        counted=(callers < 0) if inclusive else np.ones(len(callers), dtype=np.bool_),
-        inclusive=inclusive,
-    )
+    return metric, (callers < 0) if inclusive else np.ones(len(callers), dtype=np.bool_), inclusive
 
 
 def _looks_inclusive(means: Floats, callers: Ints) -> bool:

@@ -12,6 +12,7 @@ from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
 from perfcore.cli.parameters import Data, FitterOfKind, Json, Output, Picture, TableFormat
+from perfcore.cli.reading import key_values
 from perfcore.cli.signature import OptionsOfSelected
 
 __all__ = ["command"]
@@ -27,6 +28,12 @@ def command(
     picture: Picture = None,
     as_json: Json = False,
     table_format: TableFormat = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--on", metavar="WHERE", help="With -o FILE.parquet, what fits: local:N processes, or dask://HOST:PORT."
+        ),
+    ] = None,
     growing: Annotated[
         bool,
         typer.Option("--follow", help="Read DATA as it is written, and say when a phase has ended; text tables only."),
@@ -42,7 +49,11 @@ def command(
     perf fit trace.prv --phases 9
     perf fit trace.prv --fitter worley --phases 1..20 --degree 1 --refine -o model.json --plot phases.png
     perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
+    perf fit profile.parquet --fitter scaling -o laws.parquet --on local:2
     perf fit states.csv --follow --idle-timeout 60
+
+    Scaling laws of very many paths become a table where the file to write ends in .parquet: in parts, with bounded
+    memory, the largest share first.
 
     The exit status is 3 where paths of the data could not be fitted, for example with too few points: the others
     are, and the model is written.
@@ -60,6 +71,12 @@ def command(
         from perf_pictures.picture import check_files
 
         check_files(picture, output)
+        if output is not None and output.lower().endswith(".parquet"):
+            if picture is not None or as_json or table_format is not None or growing:
+                raise OptionError(f"-o {output}: a table of laws goes without --plot, --json, --table and --follow")
+            raise typer.Exit(_fit_many(data, output, fitter, how, where, options))
+        if where is not None:
+            raise OptionError("--on is for laws of many paths: -o FILE.parquet with --fitter scaling")
         if growing:
             from perf_basics.following import follow
 
@@ -94,3 +111,20 @@ def command(
         count = len(model.unfitted)
         typer.echo(f"perf: warning: {count} path{'s' * (count > 1)} of the data could not be fitted", err=True)
     return _SOME_UNFITTED
+
+
+def _fit_many(
+    data: str, output: str, fitter: str | None, how: HowToReadTraces, where: str | None, options: Mapping[str, Any]
+) -> int:
+    """Fit laws of very many paths to a table, and print its first rows; the exit status."""
+    from perf_basics.cli.printed_laws import PrintedLaws
+    from perf_basics.many_paths import fit_many_paths
+    from perf_executors.executors import executor_of
+
+    if fitter != "scaling":
+        raise OptionError(f"-o {output}: a table holds laws of paths, by --fitter scaling; models are JSON files")
+    reading = {"reader": how.reader, "from_name": how.from_name, **key_values(how.read_pairs or (), "--read")}
+    with executor_of(where) as executor:
+        table = fit_many_paths(data, output, executor=executor, how=reading, **options)
+    print_findings(PrintedLaws(table), table=output)
+    return _SOME_UNFITTED if table.facts["unfitted"] else 0

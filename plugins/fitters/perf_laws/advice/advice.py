@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from perf_laws.advice.expected_spread import expected_spread, measurable
 from perf_laws.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
+from perf_laws.path_laws import PathLaws
 from perf_laws.posterior.posterior import Draws
-from perf_laws.summarized import SummarizedLaws
 
 __all__ = [
     "Advice",
@@ -66,7 +66,7 @@ class Advice(NamedTuple):
     there: float | None
 
 
-def advice(model: SummarizedLaws, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
+def advice(model: PathLaws, paths: Sequence[int] | None = None) -> tuple[Advice, ...]:
     """For each path whose growth is not sure, the two likeliest classes of growth and where they part.
 
     Growth is sure where one class has a probability of 0.9 (`perf_laws.growth.SURE`). What the data leave open is
@@ -76,7 +76,7 @@ def advice(model: SummarizedLaws, paths: Sequence[int] | None = None) -> tuple[A
 
     Parameters
     ----------
-    model : SummarizedLaws
+    model : PathLaws
     paths : sequence of int, optional
         Numbers of the paths to look at; all by default.
 
@@ -102,7 +102,7 @@ def advice(model: SummarizedLaws, paths: Sequence[int] | None = None) -> tuple[A
     return tuple(found[row] for row in sorted(found))
 
 
-def _advice_over(model: SummarizedLaws, symbol: str, paths: Ints) -> list[Advice]:
+def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
     candidates = deciding_points(model, symbol)
     ends = slope_points(model, symbol)
     places = np.vstack([ends, model.measured, candidates])
@@ -133,7 +133,7 @@ def _of_row(draws: Draws, row: int) -> Draws:
 
 
 def _told(
-    model: SummarizedLaws,
+    model: PathLaws,
     path: int,
     names: tuple[str, str],
     here: float,
@@ -171,7 +171,7 @@ def point_text(point: dict[str, float]) -> str:
     return ", ".join(f"{name} = {level:.6g}" for name, level in point.items())
 
 
-def deciding_points(model: SummarizedLaws, symbol: str) -> Floats:
+def deciding_points(model: PathLaws, symbol: str) -> Floats:
     """Points to measure at to tell growth over a parameter, in the order in which they are preferred (C, q)."""
     place = model.symbols.index(symbol)
     levels = np.unique(model.measured[:, place])
@@ -189,12 +189,12 @@ def deciding_points(model: SummarizedLaws, symbol: str) -> Floats:
     return points
 
 
-def next_points(model: SummarizedLaws, largest: float = 2.0) -> tuple[dict[str, float], ...]:
+def next_points(model: PathLaws, largest: float = 2.0) -> tuple[dict[str, float], ...]:
     """For each path, the point whose measurement leaves least open at the target.
 
     Parameters
     ----------
-    model : SummarizedLaws
+    model : PathLaws
     largest : float, >= 1
         How far beyond the largest measured level a run may go, as a factor.
     """
@@ -203,7 +203,7 @@ def next_points(model: SummarizedLaws, largest: float = 2.0) -> tuple[dict[str, 
     return tuple(dict(zip(model.symbols, points[k].tolist(), strict=True)) for k in best.tolist())
 
 
-def next_point(model: SummarizedLaws, largest: float = 2.0) -> dict[str, float]:
+def next_point(model: PathLaws, largest: float = 2.0) -> dict[str, float]:
     """The point whose measurement, of all paths together, leaves least open at the target.
 
     Paths count by their share of the value at the target. Source: the expected variance after a measurement is the
@@ -212,7 +212,7 @@ def next_point(model: SummarizedLaws, largest: float = 2.0) -> dict[str, float]:
 
     Parameters
     ----------
-    model : SummarizedLaws
+    model : PathLaws
     largest : float, >= 1
         How far beyond the largest measured level a run may go, as a factor.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isnan
 
 import numpy as np
@@ -11,21 +12,31 @@ import numpy.typing as npt
 from perf_laws.path_data import Factor, Law, PathData, Term
 from perf_laws.posterior.posterior import Laws, Posterior
 
-__all__ = ["posterior_of", "stored"]
+__all__ = ["posterior_of", "stored", "used_alone"]
 
 Floats = npt.NDArray[np.float64]
+
+
+def used_alone(posterior: Posterior, symbols: Sequence[str]) -> tuple[tuple[Law, ...], Posterior]:
+    """The laws that occur, and the posterior of these and of the settings that occur, by their new numbers."""
+    used = posterior.weight > 0.0
+    laws = np.unique(posterior.law[used])
+    settings = np.unique(posterior.setting[used])
+    law, setting = (
+        np.where(used, np.searchsorted(known, array), -1)
+        for known, array in ((laws, posterior.law), (settings, posterior.setting))
+    )
+    kept = Laws(*(array[laws] for array in (posterior.laws.coefficients, posterior.laws.exponents,
+                                            posterior.laws.logarithms)))  # fmt: skip
+    renumbered = replace(posterior, laws=kept, settings=posterior.settings[settings], law=law, setting=setting)
+    return tuple(_law(kept, number, symbols) for number in range(len(laws))), renumbered
 
 
 def stored(
     posterior: Posterior, symbols: Sequence[str]
 ) -> tuple[tuple[Law, ...], tuple[tuple[float, float, float], ...], tuple[PathData, ...]]:
     """Laws and settings that occur, and what is kept of each path."""
-    used = posterior.weight > 0.0
-    laws = np.unique(posterior.law[used])
-    settings = np.unique(posterior.setting[used])
-    law, setting = (
-        np.searchsorted(known, array) for known, array in ((laws, posterior.law), (settings, posterior.setting))
-    )
+    laws, posterior = used_alone(posterior, symbols)
     data = []
     numbers = np.arange(len(laws)).astype(object)  # one object for each law, however many paths have it
     for k, count in enumerate(posterior.count.tolist()):
@@ -33,14 +44,14 @@ def stored(
         weights = posterior.weight[k, :count].tolist()
         known: dict[float, float] = {}  # one object for each weight; most components have the same
         columns = (
-            tuple(numbers[law[k, :count]].tolist()),
-            tuple(setting[k, :count].tolist()),
+            tuple(numbers[posterior.law[k, :count]].tolist()),
+            tuple(posterior.setting[k, :count].tolist()),
             tuple(posterior.level[k, :count].tolist()),
             tuple(map(known.setdefault, weights, weights)),
         )
         data.append(PathData(tuple(means), tuple(posterior.counts[k].tolist()), float(posterior.spread[k]), *columns))
-    rows = [tuple(row) for row in posterior.settings[settings].tolist()]
-    return tuple(_law(posterior.laws, number, symbols) for number in laws.tolist()), tuple(rows), tuple(data)  # type: ignore[arg-type]
+    rows = [tuple(row) for row in posterior.settings.tolist()]
+    return laws, tuple(rows), tuple(data)  # type: ignore[arg-type]
 
 
 def _law(laws: Laws, number: int, symbols: Sequence[str]) -> Law:

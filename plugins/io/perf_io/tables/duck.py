@@ -192,6 +192,10 @@ class Database:
         except duckdb.Error as error:
             raise self._problem(error) from None
 
+    def set(self, setting: str, value: int) -> None:
+        """Choose a setting of DuckDB."""
+        self._connection.execute(f"SET GLOBAL {setting} = {value}")
+
     def add_names(self, table: str, names: Sequence[str]) -> None:
         """Make ``table`` (code, name), and an enumeration type of the same name whose codes are the positions."""
         rows = "SELECT unnest(range(len($1)))::INTEGER AS code, unnest($1::VARCHAR[]) AS name"
@@ -203,6 +207,15 @@ class Database:
         cursor = self._session()
         cursor.register("arrays", dict(arrays))
         cursor.execute(f"CREATE TABLE {table} AS SELECT * FROM arrays")
+
+    def append_by_name(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Add arrays of equal length behind the rows of ``table``, to the columns of their names."""
+        cursor = self._session()
+        cursor.register("arrays", dict(arrays))
+        try:
+            cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM arrays")
+        except duckdb.Error as error:
+            raise self._problem(error) from None
 
     def append(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Add arrays of equal length behind the rows of ``table``, in the order of its columns."""
@@ -280,5 +293,5 @@ def lines_scan(link: str) -> str:
 
 
 def parquet_scan(link: str) -> str:
-    """A FROM item: the columns of a Parquet file."""
-    return f"read_parquet({link})"
+    """A FROM item: the columns of a Parquet file, none of them from the names of its folders."""
+    return f"read_parquet({link}, hive_partitioning = false)"

@@ -16,7 +16,7 @@ from perfcore.base.errors import InputError, OptionError
 from perfcore.data.measurements import Measurements
 from perfcore.data.roles import guess_roles
 
-__all__ = ["read_measurements"]
+__all__ = ["read_measurements", "sql_fields"]
 
 
 def read_measurements(table: Table, options: TableOptions) -> Measurements:
@@ -33,12 +33,7 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
 
     if len(options.value) > 1:
         raise OptionError(f"measurements have one value column, not {', '.join(options.value)}")
-    fields = []
-    for column in table.columns:
-        name = quoted_name(column.name)
-        plain = column.kind == "number" and table.types[column.name] in ("integer", "float")
-        fields.append(name if plain else f"CAST({name} AS VARCHAR) AS {name}")
-    loaded = table.database.columns(f"SELECT {', '.join(fields)} FROM {table.relation}")
+    loaded = table.database.columns(f"SELECT {', '.join(sql_fields(table))} FROM {table.relation}")
     count = len(loaded[table.columns[0].name])
     if not count:
         raise InputError(table.source, "has column names but no rows", line=1)
@@ -55,6 +50,16 @@ def read_measurements(table: Table, options: TableOptions) -> Measurements:
         source=table.source,
         lines=range(1, count + 1) if table.lines is None else table.lines(),
     )
+
+
+def sql_fields(table: Table) -> list[str]:
+    """SQL for each column of a table: numbers as they are, everything else as text."""
+    fields = []
+    for column in table.columns:
+        name = quoted_name(column.name)
+        plain = column.kind == "number" and table.types[column.name] in ("integer", "float")
+        fields.append(name if plain else f"CAST({name} AS VARCHAR) AS {name}")
+    return fields
 
 
 def _refuse_decimal_signs(table: Table, options: TableOptions, loaded: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -72,21 +72,32 @@ class ParquetReader(Reader):
             raise InputError(source.name, "is not a Parquet file: it does not begin with PAR1")
         with source.plain_file() as path:
             lasting = path == source.path and not source.is_stdin
-            return read_table(_open(source, path, lasting), options)
+            table = opened_parquet(source, path, lasting)
+            _check_growth(table, path.stat().st_size)
+            return read_table(table, options)
 
     def write(self, data: Any, path: str | os.PathLike[str]) -> None:
         """Write a curve, trace or series, with all that reading it back needs."""
         write_table(data, Path(path), "parquet")
 
 
-def _open(source: Source, path: Path, lasting: bool) -> Table:
+def opened_parquet(source: Source, path: Path, lasting: bool = True) -> Table:
+    """A file as a table of which nothing but its columns was read.
+
+    Parameters
+    ----------
+    source : Source
+        The file as the user named it.
+    path : Path
+        Where it lies without compression.
+    lasting : bool
+        It lies there until the end.
+    """
     database = Database(source.name)
     link = database.link(path)
     relation = parquet_scan(link)
     described = [(row[0], str(row[1])) for row in database.rows(f"DESCRIBE SELECT * FROM {relation}")]
     columns = tuple(Column(name, _kind(data_type)[0]) for name, data_type in described)
-    ((n_rows,),) = database.rows(f"SELECT sum(num_rows) FROM parquet_file_metadata({link})")
-    _check_growth(n_rows * len(columns), path.stat().st_size, source.name)
     metadata = database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})")
 
     def at_row(row: int) -> tuple[int, Mapping[str, str]]:
@@ -105,16 +116,18 @@ def _open(source: Source, path: Path, lasting: bool) -> Table:
     )
 
 
-def _check_growth(n_values: int, packed_bytes: int, source: str) -> None:
+def _check_growth(table: Table, packed_bytes: int) -> None:
     """Refuse what would fill the memory.
 
     Raises
     ------
     InputError
     """
+    ((n_rows,),) = table.database.rows(f"SELECT count(*) FROM {table.relation}")
+    n_values = n_rows * len(table.columns)
     if n_values * _BYTES_PER_VALUE > max(_GROWTH_FROM_BYTES, packed_bytes * _LARGEST_GROWTH):
         problem = f"says that its {packed_bytes} bytes are {n_values} values, which would fill the memory"
-        raise InputError(source, f"{problem}; select the rows that you need and write them anew")
+        raise InputError(table.source, f"{problem}; select the rows that you need and write them anew")
 
 
 def _kind(data_type: str) -> tuple[str, str]:

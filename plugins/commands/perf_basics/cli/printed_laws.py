@@ -1,0 +1,62 @@
+"""A table of the laws of very many paths as `perf fit` prints it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from perf_laws.advice.advice import point_text
+from perf_laws.growth import CLASSES
+from perf_laws.row_tables import shown_rows
+
+if TYPE_CHECKING:
+    from perf_io.tables.path_table import PathTable
+
+__all__ = ["PrintedLaws"]
+
+_MOST_PATHS = 40
+
+
+class PrintedLaws:
+    """Summary and first rows.
+
+    Parameters
+    ----------
+    table : PathTable
+    """
+
+    def __init__(self, table: PathTable) -> None:
+        self._table = table
+        self._symbols = tuple(table.facts["columns"])
+
+    def summary(self) -> list[str]:
+        """How many paths, of what, and how they grow."""
+        facts = self._table.facts
+        unit = f" [{facts['unit']}]" if facts["unit"] else ""
+        over = " and ".join(
+            f"{symbol} ({min(levels):.6g} to {max(levels):.6g})"
+            for symbol, levels in zip(self._symbols, zip(*facts["points"], strict=True), strict=True)
+        )
+        return [
+            f"scaling laws of {facts['paths']:,} paths of {facts['source']}",
+            f"{len(facts['points'])} points of {facts['value']}{unit} over {over}",
+            *facts["notes"],
+            *(self._growths(symbol) for symbol in self._symbols),
+            *([f"not fitted: {facts['unfitted']:,} paths, for the reasons in the notes"] if facts["unfitted"] else []),
+        ]
+
+    def tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+        """The paths with the largest shares."""
+        facts = self._table.facts
+        rows: list[dict[str, Any]] = [row for row in self._table.top(_MOST_PATHS) if row["law"] is not None]
+        of = " of a metric" if facts["several"] else ""
+        share = f"share of the outermost paths{of}, each value with all that it calls"
+        if not facts["inclusive"]:
+            share = f"share of the sum of all paths{of}"
+        more = f"; the first {len(rows)} of {facts['paths']:,}" if len(rows) < facts["paths"] else ""
+        return [(f"At {point_text(facts['target'])}; {share}{more}", *shown_rows(rows, self._symbols))]
+
+    def _growths(self, symbol: str) -> str:
+        """How many paths most probably grow how."""
+        counts = self._table.counts("growth" if len(self._symbols) == 1 else f"growth_{symbol}")
+        said = ", ".join(f"{counts[name]:,} {name}" for name in CLASSES if name in counts)
+        return f"growth over {symbol}, most probably: {said}"

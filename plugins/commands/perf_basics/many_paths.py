@@ -1,0 +1,187 @@
+"""Scaling laws of very many call paths: in parts, with bounded memory, to a table on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_basics.path_tasks import LAWS, METRIC, Facts, fit_part, gather_part, gathered_paths
+from perf_executors.tasks import as_they_end
+from perf_io.tables.parted import PartedMeasurements, read_part
+from perf_io.tables.path_table import PathTable, column_of, write_path_table
+from perf_laws.chunk import at_points, path_columns
+from perf_laws.columns import with_values
+from perf_laws.data import said
+from perf_laws.fitter import target_of
+from perf_laws.options import LawOptions
+from perf_laws.whole import counted_paths
+from perfcore.base import progress
+from perfcore.base.errors import DataError, OptionError
+from perfcore.base.files import atomic_path, check_folder
+from perfcore.data.measurements import Measurements
+from perfcore.data.selection import parse_conditions, rows_that_meet
+from perfcore.hooks.options import build, to_dict
+
+__all__ = ["fit_many_paths"]
+
+_KINDS = ("code", "system", "category")
+_ROWS_OF_PART = 500_000  # some 30 MB as arrays of numbers and texts
+
+Named = str | os.PathLike[str]
+
+
+def fit_many_paths(
+    data: Named,
+    output: Named,
+    *,
+    executor: Executor | None = None,
+    how: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> PathTable:
+    """Fit a scaling law to each path of a table that may be larger than memory, and write a table of them.
+
+    Take it from some 10,000 paths on: a model that answers everything, as `perfcore.fit` makes it, takes 50 KB for each
+    path. What is said of a path is the same in both.
+
+    Parameters
+    ----------
+    data : str or path
+        A file of measurements, a folder or a pattern.
+    output : str or path
+        Parquet file to write, the largest share at the target first; parts are kept beside it meanwhile.
+    executor : concurrent.futures.Executor, optional
+        What gathers and fits parts; by default this process does. Any number of workers gives the same table.
+    how : mapping, optional
+        Reader and its options, as of `perfcore.read`.
+    **options
+        Of the fitter ``scaling``.
+
+    Returns
+    -------
+    PathTable
+
+    Raises
+    ------
+    PerfError
+        Data or options that do not go together, in one line.
+    """
+    chosen = build(LawOptions, options, "scaling")
+    check_folder(output)
+    name = os.fsdecode(data)
+    parted = PartedMeasurements(
+        name, lambda sample: path_columns(sample, chosen), _ROWS_OF_PART, Path(output).resolve().parent,
+        {"wanted": (Measurements,), **(how or {})},
+    )  # fmt: skip
+    roles, chosen, parts, notes = _settled(parted, chosen)
+    given = msgspec.json.encode(to_dict(chosen)).decode()
+    answers = _each(executor, gather_part, parts, "gathering", name, msgspec.json.encode(roles).decode(), given)
+    found = [msgspec.json.decode(answer, type=Facts) for answer in answers]
+    fitted, unfitted = (sum(getattr(one, what) for one in found) for what in ("paths", "unfitted"))
+    if not fitted:
+        raise DataError(f"{name}: none of {unfitted} paths can be fitted; {found[0].first_unfitted}")
+    points = np.unique(np.concatenate([np.array(one.points) for one in found if one.points]), axis=0)
+    levels = dict(zip(roles["parameters"], points.T, strict=True))
+    target = target_of(chosen.at, roles["parameters"], levels)
+    _each(executor, fit_part, parts, "fitting", points.tolist(), msgspec.json.encode(target).decode(), given)
+    facts = {
+        "source": name, "value": found[0].value_name, "unit": found[0].unit,
+        "columns": roles["parameters"], "points": points.tolist(), "target": target, "options": to_dict(chosen),
+        "paths": fitted, "unfitted": unfitted,
+        "notes": [*notes, *said([one.notes for one in found])],
+    }  # fmt: skip
+    _write(parts, output, facts, found[0].value_name, points)
+    return PathTable(output)
+
+
+def _each(executor: Executor | None, task: Any, parts: Sequence[Path], label: str, *given: Any) -> list[bytes]:
+    """The answers of a task for each part, in their order."""
+    answers: list[bytes] = [b""] * len(parts)
+    with progress.bar(label, len(parts)) as advance:
+        for at, answer in as_they_end(executor, task, [(str(part), *given) for part in parts]):
+            answers[at] = answer
+            advance(1)
+    return answers
+
+
+class _Settled(NamedTuple):
+    """What is the same for every part; which parts have rows; and what is said of that."""
+
+    roles: dict[str, Any]
+    options: LawOptions
+    parts: list[Path]
+    notes: list[str]
+
+
+def _settled(parted: PartedMeasurements, options: LawOptions) -> _Settled:
+    """Roles of the columns and the other options, as all rows say.
+
+    What a part alone would decide otherwise is decided here: which parameters are held by ``--where``, and which of
+    the columns that name a path are the same in all rows.
+    """
+    sample = parted.sample.with_roles(options.parameter)
+    several = len(options.value or ()) > 1
+    if not several:
+        sample = with_values(sample, options.value, options.path)
+        options = dataclasses.replace(options, value=None, path=None)
+    sample.require_roles()
+    roles = sample.roles
+    told: dict[str, Any] = {"parameters": dict(roles.parameters), "value": roles.value}
+    told |= {kind: list(getattr(roles, kind)) for kind in _KINDS}
+    options = dataclasses.replace(options, parameter=None)
+    if not options.where and sum(bool(told[kind]) for kind in _KINDS) < 2:
+        return _Settled(told, options, list(parted.parts), [])
+    levels: dict[str, set[float]] = {symbol: set() for symbol in told["parameters"]}
+    labels: dict[str, set[Any]] = {kind: set() for kind in _KINDS}
+    parts = []
+    with progress.bar("looking through", len(parted.parts)) as advance:
+        for part in parted.parts:
+            table = read_part(part, parted.sample.source, told).table
+            table = table[rows_that_meet(table, parse_conditions(options.where))]
+            parts += [part] * bool(len(table))
+            for symbol, column in told["parameters"].items():
+                levels[symbol] |= set(table[column].unique())
+            for kind in _KINDS:
+                if told[kind]:
+                    labels[kind] |= set(table[told[kind]].drop_duplicates().itertuples(index=False, name=None))
+            advance(1)
+    if not parts:
+        raise OptionError(f"{parted.sample.source}: no row meets {','.join(options.where)!r}")
+    held = [symbol for symbol, found in levels.items() if len(found) == 1] if options.where else []
+    notes = []
+    if held and len(held) < len(levels):
+        notes.append(f"held: {', '.join(f'{symbol} = {next(iter(levels[symbol])):g}' for symbol in held)}")
+        told["parameters"] = {s: column for s, column in told["parameters"].items() if s not in held}
+    if any(len(labels[kind]) > 1 for kind in _KINDS):
+        told |= {kind: told[kind] if len(labels[kind]) > 1 else [] for kind in _KINDS}
+    return _Settled(told, options, parts, notes)
+
+
+def _write(
+    parts: Sequence[Path], output: Named, facts: Mapping[str, Any], value_name: str, points: npt.NDArray[np.float64]
+) -> None:
+    """The laws of all parts in one file, by their shares."""
+    names, metrics, means, predicted = list[str](), list[str](), [], []
+    written = [part / LAWS for part in parts]
+    for part, file in zip(parts, written, strict=True):
+        own, runs = gathered_paths(part)
+        names += own.paths
+        metrics += own.metrics
+        means.append(at_points(own.points, runs.means, points))
+        if own.paths:
+            predicted.append(column_of(file, "predicted")[: len(own.paths)])
+    metric, counted, inclusive = counted_paths(names, metrics, value_name, np.concatenate(means))
+    known = list(dict.fromkeys(metrics)) or [""]
+    totals = np.bincount(metric, np.where(counted, np.concatenate(predicted), 0.0), len(known))
+    with atomic_path(output) as target:
+        write_path_table(
+            written, target, METRIC, dict(zip(known, totals.tolist(), strict=True)),
+            {**facts, "inclusive": inclusive, "several": len(known) > 1},
+        )  # fmt: skip

@@ -1,0 +1,168 @@
+"""What is done with one part of very many paths, here or in another process: gather its runs, and fit its laws."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_laws.data import Note, gathered
+from perf_laws.options import LawOptions
+from perf_laws.runs import Runs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LAWS", "METRIC", "Facts", "Gathered", "fit_part", "gather_part", "gathered_paths"]
+
+_RUNS, _PATHS, LAWS = "runs.npz", "paths.json", "laws.parquet"
+METRIC = "perfcore_metric"  # column of the parts, by which shares are told
+
+Floats = npt.NDArray[np.float64]
+
+
+class Facts(msgspec.Struct):
+    """What is told of a part that was gathered.
+
+    Attributes
+    ----------
+    points : list of list of float
+        Where its paths were measured.
+    paths, unfitted : int
+        How many can be fitted, and how many not.
+    first_unfitted : str
+        One of these, and why.
+    value_name : str
+    unit : str or None
+    notes : list of Note
+    """
+
+    points: list[list[float]]
+    paths: int
+    unfitted: int
+    first_unfitted: str
+    value_name: str
+    unit: str | None
+    notes: list[Note]
+
+
+class Gathered(msgspec.Struct):
+    """What is kept of a part that was gathered, beside its runs.
+
+    Attributes
+    ----------
+    points : list of list of float
+    columns : dict
+        Symbol of each parameter to its column.
+    paths, metrics : list of str
+        Those that can be fitted; metrics only where a column names them.
+    unfitted : dict of str to str
+        The others, and why.
+    """
+
+    points: list[list[float]]
+    columns: dict[str, str]
+    paths: list[str]
+    metrics: list[str]
+    unfitted: dict[str, str]
+
+
+def law_options(given: Mapping[str, Any]) -> LawOptions:
+    """Options that crossed to another process as JSON."""
+    return LawOptions(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+
+
+def gather_part(folder: str, source: str, roles: str, options: str) -> bytes:
+    """Gather the runs of a part at its points, and keep them beside it.
+
+    Parameters
+    ----------
+    folder : str
+        Of the part.
+    source : str
+        What it is a part of.
+    roles, options : str
+        JSON: roles of the columns, and options of the fitter.
+
+    Returns
+    -------
+    bytes
+        Where its paths were measured, and how many there are, as JSON.
+    """
+    from perf_io.tables.parted import read_part
+
+    chosen = law_options(msgspec.json.decode(options))
+    data = read_part(Path(folder), source, msgspec.json.decode(roles))
+    if chosen.where:  # which parameters it holds was settled of all parts
+        data, chosen = data.where(chosen.where), dataclasses.replace(chosen, where=())
+    seen = gathered(data, chosen)
+    points = np.stack(list(seen.points.values()), axis=1).tolist()
+    np.savez(
+        Path(folder, _RUNS), means=seen.runs.means, counts=seen.runs.counts, variances=seen.runs.variances,
+        outliers=seen.runs.outliers,
+    )  # fmt: skip
+    kept = Gathered(points, dict(seen.columns), list(seen.paths), list(seen.metrics), dict(seen.unfitted))
+    Path(folder, _PATHS).write_bytes(msgspec.json.encode(kept))
+    first = next((f"{name}: {reason}" for name, reason in seen.unfitted.items()), "")
+    return msgspec.json.encode(
+        Facts(points, len(seen.paths), len(seen.unfitted), first, seen.value_name, seen.unit, list(seen.notes))
+    )
+
+
+def gathered_paths(folder: Path) -> tuple[Gathered, Runs]:
+    """What `gather_part` kept of a part."""
+    facts = msgspec.json.decode(Path(folder, _PATHS).read_bytes(), type=Gathered)
+    with np.load(Path(folder, _RUNS), allow_pickle=False) as arrays:
+        runs = Runs(*(arrays[name] for name in ("means", "counts", "variances", "outliers")))
+    return facts, runs
+
+
+def fit_part(folder: str, points: Sequence[Sequence[float]], target: str, options: str) -> bytes:
+    """Fit the paths of a part that was gathered, and keep what is said of each beside it.
+
+    Parameters
+    ----------
+    folder : str
+    points : list of list of float
+        Of all parts.
+    target, options : str
+        JSON: level of each parameter that is looked at, and options of the fitter.
+
+    Returns
+    -------
+    bytes
+        Nothing.
+    """
+    import pandas as pd
+
+    from perf_io.tables.duck import Database
+    from perf_laws.chunk import at_points, laws_of_chunk
+
+    facts, runs = gathered_paths(Path(folder))
+    frame = pd.DataFrame({"path": list(facts.unfitted), "note": [f"not fitted: {r}" for r in facts.unfitted.values()]})
+    if facts.paths:
+        chosen = law_options(msgspec.json.decode(options))
+        every = np.array(points)
+        runs = Runs(
+            *(at_points(facts.points, getattr(runs, what), every) for what in ("means", "counts", "variances")),
+            runs.outliers,
+        )
+        laws = laws_of_chunk(facts.paths, facts.columns, runs, every, msgspec.json.decode(target), chosen)
+        laws[METRIC] = facts.metrics or ""
+        frame = pd.concat([laws, frame], ignore_index=True)
+    database = Database(folder)
+    database.add_arrays("laws", {name: _array(frame[name]) for name in frame.columns})
+    database.copy("SELECT * FROM laws", Path(folder, LAWS), "parquet")
+    return b""
+
+
+def _array(column: pd.Series[Any]) -> npt.NDArray[Any]:
+    """Numbers as they are; texts as objects, None where there is none."""
+    if column.dtype.kind in "iuf":
+        return column.to_numpy()
+    return column.astype(object).where(column.notna(), None).to_numpy()
