@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint style types examples doctests docs clean
+.PHONY: demo test slow fuzz lint style types examples doctests docs clean
 
 demo: $(VENV)/.installed
 	@mkdir -p demo
@@ -15,6 +15,10 @@ test: $(VENV)/.installed-test
 
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m slow
+
+# A minute over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/fuzz.py --seconds 60
 
 # What lint does, in parts that may run side by side: make -j lint docs
 lint: style types examples doctests
