@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What is imported is compiled by Python as it goes; all of numba and scipy at once takes longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test slow lint style types examples doctests docs clean
+.PHONY: demo test slow fuzz lint style types examples doctests docs clean
 
 demo: $(VENV)/.installed
 	@mkdir -p demo
@@ -17,6 +17,10 @@ test: $(VENV)/.installed-test
 
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m slow
+
+# A minute over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/fuzz.py --seconds 60
 
 # What lint does, in parts that may run side by side: make -j lint docs
 lint: style types examples doctests
