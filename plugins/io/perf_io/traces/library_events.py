@@ -1,0 +1,263 @@
+"""Collectives, sends and receives of NCCL and RCCL, taken while PyTorch's traces are read.
+
+A kernel of the library says in its arguments what it transfers, among whom and as which operation of its process group;
+where it does not, the operation of the host that launched it may: ``record_param_comms`` with the same arguments, or,
+of older versions, an annotation such as ``nccl:all_reduce`` with the shapes of its input, within an operation such as
+``c10d::_allgather_base_`` with those of its output, too. Bytes are those that the rank puts in or gets out, whichever
+are more: elements times the size of their type.
+
+Source: PyTorch, ``torch/csrc/profiler/util.cpp`` (``saveNcclMeta``, which abbreviates ranks of groups beyond 30), and
+Kineto, ``libkineto/src/output_json.cpp``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from perf_messages.rank_calls import COLLECTIVE, COLUMNS, RECEIVE, SEND, UNTOLD, RankCalls
+
+if TYPE_CHECKING:
+    from perf_io.traces.trace_events import TraceEvent
+
+__all__ = ["LibraryEvents"]
+
+_OF_LIBRARY = re.compile(r"nccl|rccl|record_param_comms$|c10d::", re.IGNORECASE)
+_HOST, _ANNOTATED, _CALLED = "record_param_comms", "nccl:", "c10d::"
+_FIELDS = (
+    "host", "location", "start", "end", "correlation", "kind", "operation", "group", "size", "number", "bytes", "peer",
+)  # fmt: skip
+_TOLD_FIELDS = _FIELDS[5:]
+_KERNEL, _RECORD, _ANNOTATION, _CALL = range(4)  # what ``host`` says
+_KINDS = {"send": SEND, "recv": RECEIVE}
+_NO_DATA = frozenset({"wait", "init", "finalize"})  # that the host records, too, and that transfer nothing
+_MOST_NAMES = 1 << 16
+_MOST_BYTES = 1 << 60
+# By the names of C++ and of PyTorch, small letters, without namespaces.
+_BYTES = {
+    name: size
+    for size, names in {
+        1: "byte char bool signedchar unsignedchar int8 uint8 qint8 quint8 float8_e5m2 float8_e4m3fn float8_e5m2fnuz "
+           "float8_e4m3fnuz float8_e8m0fnu",
+        2: "short half bfloat16 int16 uint16 shortint unsignedshort",
+        4: "int float int32 uint32 qint32 complexhalf unsignedint",
+        8: "long double int64 uint64 longint longlong unsignedlong complexfloat",
+        16: "complexdouble",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+
+
+class _Told(msgspec.Struct, gc=False):
+    """Arguments of a kernel or of the host's record."""
+
+    name: str = msgspec.field(name="Collective name", default="")
+    type: str = msgspec.field(name="dtype", default="")
+    sent: int = msgspec.field(name="In msg nelems", default=0)
+    received: int = msgspec.field(name="Out msg nelems", default=0)
+    size: int = msgspec.field(name="Group size", default=-1)
+    group: str | int = msgspec.field(name="Process Group Name", default="")
+    ranks: str | list[int] = msgspec.field(name="Process Group Ranks", default="")
+    number: int = msgspec.field(name="Seq", default=-1)
+    sender: int = msgspec.field(name="Src Rank", default=-1)
+    receiver: int = msgspec.field(name="Dst Rank", default=-1)
+
+
+class _Shapes(msgspec.Struct, gc=False):
+    """Arguments of an annotation."""
+
+    shapes: list[Any] = msgspec.field(name="Input Dims", default_factory=list)
+    types: list[str] = msgspec.field(name="Input type", default_factory=list)
+
+
+_TOLD, _SHAPES = msgspec.json.Decoder(_Told, strict=False), msgspec.json.Decoder(_Shapes)
+
+Integers = npt.NDArray[np.int64]
+Columns = Mapping[str, Integers]
+
+
+class LibraryEvents:
+    """Kernels of the library and what the host says of them, in 96 bytes each."""
+
+    def __init__(self) -> None:
+        self._rows = array("q")
+        self._is_name = bytearray()
+        self._operations: dict[str, int] = {}
+        self._groups: dict[str, int] = {}
+        self._damaged = self._without_type = 0
+
+    def add(self, events: Sequence[TraceEvent], found: Mapping[str, Any], names: Mapping[str, int]) -> None:
+        """Take those of a piece; ``found`` has their columns, and ``names`` all names met so far with their codes."""
+        for name in itertools.islice(names, len(self._is_name), None):
+            self._is_name.append(_OF_LIBRARY.search(name) is not None)
+        flags = np.frombuffer(bytes(self._is_name) + b"\0", np.bool_)
+        columns = found["location"], found["start"], found["end"], found["correlation"]
+        for at in np.flatnonzero(flags[found["name"]]).tolist():
+            event = events[at]
+            if event.ph == "X" and (said := self._said(event)) is not None:
+                host, *told = said
+                self._rows.extend((host, *(int(column[at]) for column in columns), *told))
+
+    def _said(self, event: TraceEvent) -> tuple[int, ...] | None:
+        """What an event says: who, and kind, operation, group and so on; None of one that says nothing."""
+        if event.cat.lower() == "kernel":
+            return (_KERNEL, *(self._told(event.args) or self._untold()))
+        if event.name == _HOST:
+            told = self._told(event.args)
+            return None if told is None else (_RECORD, *told)
+        if event.cat.lower().startswith("gpu") or b'"Input Dims"' not in bytes(event.args):
+            return None
+        name = event.name.split()[0]
+        is_call = name.startswith(_CALLED)
+        if not is_call and (not name.startswith(_ANNOTATED) or name.removeprefix(_ANNOTATED) in _KINDS):
+            return None  # of sends and receives the group is not told
+        sizes = self._sizes(event.args)
+        if is_call:
+            return _CALL, COLLECTIVE, 0, -1, -1, -1, max(sizes, default=0), -1
+        return _ANNOTATION, COLLECTIVE, self._operation(name), -1, -1, -1, sum(sizes), -1
+
+    def _untold(self) -> tuple[int, ...]:
+        return UNTOLD, self._operation("nccl kernel"), -1, -1, -1, 0, -1
+
+    def _operation(self, name: str) -> int:
+        if len(self._operations) >= _MOST_NAMES:
+            name = next(iter(self._operations))
+        return self._operations.setdefault(name, len(self._operations))
+
+    def _told(self, text: msgspec.Raw) -> tuple[int, ...] | None:
+        """By arguments; None where they say nothing of a transfer."""
+        if b'"Collective name"' not in bytes(text):
+            return None
+        try:
+            told = _TOLD.decode(text)
+        except msgspec.MsgspecError:
+            self._damaged += 1
+            return None
+        elements = max(told.sent, told.received)
+        n_bytes = self._bytes_of(told.type, elements)
+        if not told.name or told.name in _NO_DATA or n_bytes is None:
+            self._damaged += n_bytes is None
+            return None
+        kind = _KINDS.get(told.name, COLLECTIVE)
+        peer = {SEND: told.receiver, RECEIVE: told.sender}.get(kind, -1)
+        ranks = told.ranks if isinstance(told.ranks, str) else str(told.ranks)
+        group = -1
+        if told.group != "" and len(self._groups) < _MOST_NAMES:
+            group = self._groups.setdefault(f"{told.group} {ranks}".rstrip(), len(self._groups))
+        return kind, self._operation(_ANNOTATED + told.name), group, told.size, told.number, n_bytes, peer
+
+    def _sizes(self, text: msgspec.Raw) -> list[int]:
+        """Bytes of each tensor; nothing where they are damaged."""
+        try:
+            told = _SHAPES.decode(text)
+            pairs = zip(told.shapes, told.types, strict=False)
+            sizes = [self._bytes_of(kind, _product(shape)) for shape, kind in pairs if shape]
+        except (msgspec.MsgspecError, TypeError):
+            sizes = [None]
+        self._damaged += None in sizes
+        return [size for size in sizes if size is not None]
+
+    def _bytes_of(self, kind: str, elements: int) -> int | None:
+        """Bytes of elements of a type; None where they are no number of elements."""
+        each = _BYTES.get(kind.rpartition("::")[2].replace(" ", "").lower())
+        if not 0 <= elements < _MOST_BYTES // 16:
+            return None
+        if each is None:
+            self._without_type += elements > 0
+            return 0
+        return each * elements
+
+    def rank_calls(
+        self, launches: Sequence[npt.NDArray[Any]], place: npt.NDArray[np.int64], first: int
+    ) -> RankCalls | None:
+        """Kernels of streams that are locations of the trace, with what is told of them; None where nothing is.
+
+        Parameters
+        ----------
+        launches : sequence of arrays
+            Numbers of the calls that launch work, sorted, when each returned (nanoseconds), and on which thread.
+        place : (n_locations,) int
+            Position in the trace of each location that was met; -1 of those that are not in it.
+        first : int, nanoseconds
+            From when times count.
+        """
+        rows = np.array(self._rows, np.int64).reshape(-1, len(_FIELDS))
+        host, kernels = (dict(zip(_FIELDS, part.T, strict=True)) for part in _parted(rows, place))
+        batched = 0
+        for kind in (_RECORD, _ANNOTATION):
+            records = {name: column[host["host"] == kind] for name, column in host.items()}
+            by = _launched_within(records, kernels, launches)
+            told = (by >= 0) & (kernels["kind"] == UNTOLD)
+            for name in _TOLD_FIELDS:
+                kernels[name][told] = records[name][by[told]]
+            messages = np.flatnonzero(np.isin(records["kind"], (SEND, RECEIVE)))
+            batched += len(np.setdiff1d(messages, by))
+        calls = {name: column[host["host"] == _CALL] for name, column in host.items()}
+        by = _launched_within(calls, kernels, launches)
+        annotated = (by >= 0) & (kernels["kind"] == COLLECTIVE) & (kernels["group"] < 0)
+        sizes = kernels["bytes"]
+        sizes[annotated] = np.maximum(sizes[annotated], calls["bytes"][by[annotated]])
+        n_untold = int((kernels["kind"] == UNTOLD).sum())
+        if n_untold == len(sizes):
+            return None
+        kernels |= {
+            "location": place[kernels["location"]],
+            "enter_ns": kernels["start"] - first,
+            "leave_ns": kernels["end"] - first,
+        }
+        unmatched = {
+            "kernels of NCCL do not say what they transfer": n_untold,
+            "descriptions of transfers are damaged, and left out": self._damaged,
+            "transfers are of an unknown type, and their bytes count as 0": self._without_type,
+            "sends or receives have no kernel of their own, and are left out": batched,
+        }
+        columns = np.column_stack([kernels[name] for name in COLUMNS])
+        return RankCalls(columns, tuple(self._operations), tuple(self._groups), unmatched)
+
+
+def _parted(rows: Integers, place: Integers) -> tuple[Integers, Integers]:
+    """What the host says, and the kernels of locations that are in the trace."""
+    is_kernel = rows[:, 0] == _KERNEL
+    kernels = rows[is_kernel]
+    return rows[~is_kernel], kernels[place[kernels[:, 1]] >= 0]
+
+
+def _product(shape: Sequence[Any]) -> int:
+    """Elements of a tensor, or of several."""
+    if isinstance(shape[0], list):
+        return sum(_product(each) for each in shape if each)
+    product = 1
+    for length in shape:
+        product *= length
+    return product
+
+
+def _launched_within(records: Columns, kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> Integers:
+    """For each kernel the record of the host during which it was launched; -1 where there is none."""
+    numbers, returned, thread = launches
+    n_records = len(records["start"])
+    found = np.full(len(kernels["start"]), -1, np.int64)
+    if not len(numbers) or not n_records:
+        return found
+    launch = np.minimum(np.searchsorted(numbers, kernels["correlation"]), len(numbers) - 1)
+    moment, whose = returned[launch], thread[launch]
+    # Records of one thread do not overlap: the last one that began before the launch is the only one that can be meant.
+    is_launch = np.repeat([False, True], [n_records, len(launch)])
+    order = np.lexsort(
+        (is_launch, np.concatenate([records["start"], moment]), np.concatenate([records["location"], whose]))
+    )
+    last = np.maximum.accumulate(np.where(is_launch[order], -1, np.arange(len(order))))
+    before = np.empty(len(order), np.int64)
+    before[order] = np.where(last >= 0, order[last], -1)
+    record = before[n_records:]
+    fits = (kernels["correlation"] >= 0) & (numbers[launch] == kernels["correlation"]) & (record >= 0)
+    fits &= (records["location"][record] == whose) & (moment <= records["end"][record])
+    found[fits] = record[fits]
+    return found
