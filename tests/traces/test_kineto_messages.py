@@ -7,6 +7,7 @@ from traces.kineto_files import START_US
 
 import perfcore
 from perf_messages.communication import communication_of
+from perf_whatif.collective_table import collective_rows
 from perfcore.base.errors import DataError
 
 KERNEL = "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
@@ -67,6 +68,8 @@ def test_the_files_of_ranks_fit_together(tmp_path):
     assert calls.location[one].tolist() == [0, 1, 2, 3]
     pairs = zip(found.sender.tolist(), found.receiver.tolist(), found.messages.bytes.tolist(), strict=True)
     assert sorted(pairs) == [(0, 1, 100), (1, 2, 100), (2, 3, 100), (3, 0, 100)]
+    times = {row.operation: (row.timed, row.until_all_ns, row.after_ns) for row in collective_rows(found)}
+    assert times == {"nccl:allreduce": (1, 6_000, 68_000), "nccl:_allgather_base": (4, 0, 86_000)}
     assert (found.messages.logical_send_ns - found.messages.physical_receive_ns == -30_000).all()
 
 
