@@ -27,12 +27,20 @@ _ANNOUNCED = re.compile(
 
 _SINGULAR = {
     "calls of collectives do": "call of a collective does",
+    "calls of MPI_Sendrecv or persistent requests do": "call of MPI_Sendrecv or a persistent request does",
     "calls announce": "call announces",
     "collectives lack": "collective lacks",
     "collectives name": "collective names",
     "events of messages are outside of calls or name": "event of a message is outside of calls or names",
     "messages end before they are": "message ends before it is",
+    "descriptions of transfers are": "description of a transfer is",
+    "kernels of NCCL do": "kernel of NCCL does",
+    "receives are": "receive is",
+    "receives from": "receive from",
+    "sends or receives are": "send or receive is",
     "sends or receives have": "send or receive has",
+    "sends or receives name": "send or receive names",
+    "transfers are of an unknown type, and their bytes count": "transfer is of an unknown type, and its bytes count",
 }
 
 Integers = npt.NDArray[np.int64]

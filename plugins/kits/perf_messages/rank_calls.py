@@ -1,12 +1,14 @@
 """Calls of one rank whose partners are in the files of other ranks, and how the calls of all ranks fit together.
 
-Members of a collective say its process group, and newer files its number there; where they do not, the k-th call of a
-rank in a group belongs to the k-th of the others, unless a member starts after another one has ended. Sends and
-receives belong together in the order of their calls between two ranks of a group.
+Members of a collective say its group of processes, and some files its number there; where they do not, the k-th call of
+a rank in a group belongs to the k-th of the others, unless a member starts after another one has ended. Sends and
+receives of one tag belong together in the order of their calls between two ranks of a group, unless more was sent than
+received.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,15 +21,28 @@ from perf_messages.communication import NOT_RECORDED, Calls, Collectives, Commun
 from perf_messages.matching import codes_of, collectives_in_order, paired_in_order
 from perfcore.base.errors import listing
 
-__all__ = ["COLLECTIVE", "COLUMNS", "OF_RANK", "RECEIVE", "SEND", "UNTOLD", "RankCalls", "communication_of_ranks"]
+__all__ = [
+    "COLLECTIVE",
+    "COLUMNS",
+    "ITSELF",
+    "NOWHERE",
+    "OF_RANK",
+    "RECEIVE",
+    "SEND",
+    "UNTOLD",
+    "RankCalls",
+    "communication_of_ranks",
+]
 
 OF_RANK = "calls of a rank"  # under which a trace's facts hold those of its file
 UNTOLD, COLLECTIVE, SEND, RECEIVE = range(4)  # what a call does; of the first kind nothing is told
-COLUMNS = ("location", "enter_ns", "leave_ns", "operation", "kind", "group", "size", "number", "bytes", "peer")
+COLUMNS = (
+    "location", "enter_ns", "leave_ns", "operation", "kind", "group", "size", "number", "bytes", "peer", "tag", "done",
+)  # fmt: skip
+ITSELF, NOWHERE = -1, -2  # in which row a call ends
 # Kernels of one collective that overlap by clocks which agree; collectives of microseconds end that far apart.
 _APART_NS = 500_000
 _MOST_NAMED = 4
-_NOT_REPLAYED = "streams of GPUs wait for the host and for one another, and the trace does not tell for what"
 
 Integers = npt.NDArray[np.int64]
 
@@ -38,25 +53,28 @@ class RankCalls:
 
     Parameters
     ----------
-    columns : (n, 10) int64
+    columns : (n, 12) int64
         By `COLUMNS`: location, start and end (nanoseconds), index into ``operations``, kind, index into ``groups`` (-1:
-        not recorded), members of the group (-1), number within it (-1), bytes, and the rank to or from which a message
-        goes (-1).
+        not recorded), members of the group (-1: all that there are), number within it (-1), bytes, the rank to or from
+        which a message goes (-1), its tag, and the row of the call in which it ends (`ITSELF`, `NOWHERE`).
     operations, groups : tuple of str
         A group is named so that no other one of the run has the same name.
     unmatched : mapping of str to int
         What was left out, in words, and how many of it.
+    not_replayed : str
+        Why nobody knows what the run would be on another network.
     """
 
     columns: Integers
     operations: tuple[str, ...]
     groups: tuple[str, ...]
     unmatched: Mapping[str, int]
+    not_replayed: str
 
     def save(self, path: Path) -> None:
         """Write them to ``PATH.calls.npy`` and ``PATH.calls.json``."""
         np.save(f"{path}.calls.npy", self.columns, allow_pickle=False)
-        said = {"operations": self.operations, "groups": self.groups, "unmatched": dict(self.unmatched)}
+        said = {name: value for name, value in vars(self).items() if name != "columns"}
         Path(f"{path}.calls.json").write_text(json.dumps(said), encoding="utf-8")
 
     @classmethod
@@ -64,7 +82,9 @@ class RankCalls:
         """What was saved."""
         said = json.loads(Path(f"{path}.calls.json").read_text(encoding="utf-8"))
         columns: Integers = np.load(f"{path}.calls.npy", mmap_mode="r", allow_pickle=False)
-        return cls(columns, tuple(said["operations"]), tuple(said["groups"]), said["unmatched"])
+        return cls(
+            columns, tuple(said["operations"]), tuple(said["groups"]), said["unmatched"], str(said["not_replayed"])
+        )
 
 
 def communication_of_ranks(
@@ -90,8 +110,8 @@ def communication_of_ranks(
 
     Examples
     --------
-    >>> rows = np.array([[0, 0, 30, 0, COLLECTIVE, 0, 2, 7, 64, -1]])
-    >>> calls = RankCalls(rows, ("nccl:allreduce",), ("0 [0, 1]",), {})
+    >>> rows = np.array([[0, 0, 30, 0, COLLECTIVE, 0, 2, 7, 64, -1, 0, ITSELF]])
+    >>> calls = RankCalls(rows, ("nccl:allreduce",), ("0 [0, 1]",), {}, "of no program")
     >>> parts = [(0, 0, 0, calls), (1, 1, 20, calls)]
     >>> found = communication_of_ranks(parts, ["rank 0", "rank 1"], (0, 50), "job", 2)
     >>> len(found.collectives), found.collectives.bytes.tolist(), found.remarks()
@@ -100,7 +120,8 @@ def communication_of_ranks(
     operations: dict[str, int] = {}
     groups: dict[str, int] = {}
     unmatched: dict[str, int] = {}
-    columns = np.concatenate([_of_run(part, operations, groups) for part in parts])
+    firsts = itertools.accumulate((len(part[-1].columns) for part in parts), initial=0)
+    columns = np.concatenate([_of_run(part, operations, groups, at) for part, at in zip(parts, firsts, strict=False)])
     for *_, part in parts:
         for what, count in part.unmatched.items():
             unmatched[what] = unmatched.get(what, 0) + count
@@ -108,6 +129,10 @@ def communication_of_ranks(
     order = np.lexsort((columns[:, 1], columns[:, 0]))
     rank = rank[order]
     of = dict(zip(COLUMNS, columns[order].T, strict=True))
+    new = np.empty(len(order), np.int64)
+    new[order] = np.arange(len(order))
+    of["done"] = np.where(of["done"] == ITSELF, np.arange(len(order)), np.where(of["done"] < 0, -1, new[of["done"]]))
+    of["size"] = np.where((of["size"] < 0) & (of["group"] >= 0), len(parts), of["size"])
     calls = Calls(
         of["location"].astype(np.int32), of["enter_ns"], of["leave_ns"], of["operation"].astype(np.int32),
         tuple(operations),
@@ -117,18 +142,21 @@ def communication_of_ranks(
     ends = np.full(len(locations), span_ns[1], np.int64)
     return Communication(
         tuple(locations), span_ns[0], ends, calls, messages, collectives, unmatched | of_collectives | of_messages,
-        source, _NOT_REPLAYED,
+        source, parts[0][-1].not_replayed,
     )  # fmt: skip
 
 
-def _of_run(part: tuple[int, int, int, RankCalls], operations: dict[str, int], groups: dict[str, int]) -> Integers:
-    """The columns of a rank with the locations, times, operations and groups of the run."""
+def _of_run(
+    part: tuple[int, int, int, RankCalls], operations: dict[str, int], groups: dict[str, int], first_row: int
+) -> Integers:
+    """The columns of a rank with the locations, times, operations, groups and rows of the run."""
     _, first, shift, calls = part
     columns = np.array(calls.columns)
     named = [operations.setdefault(name, len(operations)) for name in calls.operations]
     grouped = [*(groups.setdefault(name, len(groups)) for name in calls.groups), -1]
     of = dict(zip(COLUMNS, columns.T, strict=True))
     of["location"] += first
+    of["done"] += np.where(of["done"] >= 0, first_row, 0)
     of["enter_ns"] += shift
     of["leave_ns"] += shift
     of["operation"][:] = np.array(named, np.int64)[of["operation"]]
@@ -155,7 +183,7 @@ def _collectives(calls: Calls, of: Mapping[str, Integers]) -> tuple[Collectives,
     n_refuted = int(refuted[found.member_of].sum())
     return found.only(~refuted), {
         "calls of collectives do not fit to those of other ranks": n_different + n_refuted,
-        "collectives name no process group: each call of a rank counts as one": int(alone.sum()),
+        "collectives name no known group of processes: each call of a rank counts as one": int(alone.sum()),
     }
 
 
@@ -170,16 +198,20 @@ def _messages(
     named = f" ({listing([f'rank {number}' for number in strangers], _MOST_NAMED)})" if strangers else ""
     # Messages of one pair of ranks keep their order, which is that of times where a rank has several streams.
     sends, receives = (rows[np.argsort(of["enter_ns"][rows], kind="stable")] for rows in (sends, receives))
+    columns = ("group", "tag")
     sent, received = paired_in_order(
-        [rank[sends], of["peer"][sends], of["group"][sends], of["bytes"][sends]],
-        [of["peer"][receives], rank[receives], of["group"][receives], of["bytes"][receives]],
+        [rank[sends], of["peer"][sends], *(of[name][sends] for name in columns)],
+        [of["peer"][receives], rank[receives], *(of[name][receives] for name in columns)],
     )
-    send, receive = sends[sent], receives[received]
+    send, post = sends[sent], receives[received]
+    fits = of["bytes"][send] <= of["bytes"][post]
+    send, post = send[fits], post[fits]
+    receive = of["done"][post]
     messages = Messages(
-        send, send, receive, receive, of["bytes"][send], np.zeros(len(send), np.int64), of["group"][send],
-        calls.enter_ns[send], calls.enter_ns[send], calls.enter_ns[receive], calls.leave_ns[receive],
+        send, of["done"][send], post, receive, of["bytes"][send], of["tag"][send], of["group"][send],
+        calls.enter_ns[send], calls.enter_ns[send], calls.enter_ns[post], calls.leave_ns[receive],
     )  # fmt: skip
     return messages, {
         f"sends or receives name ranks that do not exist{named}": int(strange.sum()),
-        "sends or receives have no partner in the files": len(both) - int(strange.sum()) - 2 * len(sent),
+        "sends or receives have no partner in the files": len(both) - int(strange.sum()) - 2 * len(send),
     }

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_messages.rank_calls import COLLECTIVE, COLUMNS, RECEIVE, SEND, UNTOLD, RankCalls
+from perf_messages.rank_calls import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
 
 if TYPE_CHECKING:
     from perf_io.traces.trace_events import TraceEvent
@@ -38,6 +38,7 @@ _TOLD_FIELDS = _FIELDS[5:]
 _KERNEL, _RECORD, _ANNOTATION, _CALL = range(4)  # what ``host`` says
 _KINDS = {"send": SEND, "recv": RECEIVE}
 _NO_DATA = frozenset({"wait", "init", "finalize"})  # that the host records, too, and that transfer nothing
+_NOT_REPLAYED = "streams of GPUs wait for the host and for one another, and the trace does not tell for what"
 _MOST_NAMES = 1 << 16
 _MOST_BYTES = 1 << 60
 # By the names of C++ and of PyTorch, small letters, without namespaces.
@@ -211,15 +212,17 @@ class LibraryEvents:
             "location": place[kernels["location"]],
             "enter_ns": kernels["start"] - first,
             "leave_ns": kernels["end"] - first,
+            "tag": np.zeros(len(sizes), np.int64),
+            "done": np.full(len(sizes), ITSELF, np.int64),
         }
         unmatched = {
             "kernels of NCCL do not say what they transfer": n_untold,
-            "descriptions of transfers are damaged, and left out": self._damaged,
+            "descriptions of transfers are damaged": self._damaged,
             "transfers are of an unknown type, and their bytes count as 0": self._without_type,
-            "sends or receives have no kernel of their own, and are left out": batched,
+            "sends or receives have no kernel of their own": batched,
         }
         columns = np.column_stack([kernels[name] for name in COLUMNS])
-        return RankCalls(columns, tuple(self._operations), tuple(self._groups), unmatched)
+        return RankCalls(columns, tuple(self._operations), tuple(self._groups), unmatched, _NOT_REPLAYED)
 
 
 def _parted(rows: Integers, place: Integers) -> tuple[Integers, Integers]:
