@@ -20,7 +20,7 @@ from perf_profile.run_profile import NO_STATE, RunProfile
 from perf_profile.stretches import Stretches, whole_run
 from perf_summaries.summarized_trace import SummarizedTrace
 from perf_traces.joined_trace import JoinedTrace
-from perf_traces.nesting import is_incomplete, nesting_of
+from perf_traces.nesting import BACKGROUND, is_incomplete, nesting_of
 from perfcore.base.errors import DataError
 from perfcore.base.kernels import announce_compilation, kernel
 from perfcore.data.trace import Trace
@@ -120,6 +120,9 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
     inclusive, calls = times, begun
     if (nesting := nesting_of(trace)) is not None:
         inclusive, calls = with_callers(trace, nesting, function, stretches, times, begun)
+    if (background := trace.facts.get(BACKGROUND)) in called:
+        calls = calls.copy()
+        calls[place[called[background]]] = 0
     counted, missing = counted_by_function(trace, function, place[NO_STATE], stretches, shape)
     notes = (*_notes(np.delete(times, place[NO_STATE], axis=0)), *missing)
     return RunProfile(
