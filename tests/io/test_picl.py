@@ -82,6 +82,9 @@ def test_new_format(read, name):
     assert curve.edges.tolist() == pytest.approx([0, 0.002, 0.003, 0.004, 0.005])
     assert curve.heights.tolist() == [2, 1, 2, 1]
     assert trace.notes == ("1 type -2 records passed over",)
+    [run] = perfcore.profile(trace)
+    calls = dict(zip(run.functions, run.calls.sum(axis=(1, 2)).tolist(), strict=True))
+    assert calls == {"computing": 0, "user event 5": 1, "recv": 1, "(no state)": 0}
 
 
 def test_a_node_that_was_traced_before_the_file_began_computes(read):

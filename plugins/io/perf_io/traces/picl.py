@@ -113,8 +113,8 @@ class _Format:
     def __init__(self, source: str) -> None:
         self._source = source
         self._nodes: dict[tuple[int, int], int] = {}
-        self._names: dict[str, int] = {}
-        self._intervals = NestedStates(source)
+        self._names = {_COMPUTING: 0}
+        self._intervals = NestedStates(source, background=self._names[_COMPUTING])
         self._passed_over: Counter[str] = Counter()
 
     def take(self, words: list[str], line: int) -> None:
