@@ -60,6 +60,7 @@ def run(request, tmp_path):
 
 def test_messages_and_collectives_of_ranks(run):
     """Handles of the only communicator differ, as pointers do."""
+    assert run.busy_states == ("(outside of all regions)",)
     found = communication_of(run)
     assert found.remarks() == {}
     assert len(found.calls) == 12

@@ -29,7 +29,7 @@ from perf_io.traces.nsight_mpi import MPI_TABLES, mpi_calls, ranks_of_processes
 from perf_io.traces.options import NsightOptions
 from perf_messages.communication import carry
 from perf_messages.rank_calls import OF_RANK, communication_of_ranks
-from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
+from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress
 from perfcore.base.errors import InputError
@@ -51,6 +51,7 @@ _GRAPHS, _GRAPH = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUDA graph"
 _TABLES = re.compile(
     rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|MPI_[A-Z0-9_]*_EVENTS|META_DATA_EXPORT|ENUM_NSYS_EVENT|TARGET_INFO_"
 )
+_OUTSIDE = "(outside of all regions)"  # as of OTF2, since often nothing but MPI is recorded
 _MPI_OF_THREADS = "calls of MPI are those of threads: --locations thread reads them and their messages"
 _BEGINS = "TARGET_INFO_SESSION_START_TIME"
 _PUSH_POP, _START_END = 59, 60  # types of NVTX events that have an end
@@ -159,8 +160,12 @@ class _Export:
             self._only_ranges = not self._tables & {_CALLS, *MPI_TABLES} and _RANGES in self._tables
             for table in (_RANGES,) if self._only_ranges else (_CALLS, *MPI_TABLES):
                 self._take_threads(table)
+            if self._tables & {*MPI_TABLES}:
+                self._fill_threads()
         if not self._pieces:
-            wanted = {"streams": "kernels", "threads": "CUDA calls or NVTX ranges"}.get(which, "kernels and calls")
+            wanted = {"streams": "kernels", "threads": "calls of CUDA or MPI, or NVTX ranges"}.get(
+                which, "kernels and calls"
+            )
             raise InputError(self._source, f"contains no {wanted}; export the report again with them")
         location, state, start, end, correlation = np.concatenate(self._pieces).T
         del self._pieces
@@ -168,6 +173,7 @@ class _Export:
         if not len(piece):
             raise InputError(self._source, "contains no interval that lasts")
         callers, is_call = nesting_of_pieces(start, end, piece, first, last)
+        callers = callers[state[callers] != self._states.get(_OUTSIDE, -1)]
         met, place = np.unique(location[piece], return_inverse=True)
         callers = callers[np.isin(location[callers], met)]
         labels, n_recorded = list(self._states), len(self._states)
@@ -190,7 +196,7 @@ class _Export:
             labels,
             time_unit="us",
             source=self._source,
-            facts=self._facts(),
+            facts=self._facts() | ({BACKGROUND: _OUTSIDE} if _OUTSIDE in self._states else {}),
             notes=[
                 *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
                 *([WITHOUT_LAUNCHES] if without else []),
@@ -295,6 +301,19 @@ class _Export:
             f"FROM {table}{ranges}",
             stream=False,
         )
+
+    def _fill_threads(self) -> None:
+        """Let threads compute outside of all calls, between the first and the last one: where MPI is recorded."""
+        rows = np.concatenate([np.zeros((0, 5), np.int64), *self._pieces])
+        threads = [code for key, code in self._locations.items() if not key.stream]
+        first = np.full(len(self._locations), _LARGEST_NS)
+        last = np.full(len(self._locations), -_LARGEST_NS)
+        np.minimum.at(first, rows[:, 0], rows[:, 2])
+        np.maximum.at(last, rows[:, 0], rows[:, 3])
+        state = self._states.setdefault(_OUTSIDE, len(self._states))
+        found = [(code, state, first[code], last[code], -1) for code in threads]
+        # Intervals in which others lie come first.
+        self._pieces.insert(0, np.array(found, np.int64).reshape(-1, 5))
 
     def _columns(self, table: str) -> set[str]:
         return {str(row[1]) for row in self._connection.execute(f'PRAGMA table_info("{table}")')}
