@@ -38,9 +38,9 @@ class MessageTablePresenter(Presenter):
     def summary(self, result: MessageTable) -> list[str]:
         """How many, of how many bytes, and what is wrong with them."""
         pairs = int((result.count > 0).sum())
-        lines = [f"{result.count.sum()} messages of {result.bytes.sum()} bytes between {pairs} pairs of ranks"] * (
-            pairs > 0
-        )
+        lines = []
+        if pairs:
+            lines.append(f"{result.count.sum()} messages of {result.bytes.sum()} bytes between {pairs} pairs of ranks")
         if result.collectives:
             count, timed = sum(row.count for row in result.collectives), sum(row.timed for row in result.collectives)
             of = "it" if count == 1 else str(timed)

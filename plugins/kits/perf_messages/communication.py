@@ -40,7 +40,9 @@ _SINGULAR = {
     "sends or receives are": "send or receive is",
     "sends or receives have": "send or receive has",
     "sends or receives name": "send or receive names",
-    "transfers are of an unknown type, and their bytes count": "transfer is of an unknown type, and its bytes count",
+    "transfers are of an unknown size or type, and their bytes count": (
+        "transfer is of an unknown size or type, and its bytes count"
+    ),
 }
 
 Integers = npt.NDArray[np.int64]

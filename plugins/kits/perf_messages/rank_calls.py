@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_messages.communication import NOT_RECORDED, Calls, Collectives, Communication, Messages
-from perf_messages.matching import codes_of, collectives_in_order, paired_in_order
+from perf_messages.matching import codes_of, collectives_in_order, numbered, paired_in_order
 from perfcore.base.errors import listing
 
 __all__ = [
@@ -137,7 +137,7 @@ def communication_of_ranks(
         of["location"].astype(np.int32), of["enter_ns"], of["leave_ns"], of["operation"].astype(np.int32),
         tuple(operations),
     )  # fmt: skip
-    collectives, of_collectives = _collectives(calls, of)
+    collectives, of_collectives = _collectives(calls, of, rank)
     messages, of_messages = _messages(calls, of, rank, world_size)
     ends = np.full(len(locations), span_ns[1], np.int64)
     return Communication(
@@ -164,22 +164,27 @@ def _of_run(
     return columns
 
 
-def _collectives(calls: Calls, of: Mapping[str, Integers]) -> tuple[Collectives, dict[str, int]]:
+def _collectives(calls: Calls, of: Mapping[str, Integers], rank: Integers) -> tuple[Collectives, dict[str, int]]:
     rows = np.flatnonzero(of["kind"] == COLLECTIVE)
     group, number = of["group"][rows], of["number"][rows]
     alone = group < 0
     together = codes_of([group, np.where(alone, np.arange(len(rows)), -1), number])
+    # A rank may have its calls on several locations.
+    in_time = np.argsort(calls.enter_ns[rows], kind="stable")
+    repeated = np.empty(len(rows), np.int64)
+    repeated[in_time] = numbered(codes_of([together, rank[rows]])[in_time])
+    together = codes_of([together, repeated])
     found, n_different = collectives_in_order(
         calls, rows, np.where(alone, NOT_RECORDED, group), of["bytes"][rows], np.zeros(len(rows), np.bool_),
         of["size"][rows], together,
     )  # fmt: skip
     begun = np.full(len(found), np.iinfo(np.int64).min)
     ended = np.full(len(found), np.iinfo(np.int64).max)
-    numbered = np.zeros(len(found), np.bool_)
+    is_numbered = np.zeros(len(found), np.bool_)
     np.maximum.at(begun, found.member_of, calls.enter_ns[found.member_call])
     np.minimum.at(ended, found.member_of, calls.leave_ns[found.member_call])
-    numbered[found.member_of] = of["number"][found.member_call] >= 0
-    refuted = ~numbered & (begun > ended + _APART_NS)
+    is_numbered[found.member_of] = of["number"][found.member_call] >= 0
+    refuted = ~is_numbered & (begun > ended + _APART_NS)
     n_refuted = int(refuted[found.member_of].sum())
     return found.only(~refuted), {
         "calls of collectives do not fit to those of other ranks": n_different + n_refuted,

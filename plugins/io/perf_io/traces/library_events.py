@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["LibraryEvents"]
 
 _OF_LIBRARY = re.compile(r"nccl|rccl|record_param_comms$|c10d::", re.IGNORECASE)
+_NAMED = b'"Collective name"'
 _HOST, _ANNOTATED, _CALLED = "record_param_comms", "nccl:", "c10d::"
 _FIELDS = (
     "host", "location", "start", "end", "correlation", "kind", "operation", "group", "size", "number", "bytes", "peer",
@@ -40,7 +41,7 @@ _KINDS = {"send": SEND, "recv": RECEIVE}
 _NO_DATA = frozenset({"wait", "init", "finalize"})  # that the host records, too, and that transfer nothing
 _NOT_REPLAYED = "streams of GPUs wait for the host and for one another, and the trace does not tell for what"
 _MOST_NAMES = 1 << 16
-_MOST_BYTES = 1 << 60
+_MOST_BYTES, _LARGEST, _UNKNOWN = 1 << 50, 1 << 50, -1
 # By the names of C++ and of PyTorch, small letters, without namespaces.
 _BYTES = {
     name: size
@@ -92,7 +93,7 @@ class LibraryEvents:
         self._is_name = bytearray()
         self._operations: dict[str, int] = {}
         self._groups: dict[str, int] = {}
-        self._damaged = self._without_type = 0
+        self._damaged = 0
 
     def add(self, events: Sequence[TraceEvent], found: Mapping[str, Any], names: Mapping[str, int]) -> None:
         """Take those of a piece; ``found`` has their columns, and ``names`` all names met so far with their codes."""
@@ -109,23 +110,22 @@ class LibraryEvents:
     def _said(self, event: TraceEvent) -> tuple[int, ...] | None:
         """What an event says: who, and kind, operation, group and so on; None of one that says nothing."""
         if event.cat.lower() == "kernel":
-            return (_KERNEL, *(self._told(event.args) or self._untold()))
+            told = self._told(event.args)
+            self._damaged += told is None and _NAMED in bytes(event.args)
+            return (_KERNEL, *(told or (UNTOLD, self._operation("nccl kernel"), -1, -1, -1, 0, -1)))
         if event.name == _HOST:
             told = self._told(event.args)
             return None if told is None else (_RECORD, *told)
         if event.cat.lower().startswith("gpu") or b'"Input Dims"' not in bytes(event.args):
             return None
         name = event.name.split()[0]
-        is_call = name.startswith(_CALLED)
-        if not is_call and (not name.startswith(_ANNOTATED) or name.removeprefix(_ANNOTATED) in _KINDS):
+        if name.startswith(_CALLED):
+            return _CALL, COLLECTIVE, 0, -1, -1, -1, max(_sizes(event.args), default=0), -1
+        if not name.startswith(_ANNOTATED) or name.removeprefix(_ANNOTATED) in _KINDS:
             return None  # of sends and receives the group is not told
-        sizes = self._sizes(event.args)
-        if is_call:
-            return _CALL, COLLECTIVE, 0, -1, -1, -1, max(sizes, default=0), -1
-        return _ANNOTATION, COLLECTIVE, self._operation(name), -1, -1, -1, sum(sizes), -1
-
-    def _untold(self) -> tuple[int, ...]:
-        return UNTOLD, self._operation("nccl kernel"), -1, -1, -1, 0, -1
+        sizes = _sizes(event.args)
+        n_bytes = min(sum(sizes), _MOST_BYTES) if sizes and min(sizes) >= 0 else _UNKNOWN
+        return _ANNOTATION, COLLECTIVE, self._operation(name), -1, -1, -1, n_bytes, -1
 
     def _operation(self, name: str) -> int:
         if len(self._operations) >= _MOST_NAMES:
@@ -133,47 +133,26 @@ class LibraryEvents:
         return self._operations.setdefault(name, len(self._operations))
 
     def _told(self, text: msgspec.Raw) -> tuple[int, ...] | None:
-        """By arguments; None where they say nothing of a transfer."""
-        if b'"Collective name"' not in bytes(text):
+        """By arguments; None where they say nothing of a transfer, or are damaged."""
+        if _NAMED not in bytes(text):
             return None
         try:
             told = _TOLD.decode(text)
-        except msgspec.MsgspecError:
-            self._damaged += 1
-            return None
-        elements = max(told.sent, told.received)
-        n_bytes = self._bytes_of(told.type, elements)
-        if not told.name or told.name in _NO_DATA or n_bytes is None:
-            self._damaged += n_bytes is None
+        except (msgspec.MsgspecError, RecursionError):
             return None
         kind = _KINDS.get(told.name, COLLECTIVE)
         peer = {SEND: told.receiver, RECEIVE: told.sender}.get(kind, -1)
+        elements = told.sent, told.received
+        whole = max(*elements, told.size, told.number, peer) < _LARGEST and min(*elements) >= 0
+        if not whole or not told.name or told.name in _NO_DATA:
+            return None
         ranks = told.ranks if isinstance(told.ranks, str) else str(told.ranks)
         group = -1
         if told.group != "" and len(self._groups) < _MOST_NAMES:
             group = self._groups.setdefault(f"{told.group} {ranks}".rstrip(), len(self._groups))
-        return kind, self._operation(_ANNOTATED + told.name), group, told.size, told.number, n_bytes, peer
-
-    def _sizes(self, text: msgspec.Raw) -> list[int]:
-        """Bytes of each tensor; nothing where they are damaged."""
-        try:
-            told = _SHAPES.decode(text)
-            pairs = zip(told.shapes, told.types, strict=False)
-            sizes = [self._bytes_of(kind, _product(shape)) for shape, kind in pairs if shape]
-        except (msgspec.MsgspecError, TypeError):
-            sizes = [None]
-        self._damaged += None in sizes
-        return [size for size in sizes if size is not None]
-
-    def _bytes_of(self, kind: str, elements: int) -> int | None:
-        """Bytes of elements of a type; None where they are no number of elements."""
-        each = _BYTES.get(kind.rpartition("::")[2].replace(" ", "").lower())
-        if not 0 <= elements < _MOST_BYTES // 16:
-            return None
-        if each is None:
-            self._without_type += elements > 0
-            return 0
-        return each * elements
+        size, number, peer = (max(value, -1) for value in (told.size, told.number, peer))
+        n_bytes = _bytes_of(told.type, max(elements))
+        return kind, self._operation(_ANNOTATED + told.name), group, size, number, n_bytes, peer
 
     def rank_calls(
         self, launches: Sequence[npt.NDArray[Any]], place: npt.NDArray[np.int64], first: int
@@ -205,6 +184,8 @@ class LibraryEvents:
         annotated = (by >= 0) & (kernels["kind"] == COLLECTIVE) & (kernels["group"] < 0)
         sizes = kernels["bytes"]
         sizes[annotated] = np.maximum(sizes[annotated], calls["bytes"][by[annotated]])
+        unknown = sizes == _UNKNOWN
+        sizes[unknown] = 0
         n_untold = int((kernels["kind"] == UNTOLD).sum())
         if n_untold == len(sizes):
             return None
@@ -218,7 +199,7 @@ class LibraryEvents:
         unmatched = {
             "kernels of NCCL do not say what they transfer": n_untold,
             "descriptions of transfers are damaged": self._damaged,
-            "transfers are of an unknown type, and their bytes count as 0": self._without_type,
+            "transfers are of an unknown size or type, and their bytes count as 0": int(unknown.sum()),
             "sends or receives have no kernel of their own": batched,
         }
         columns = np.column_stack([kernels[name] for name in COLUMNS])
@@ -232,14 +213,34 @@ def _parted(rows: Integers, place: Integers) -> tuple[Integers, Integers]:
     return rows[~is_kernel], kernels[place[kernels[:, 1]] >= 0]
 
 
-def _product(shape: Sequence[Any]) -> int:
+def _sizes(text: msgspec.Raw) -> list[int]:
+    """Bytes of each tensor whose shape is known; nothing where they are damaged."""
+    try:
+        told = _SHAPES.decode(text)
+        pairs = zip(told.shapes, told.types, strict=False)
+        return [_bytes_of(kind, _elements(shape)) for shape, kind in pairs if shape]
+    except (msgspec.MsgspecError, TypeError, RecursionError):
+        return []
+
+
+def _elements(shape: Sequence[Any]) -> int:
     """Elements of a tensor, or of several."""
     if isinstance(shape[0], list):
-        return sum(_product(each) for each in shape if each)
+        return sum(_elements(each) for each in shape if each)
     product = 1
     for length in shape:
-        product *= length
+        if not isinstance(length, int) or length < 0:
+            raise TypeError(length)
+        product = min(product * length, _LARGEST)
     return product
+
+
+def _bytes_of(kind: str, elements: int) -> int:
+    """Bytes of elements of a type, at most `_MOST_BYTES`; `_UNKNOWN` where there are any, and their type is unknown."""
+    each = _BYTES.get(kind.rpartition("::")[2].replace(" ", "").lower())
+    if each is None:
+        return _UNKNOWN if elements else 0
+    return min(each * elements, _MOST_BYTES)
 
 
 def _launched_within(records: Columns, kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> Integers:
