@@ -145,7 +145,7 @@ def launch(at, number):
 
 
 def test_the_host_says_what_a_kernel_does_not(tmp_path):
-    """By its record with arguments; by annotations of older versions with shapes; a batched send has no kernel."""
+    """By its record with arguments; by annotations of older versions with shapes; a send without a kernel."""
     shapes = {"Input Dims": [[1024], [64], []], "Input type": ["float", "float", "Scalar"]}
     document = [
         host(0, 9, "record_param_comms", **told("allreduce", 100)),
@@ -154,8 +154,8 @@ def test_the_host_says_what_a_kernel_does_not(tmp_path):
         host(10, 29, "c10d::_allgather_base_", **shapes),
         host(11, 28, "nccl:_all_gather_base", "user_annotation", **{"Input Dims": [[64]], "Input type": ["float"]}),
         launch(12, 2),
-        host(30, 35, "record_param_comms", **told("send", 4, **{"Dst Rank": 1})),
-        launch(40, 3),
+        launch(30, 3),
+        host(40, 45, "record_param_comms", **told("send", 4, **{"Dst Rank": 1})),
         *(kernel(50 * number, 50 * number + 10, {"correlation": number}) for number in (1, 2, 3)),
     ]
     (tmp_path / "rank0.json").write_text(json.dumps(document))
@@ -170,6 +170,19 @@ def test_the_host_says_what_a_kernel_does_not(tmp_path):
         "collectives name no known group of processes: each call of a rank counts as one": 1,
         "collectives lack members": 1,
     }
+
+
+def test_a_batch_of_messages_is_one_kernel_after_their_records(tmp_path):
+    for rank in range(2):
+        batch = [("send", 100, {"Dst Rank": 1 - rank}), ("recv", 100, {"Src Rank": 1 - rank})]
+        events = [host(10 * at, 10 * at + 5, "record_param_comms", **told(name, elements, **peer))
+                  for at, (name, elements, peer) in enumerate(batch)]  # fmt: skip
+        events += [launch(30, 1), kernel(50, 60 + rank, {"correlation": 1})]
+        document = {"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}
+        (tmp_path / f"rank{rank}.json").write_text(json.dumps(document))
+    found = communication_of(perfcore.read(tmp_path))
+    assert (found.remarks(), found.messages.bytes.tolist()) == ({}, [200, 200])
+    assert sorted(found.messages.physical_receive_ns.tolist()) == [10_000, 11_000]  # from the first kernel on
 
 
 @pytest.mark.real_data

@@ -170,17 +170,20 @@ class LibraryEvents:
         """
         rows = np.array(self._rows, np.int64).reshape(-1, len(_FIELDS))
         host, kernels = (dict(zip(_FIELDS, part.T, strict=True)) for part in _parted(rows, place))
-        batched = 0
+        launched = _launched(kernels, launches)
+        alone = 0
         for kind in (_RECORD, _ANNOTATION):
             records = {name: column[host["host"] == kind] for name, column in host.items()}
-            by = _launched_within(records, kernels, launches)
+            by = _launched_within(records, launched)
             told = (by >= 0) & (kernels["kind"] == UNTOLD)
             for name in _TOLD_FIELDS:
                 kernels[name][told] = records[name][by[told]]
-            messages = np.flatnonzero(np.isin(records["kind"], (SEND, RECEIVE)))
-            batched += len(np.setdiff1d(messages, by))
+            if kind == _RECORD:
+                messages = np.setdiff1d(np.flatnonzero(np.isin(records["kind"], (SEND, RECEIVE))), by)
+                kernels, alone = _with_batches(kernels, {name: records[name][messages] for name in _FIELDS}, launched)
+                launched = _launched(kernels, launches)
         calls = {name: column[host["host"] == _CALL] for name, column in host.items()}
-        by = _launched_within(calls, kernels, launches)
+        by = _launched_within(calls, launched)
         annotated = (by >= 0) & (kernels["kind"] == COLLECTIVE) & (kernels["group"] < 0)
         sizes = kernels["bytes"]
         sizes[annotated] = np.maximum(sizes[annotated], calls["bytes"][by[annotated]])
@@ -200,7 +203,7 @@ class LibraryEvents:
             "kernels of NCCL do not say what they transfer": n_untold,
             "descriptions of transfers are damaged": self._damaged,
             "transfers are of an unknown size or type, and their bytes count as 0": int(unknown.sum()),
-            "sends or receives have no kernel of their own": batched,
+            "sends or receives have no kernel of their own": alone,
         }
         columns = np.column_stack([kernels[name] for name in COLUMNS])
         return RankCalls(columns, tuple(self._operations), tuple(self._groups), unmatched, _NOT_REPLAYED)
@@ -243,25 +246,67 @@ def _bytes_of(kind: str, elements: int) -> int:
     return min(each * elements, _MOST_BYTES)
 
 
-def _launched_within(records: Columns, kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> Integers:
-    """For each kernel the record of the host during which it was launched; -1 where there is none."""
+def _launched(kernels: Columns, launches: Sequence[npt.NDArray[Any]]) -> tuple[Integers, Integers]:
+    """When and on which thread each kernel was launched; the thread is -1 where that is not known."""
     numbers, returned, thread = launches
-    n_records = len(records["start"])
-    found = np.full(len(kernels["start"]), -1, np.int64)
-    if not len(numbers) or not n_records:
-        return found
+    count = len(kernels["start"])
+    if not len(numbers):
+        return np.zeros(count, np.int64), np.full(count, -1, np.int64)
     launch = np.minimum(np.searchsorted(numbers, kernels["correlation"]), len(numbers) - 1)
-    moment, whose = returned[launch], thread[launch]
+    known = (kernels["correlation"] >= 0) & (numbers[launch] == kernels["correlation"])
+    return returned[launch], np.where(known, thread[launch], -1).astype(np.int64)
+
+
+def _launched_within(records: Columns, launched: tuple[Integers, Integers]) -> Integers:
+    """For each kernel the record of the host during which it was launched; -1 where there is none."""
+    moment, whose = launched
     # Records of one thread do not overlap: the last one that began before the launch is the only one that can be meant.
-    is_launch = np.repeat([False, True], [n_records, len(launch)])
-    order = np.lexsort(
-        (is_launch, np.concatenate([records["start"], moment]), np.concatenate([records["location"], whose]))
-    )
-    last = np.maximum.accumulate(np.where(is_launch[order], -1, np.arange(len(order))))
-    before = np.empty(len(order), np.int64)
-    before[order] = np.where(last >= 0, order[last], -1)
-    record = before[n_records:]
-    fits = (kernels["correlation"] >= 0) & (numbers[launch] == kernels["correlation"]) & (record >= 0)
-    fits &= (records["location"][record] == whose) & (moment <= records["end"][record])
-    found[fits] = record[fits]
-    return found
+    record = _last_before((whose, moment), (records["location"], records["start"]))
+    within = (record >= 0) & (whose >= 0)
+    within[within] = moment[within] <= records["end"][record[within]]
+    return np.where(within, record, -1)
+
+
+def _with_batches(
+    kernels: Columns, records: Columns, launched: tuple[Integers, Integers]
+) -> tuple[dict[str, Integers], int]:
+    """The kernels with one more for each message of a batch, and how many messages have none.
+
+    A batch of sends and receives is launched as one kernel at its end, after the records of all of them: the next one
+    of their thread, of which nothing is told.
+    """
+    moment, whose = launched
+    # Backwards in time the next one is the last before.
+    kernel = _last_before((records["location"], -records["end"]), (whose, -moment))
+    fits = kernel >= 0
+    fits[fits] = kernels["kind"][kernel[fits]] == UNTOLD
+    taken = kernel[fits]
+    kept = np.setdiff1d(np.arange(len(moment)), taken)
+    merged = {
+        name: np.concatenate(
+            [column[kept], records[name][fits] if name in _TOLD_FIELDS else column[taken]]
+        )
+        for name, column in kernels.items()
+    }  # fmt: skip
+    return merged, int((~fits).sum())
+
+
+def _last_before(wanted: tuple[Integers, Integers], there: tuple[Integers, Integers]) -> Integers:
+    """For each wanted thread and time the last of those there, of the same thread and not later; -1 where none is.
+
+    Examples
+    --------
+    >>> _last_before((np.array([0, 0, 1]), np.array([5, 1, 9])), (np.array([0, 0]), np.array([2, 4]))).tolist()
+    [1, -1, -1]
+    """
+    n_there = len(there[0])
+    thread, time = (np.concatenate(both) for both in zip(there, wanted, strict=True))
+    is_wanted = np.arange(len(thread)) >= n_there
+    order = np.lexsort((is_wanted, time, thread))
+    last = np.maximum.accumulate(np.where(is_wanted[order], -1, np.arange(len(order))))
+    found = np.empty(len(order), np.int64)
+    found[order] = np.where(last >= 0, order[last], -1)
+    found = found[n_there:]
+    same = found >= 0
+    same[same] = there[0][found[same]] == wanted[0][same]
+    return np.where(same, found, -1)
