@@ -88,7 +88,14 @@ def _late(rank, found):
     return found
 
 
+def _early(rank, found):
+    for event in found[5:] if rank == 0 else ():
+        event["ts"], event["dur"] = START_US + 82, 4
+    return found
+
+
 CHANGES = [  # what is written instead, and what is said of it
+    (_early, {"messages end before they are sent, so the clocks of locations differ": 1}),
     (_late, {"calls of collectives do not fit to those of other ranks": 2}),
     (lambda rank, found: [{**each, "args": each["args"] | {"dtype": "Thing"}} for each in found],
      {"transfers are of an unknown size or type, and their bytes count as 0": 20}),

@@ -131,7 +131,8 @@ def communication_of_ranks(
     of = dict(zip(COLUMNS, columns[order].T, strict=True))
     new = np.empty(len(order), np.int64)
     new[order] = np.arange(len(order))
-    of["done"] = np.where(of["done"] == ITSELF, np.arange(len(order)), np.where(of["done"] < 0, -1, new[of["done"]]))
+    done = of["done"]
+    of["done"] = np.where(done == ITSELF, np.arange(len(order)), np.where(done < 0, -1, new[np.maximum(done, 0)]))
     of["size"] = np.where((of["size"] < 0) & (of["group"] >= 0), len(parts), of["size"])
     calls = Calls(
         of["location"].astype(np.int32), of["enter_ns"], of["leave_ns"], of["operation"].astype(np.int32),

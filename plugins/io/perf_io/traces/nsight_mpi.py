@@ -168,7 +168,7 @@ def _of_process(rows: Columns, names: tuple[str, ...]) -> RankCalls:
         "bytes": np.clip(np.maximum(rows["size"], rows["recvSize"]), 0, _MOST_BYTES),
         "peer": peer,
         "tag": rows["tag"],
-        "done": np.where(done < 0, done, new[done]),
+        "done": np.where(done < 0, done, new[np.maximum(done, 0)]),
     }
     table = np.column_stack([columns[name] for name in COLUMNS])[kept]
     return RankCalls(table, names, (_GROUP,), unmatched, _NOT_REPLAYED)
@@ -184,8 +184,9 @@ def _ends(rows: Columns) -> Integers:
     known = following < count
     found = np.full(count, NOWHERE, np.int64)
     found[order[known]] = order[following[known]]
-    same = (found >= 0) & (request[found] == request) & (request != _UNKNOWN)
-    return np.where(same, _first_rows(rows)[found], NOWHERE)
+    row = np.maximum(found, 0)
+    same = (found >= 0) & (request[row] == request) & (request != _UNKNOWN)
+    return np.where(same, _first_rows(rows)[row], NOWHERE)
 
 
 def _first_rows(rows: Columns) -> Integers:
