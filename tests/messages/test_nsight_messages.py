@@ -114,6 +114,7 @@ def test_who_is_which_rank_must_be_known(tmp_path):
     trace = perfcore.read(path)
     assert communication_of(trace) is None
     assert any("of process 12 the rank is not recorded" in note for note in trace.notes)
+    assert communication_of(perfcore.read(write(tmp_path / "x.sqlite", of_rank(0, 5), "DROP TABLE StringIds;"))) is None
     trace = perfcore.read(write(tmp_path / "one.sqlite", of_rank(1, 5)), locations="thread")
     assert communication_of(trace).remarks() == {"sends or receives have no partner in the files": 3}
     with pytest.raises(DataError, match="belong to the whole run"):

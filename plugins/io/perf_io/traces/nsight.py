@@ -212,6 +212,8 @@ class _Export:
 
     def _with_calls(self, trace: Trace, places: dict[_Location, int]) -> Trace:
         """The trace with its calls of MPI; of the file of one rank those of others are missing."""
+        if "StringIds" not in self._tables:
+            return trace
         columns = {table: self._columns(table) for table in MPI_TABLES if table in self._tables}
         of_process = mpi_calls(
             self._connection, columns, lambda process, thread: places.get(_Location(process, 0, thread, False), -1)
