@@ -2,8 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What is imported is compiled by Python as it goes; all of numba and scipy at once takes longer than the rest.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test slow lint style types examples doctests docs clean
+.PHONY: demo test slow fuzz lint style types examples doctests docs clean
 
 demo: $(VENV)/.installed
 	@mkdir -p demo
@@ -16,6 +18,10 @@ test: $(VENV)/.installed-test
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m slow
 
+# A minute over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/fuzz.py --seconds 60
+
 # What lint does, in parts that may run side by side: make -j lint docs
 lint: style types examples doctests
 
@@ -23,8 +29,8 @@ style: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/codespell README.md CHANGELOG.md docs perfcore plugins examples benchmarks
-	$(BIN)/rumdl check --quiet README.md docs examples
+	$(BIN)/codespell README.md CHANGELOG.md recipes docs perfcore plugins examples benchmarks
+	$(BIN)/rumdl check --quiet README.md recipes docs examples
 
 types: $(VENV)/.installed-lint
 	$(BIN)/mypy
@@ -42,19 +48,19 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	$(INSTALL) -e ".[test]"
 	@touch $@
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,lint]"
+	$(INSTALL) -e ".[test,lint]"
 	@touch $@
 
 $(VENV)/.installed-docs: $(VENV)/.installed-lint pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	$(INSTALL) -e ".[docs]"
 	@touch $@
 
 clean:

@@ -79,8 +79,8 @@ def __dir__() -> list[str]:
 
 
 def _functions() -> dict[str, Entry]:
-    """Public functions of plugins by name: those behind commands, and those that make models."""
+    """Public functions of plugins by name: those behind commands, and those that make models and other results."""
     from perfcore.hooks.registry import registry
 
-    entries = (entry for kind in ("commands", "models") for entry in registry().entries(kind).values())
+    entries = (entry for kind in ("commands", "models", "presenters") for entry in registry().entries(kind).values())
     return {entry.function.rpartition(":")[2]: entry for entry in entries if entry.function is not None}

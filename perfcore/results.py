@@ -59,10 +59,7 @@ class Presenter:
         """The result as a data frame, by default its first plain table with numbers read as such."""
         import pandas as pd
 
-        tables = self.plain_tables(result)
-        if not tables:
-            return pd.DataFrame()
-        _, header, rows = tables[0]
+        _, header, rows = next(iter(self.plain_tables(result)), ("", [], []))
         frame = pd.DataFrame(rows, columns=header)
         for column in frame:
             numbers = pd.to_numeric(frame[column], errors="coerce")
@@ -138,6 +135,10 @@ class Result:
         """Draw the result, over its data where given, into an empty matplotlib figure."""
         presenter_of(self).draw(self, figure, data)
 
+    def plot(self, data: Any = None, **how: Any) -> Any:
+        """The picture, over its data where given: in a file, in axes or in a notebook; ``how`` as `perfcore.plot`."""
+        return importlib.import_module("perfcore").plot(self, data, **how)
+
     def views(self, data: Any = None, file: Path | None = None) -> Any:
         """What the page and the report show of it; None for text, tables and picture in one view.
 
@@ -161,7 +162,7 @@ class Result:
         parts = [f"<p>{'<br>'.join(html.escape(line[:_LETTERS]) for line in self.summary()[:_HEAD])}</p>"]
         with contextlib.suppress(PerfError, NotImplementedError):  # not everything has a picture
             main = list(presenter_of(self).panels(self))[:1]  # else all of it
-            parts.append(importlib.import_module("perfcore").plot(self, panels=main, size=_CELL_SIZE)._repr_html_())
+            parts.append(self.plot(panels=main, size=_CELL_SIZE)._repr_html_())
         for _, header, rows in self.tables()[:1]:
             table = [[f"<td>{html.escape(cell[:_LETTERS])}</td>" for cell in row] for row in [header, *rows[:_HEAD]]]
             parts.append(f"<table><tr>{'</tr><tr>'.join(map(''.join, table))}</tr></table>")

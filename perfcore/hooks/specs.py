@@ -76,7 +76,7 @@ class Register(Protocol):
         group : str, optional
             Commands only: the heading of ``perf --help`` under which it stands.
         function : str, optional
-            Commands and models only: the public Python function behind it, which becomes ``perfcore.NAME``.
+            The public Python function behind a command, a model or what is presented; becomes ``perfcore.NAME``.
         """
 
 

@@ -121,6 +121,4 @@ def _figures(candidates: tuple[Candidate, ...]) -> list[str]:
 
 
 def _shown(name: str, value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.5f}" if name.startswith("r2") else f"{value:.5g}"
+    return "-" if value is None else f"{value:.5f}" if name.startswith("r2") else f"{value:.5g}"

@@ -1,4 +1,4 @@
-"""Writes what type checkers see of `perfcore`: its own names, and the functions behind the commands of bundled plugins.
+"""Writes what type checkers see of `perfcore`: its own names, and the public functions of bundled plugins.
 
 At run time these functions are found through the registry, which no type checker follows, and the core names no
 plugin. So the types stand in a partial stub package (PEP 561) beside the plugins: it has `perfcore` itself, and all
@@ -33,7 +33,7 @@ def stub_text() -> str:
         for alias in node.names
         if alias.name in perfcore.__all__
     }
-    for entry in (each for kind in ("commands", "models") for each in registry().entries(kind).values()):
+    for entry in (each for kind in ("commands", "models", "presenters") for each in registry().entries(kind).values()):
         if entry.function is not None and entry.distribution == GROUP:
             module, _, name = entry.function.partition(":")
             origins.setdefault(name, module)

@@ -5,8 +5,8 @@ import re
 import numpy as np
 from playwright.sync_api import expect
 
-from perf_explore.blocks import Writer
-from perf_views import Chart, View
+from perf_explore.report import report_text
+from perf_views import Chart, Link, View
 
 from .conftest import served
 
@@ -19,7 +19,8 @@ class Law:
     title = "law"
 
     def view(self, path, query):
-        return View("law", (Chart(self.draw, "a law", ()),))
+        trail = (Link("law", ()),) if path else ()
+        return View("closer" if path else "law", (Chart(self.draw, "a law", ()),), path, trail)
 
     def draw(self, figure):
         axes = figure.add_subplot()
@@ -29,7 +30,7 @@ class Law:
         axes.set(xscale="log", xlabel="processors", ylabel="time (s)")
 
     def paths(self):
-        return [()]
+        return [(), ("closer",)]
 
 
 def test_a_chart_tells_values_and_is_zoomed(tab):
@@ -72,7 +73,24 @@ def test_a_chart_tells_values_and_is_zoomed(tab):
         expect(over.locator("polyline")).to_have_count(0)
 
 
-def test_a_report_has_no_data_that_a_script_would_need():
-    block = Law().view((), {}).blocks[0]
-    assert "data-panels" in Writer(lambda path, query: "/").block(block)
-    assert "data-panels" not in Writer(lambda path, query: None, is_live=False).block(block)
+def test_a_report_from_disk_is_alive(tab, tmp_path):
+    """Values under the pointer, closer and back, and the section that is read marked in the sidebar."""
+    (tmp_path / "report.html").write_text(report_text(Law()))
+    tab.goto((tmp_path / "report.html").as_uri())
+    over = tab.locator("figure .over")
+    box = over.nth(0).bounding_box()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(tab.locator("figure .tip bdi").nth(2)).to_have_text(f"{NAME}: 4")
+    over.nth(0).focus()
+    tab.keyboard.press("+")
+    expect(tab).to_have_url(re.compile(r"#zoom=0\.0:"))
+    expect(over.locator("polyline")).to_have_count(1)
+    tab.go_back()
+    expect(over.locator("polyline")).to_have_count(0)
+    links = tab.get_by_role("navigation", name="Contents").get_by_role("link")
+    expect(links).to_have_text(["law", "closer"])
+    expect(links.nth(0)).to_have_attribute("aria-current", "true")
+    links.nth(1).click()
+    expect(links.nth(1)).to_have_attribute("aria-current", "true")
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000

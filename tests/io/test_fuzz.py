@@ -3,6 +3,7 @@
 import gzip
 
 import pytest
+from format_samples import EXTRAP_RUNS, EXTRAP_TEXT, extrap_archive, extrap_values, npy
 from format_samples import SAMPLES as FILES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -149,6 +150,23 @@ def test_every_truncation_also_compressed(folder, parquet_samples, reader):
         packed = gzip.compress(sample)
         for length in (15, len(packed) // 2, len(packed) - 1, len(packed)):
             read_bytes(folder, f"{reader}.cut.gz", packed[:length], reader)
+
+
+NPY = npy([1.5, 2.0])
+# What fuzzing found, and was a traceback once.
+FOUND = {
+    "header of an array that ends early": (
+        "extrap-archive",
+        extrap_archive(EXTRAP_RUNS, extrap_values([NPY.replace(b"}", b" ", 1), NPY])),
+    ),
+    "parameter after the points": ("extrap", EXTRAP_TEXT.replace("METRIC", "PARAMETER z\nMETRIC", 1).encode()),
+}
+
+
+@pytest.mark.parametrize("found", FOUND)
+def test_once_found(folder, found):
+    reader, content = FOUND[found]
+    read_bytes(folder, "found", content, reader)
 
 
 def test_missing_empty_and_folder(tmp_path):

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 import perfcore
 from perf_explore.blocks import Writer
@@ -14,6 +15,7 @@ from perf_explore.opening import open_subjects
 from perf_explore.page import address
 from perf_explore.report import report_text
 from perf_pictures.picture import plot
+from perf_pictures.style import drawing
 from perf_views import Chart
 from perfcore import Measurements, Series, Trace, UtilizationCurve
 
@@ -102,6 +104,11 @@ def test_names_of_every_kind_are_names(kind, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         plot(*((None, subject) if is_data else (subject, None)), tmp_path / "picture.html")
+        if not is_data:
+            with drawing():
+                figure = Figure(layout="constrained")
+                subject.plot(ax=figure.add_subplot())
+                figure.savefig(tmp_path / "panel.svg")
         shown = open_subjects([subject])
         report = report_text(shown, 1)
         first = shown.view((), {})
@@ -109,6 +116,8 @@ def test_names_of_every_kind_are_names(kind, tmp_path):
             block for block in first.blocks if not isinstance(block, Chart)
         )  # the report has drawn the charts
         page = Writer(address).view(replace(first, blocks=others))
+    assert report.count("<script") == 2  # its own; the policy lets no other run
+    report = report[: report.index("<script>")]
     for text in ((tmp_path / "picture.html").read_text(), report, page):
         assert "<script" not in text
         assert "alert(" not in text or "&lt;script&gt;" in text

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 import perfcore
 from perf_pictures.figures import COLUMNS
 from perf_pictures.picture import inches, plot
-from perfcore import Trace
+from perfcore import Measurements, Trace
 from perfcore.base.errors import OptionError
 from perfcore.hooks.registry import registry
 from perfcore.results import Presenter, Result, _presenter_of
@@ -104,8 +104,25 @@ def test_a_picture_without_room_says_so(laws, tmp_path):
     with pytest.raises(OptionError, match="no room for its panels"):
         plot(laws, path=tmp_path / "x.png", size="0.6in", font=30)
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(OptionError, match="no panels to choose from"):
+    with pytest.raises(OptionError, match="Facts has no picture"):
         plot(perfcore.info(runs("code")), panels="curves")
+
+
+def test_panels_without_names_have_numbers(models, tmp_path):
+    """What a presenter draws as one picture comes panel by panel too, with its numbers and a legend inside."""
+    sum_of_two = models["individual"] + models["individual"]
+    axes = Figure().add_subplot()
+    assert sum_of_two.plot(ax=axes) is axes
+    assert axes.get_xlabel() == "ranks"
+    verified = perfcore.verify(models["individual"], Measurements(runs("code"), {"p": "ranks"}))
+    with pytest.raises(OptionError, match=r"no panel '3'; there are 1, 2$"):
+        verified.plot(panels="3")
+    figure = verified.plot(panels="2,1", size="2in", font=8, figures=tmp_path / "drawn.csv").figure
+    assert [panel.get_xlabel() for panel in figure.axes] == ["absolute relative error", "measured (s)"]
+    assert "\n" in figure.axes[1].get_ylabel()  # else it is cut off
+    drawn = pd.read_csv(tmp_path / "drawn.csv")
+    measured = drawn[drawn.x_axis == "measured (s)"].query("kind == 'points'").x
+    assert sorted(measured) == pytest.approx(sorted(verified.to_frame().measured), rel=1e-8)
 
 
 def test_a_notebook_cell_is_short_and_has_a_picture(laws):

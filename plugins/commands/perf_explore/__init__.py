@@ -21,7 +21,13 @@ def register_commands(register: Register) -> None:
 
 @hookimpl
 def register_presenters(register: Register) -> None:
-    """Announce how tables of runs are shown, and the timeline that a trace has."""
+    """Announce how tables of runs and cells of notebooks are shown, and the timeline that a trace has."""
+    register(
+        "perf_explore.inline:Inline",
+        "perf_explore.inline:InlinePresenter",
+        help="a report within a notebook",
+        function="perf_explore.inline:view",
+    )
     register(
         "perfcore.data.measurements:Measurements",
         "perf_explore.measurement_views:MeasurementsPresenter",

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from perf_explore.opening import Opening, Read, open_subjects, read_file
+from perf_explore.printing import browser_that_prints, printed
 from perf_explore.report import MOST_VIEWS, report_text
 from perfcore.base.errors import OptionError
 from perfcore.base.files import check_folder, refuse_existing, write_bytes
 
-__all__ = ["explore", "report"]
+__all__ = ["explore", "pdf_beside", "report"]
 
 
 def report(
@@ -22,10 +23,11 @@ def report(
     output: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
     views: int = MOST_VIEWS,
+    pdf: bool = False,
     read: Read = read_file,
     **options: Any,
 ) -> str:
-    """Put data, models and other results into one HTML file that opens anywhere, without network and without scripts.
+    """Put data, models and other results into one HTML file that opens anywhere, without network.
 
     Take it to hand on what `explore` shows; every figure is there as a table too.
 
@@ -39,6 +41,8 @@ def report(
         Whether a file that exists is replaced.
     views : int
         At most so many, the most important ones first.
+    pdf : bool
+        Whether a browser of this machine prints it too, beside the file and under its name with ``.pdf``.
     read : callable, optional
         Reads files of data; takes a path and the wanted types, as `perfcore.read` does by default.
     **options
@@ -52,28 +56,53 @@ def report(
     Raises
     ------
     InputError
-        The file exists and ``overwrite`` is not set, or it cannot be written.
+        A file exists and ``overwrite`` is not set, or it cannot be written.
+    MissingDependencyError
+        There is no browser that prints.
     PerfError
-        A subject cannot be read or shown.
+        A subject cannot be read or shown, or the browser fails.
 
     Examples
     --------
     >>> import perfcore
     >>> curve = perfcore.UtilizationCurve([0, 4, 10], [2, 8])
     >>> html = report(perfcore.fit(curve, phases=2, degree=0), curve)
-    >>> html.count("<svg"), "<script" in html
+    >>> html.count("<svg role"), "https://" in html
     (1, False)
     """
-    if output is not None:
-        name = os.fspath(output)
-        if not name.lower().endswith((".html", ".htm")):
-            raise OptionError(f"cannot write {name!r}: the ending must be .html; `perf plot` makes single pictures")
-        refuse_existing(output, overwrite)
-        check_folder(output)
+    if output is None:
+        if pdf:
+            raise OptionError("a PDF stands beside its report: name the output")
+        return report_text(open_subjects(subjects, Opening(read, options)), views)
+    files = _files(output, pdf)
+    for file in files:
+        refuse_existing(file, overwrite)
+        check_folder(file)
+    browser = browser_that_prints() if pdf else ""
     text = report_text(open_subjects(subjects, Opening(read, options)), views)
-    if output is not None:
-        write_bytes(output, text.encode())
+    contents = [text.encode(), *([printed(text, browser)] if pdf else [])]
+    for file, content in zip(files, contents, strict=True):
+        write_bytes(file, content)
     return text
+
+
+def _files(output: str | os.PathLike[str], pdf: bool) -> list[str]:
+    """What a report writes."""
+    name = os.fspath(output)
+    if not name.lower().endswith((".html", ".htm")):
+        raise OptionError(f"cannot write {name!r}: the ending must be .html; `perf plot` makes single pictures")
+    return [name, pdf_beside(name)] if pdf else [name]
+
+
+def pdf_beside(name: str) -> str:
+    """Name of the PDF of a report.
+
+    Examples
+    --------
+    >>> pdf_beside("laws.html")
+    'laws.pdf'
+    """
+    return str(Path(name).with_suffix(".pdf"))
 
 
 def explore(

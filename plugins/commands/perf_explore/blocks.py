@@ -10,7 +10,7 @@ from html import escape
 from itertools import count
 
 from perf_explore.shades import shade_style
-from perf_explore.svg import drawn_chart
+from perf_explore.svg import PLACES_OF_PAGE, PLACES_OF_REPORT, drawn_chart
 from perf_views.contents import (
     Action,
     Block,
@@ -163,8 +163,9 @@ class Writer:
     def _chart(self, chart: Chart) -> str:
         if chart.live is not None and self.is_live:
             return self._live(chart, chart.live)
-        drawing, panels = drawn_chart(chart, f"{self.name}{next(self._numbers)}")
-        data = f' data-panels="{escape(json.dumps(panels))}"' if panels and self.is_live else ""
+        places = PLACES_OF_PAGE if self.is_live else PLACES_OF_REPORT
+        drawing, panels = drawn_chart(chart, f"{self.name}{next(self._numbers)}", places)
+        data = f" data-panels='{_in_quotes(json.dumps(panels, separators=(',', ':')))}'" if panels else ""
         tables = "".join(
             (f"<p>{escape(table.title)}</p>" if table.title else "") + self._table(table) for table in chart.tables
         )
@@ -232,6 +233,11 @@ def _scrolling(inside: str, text: str) -> str:
     """A very long text in a box of its own, which scrolls also by keyboard."""
     is_tall = len(text) > _TALL or text.count("\n") > _MOST_LINES
     return f'<span class="tall" tabindex="0">{inside}</span>' if is_tall else inside
+
+
+def _in_quotes(text: str) -> str:
+    """A value between single quotes: JSON is full of double ones, which take six letters each when they are escaped."""
+    return escape(text, quote=False).replace("'", "&#x27;")
 
 
 def _hidden(name: str, value: str) -> str:

@@ -226,6 +226,7 @@ class TouchedChart {
     const zoomed = this.panels.flatMap(({ scales }, at) => scales.every((scale) => scale.isWhole) ? []
       : [`${this.which}.${at}:${scales.flatMap(({ from, to }) => [from, to]).join(",")}`]);
     const hash = zoomed.length ? `#zoom=${zoomed.join(";")}` : "";
+    if (location.protocol === "about:") return; // a cell of a notebook has no address
     history[isStep ? "pushState" : "replaceState"](null, "", location.pathname + location.search + hash);
   }
 

@@ -148,11 +148,12 @@ class Frame:
         )
 
 
-def document(title: str, body: str) -> str:
-    """A whole HTML document with the style sheet in it."""
+def document(title: str, body: str, styles: Sequence[str] = ("page.css",), policy: str = "") -> str:
+    """A whole HTML document with its style sheets in it, and a policy of contents where no server sends one."""
+    said = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">' if policy else ""
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{said}'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{asset("page.css")}</style></head>'
-        f"<body>{body}</body></html>"
+        f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{"".join(map(asset, styles))}</style>'
+        f"</head><body>{body}</body></html>"
     )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from html import escape
 from itertools import islice
 from urllib.parse import quote
 
 from perf_explore.blocks import Writer
-from perf_explore.page import document
+from perf_explore.page import asset, document
 from perf_views.contents import Notice, Query, View, Viewable, ViewPath
 from perfcore.base.errors import PerfError
 
 __all__ = ["MOST_VIEWS", "report_text"]
 
-MOST_VIEWS = 60  # a view with a picture takes some 50 kB: such a report still opens at once and can be mailed
+MOST_VIEWS = 60  # a view with a picture takes some 80 kB: such a report still opens at once and can be mailed
+_SCRIPTS = ("charts.js", "report.js")
+_TOP = "top"
 
 
 def report_text(subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequence[str] = ()) -> str:
@@ -42,19 +46,41 @@ def report_text(subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequen
         lines += Writer(address).block(
             Notice(f"The first {most_views} views; `perf report --views N` takes more, `perf explore` has all.")
         )
-    contents = "".join(f'<li><a href="#{_anchor(view.path)}">{escape(_name(view))}</a></li>' for view in views)
     sections = []
     for number, view in enumerate(views, 1):
         writer = Writer(address, is_live=False, name=f"s{number}-", level=3)
-        sections.append(
-            f'<section id="{_anchor(view.path)}"><h2>{escape(_name(view))}</h2>{writer.view(view)}'
-            '<p class="hint"><a href="#top">To the contents</a></p></section>'
+        heading = "" if _name(view) == subject.title else f"<h2>{escape(_name(view))}</h2>"
+        sections.append(f'<section id="{_anchor(view.path)}">{heading}{writer.view(view)}</section>')
+    side = _sidebar(subject.title, views) if len(views) > 1 else ""
+    main = f'<main id="{_TOP}"><h1>{escape(subject.title)}</h1>{lines}{"".join(sections)}</main>'
+    scripts = [asset(name) for name in _SCRIPTS]
+    body = f'<div class="report">{side}{main}</div>' + "".join(f"<script>{script}</script>" for script in scripts)
+    return document(subject.title, body, styles=("page.css", "report.css"), policy=_policy(scripts))
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """What a browser may do with a report: run these scripts, and fetch nothing."""
+    sums = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{each}'" for each in sums)
+    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {allowed}"
+
+
+def _sidebar(title: str, views: Sequence[View]) -> str:
+    """Links to all sections, in their order; what belongs to the one above stands below it, further to the right."""
+    items: list[str] = []
+    above: list[ViewPath] = []
+    for view in views:
+        belongs_to = view.trail[-1].path if len(view.trail) > 1 else None
+        while above and above[-1] != belongs_to:
+            above.pop()
+        text = view.title if above else _name(view)
+        items.append(
+            f'<li style="--depth:{len(above)}"><a href="#{_anchor(view.path)}" title="{escape(_name(view))}">'
+            f"{escape(text)}</a></li>"
         )
-    listed = f'<nav id="top" aria-label="Contents"><ol>{contents}</ol></nav>' if len(views) > 1 else '<p id="top"></p>'
-    return document(
-        subject.title,
-        f"<main><h1>{escape(subject.title)}</h1>{lines}{listed}{''.join(sections)}</main>",
-    )
+        above.append(view.path)
+    top = "" if views[0].title == title else f'<p><a href="#{_TOP}">{escape(title)}</a></p>'
+    return f'<nav class="side" aria-label="Contents">{top}<ol>{"".join(items)}</ol></nav>'
 
 
 def _view(subject: Viewable, path: ViewPath) -> View:

@@ -14,7 +14,10 @@ from perf_views.contents import Chart
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["chart_svg", "drawn_chart"]
+__all__ = ["PLACES_OF_PAGE", "PLACES_OF_REPORT", "chart_svg", "drawn_chart"]
+
+# Of each mark as data: a page is about as wide; a report is to stay small, and is zoomed less deep.
+PLACES_OF_PAGE, PLACES_OF_REPORT = 3000, 600
 
 # Settings of matplotlib belong to the whole process; only one drawing at a time may change them.
 _lock = threading.Lock()
@@ -34,7 +37,7 @@ def chart_svg(chart: Chart, name: str) -> str:
     return drawn_chart(chart, name)[0]
 
 
-def drawn_chart(chart: Chart, name: str) -> tuple[str, list[dict[str, Any]]]:
+def drawn_chart(chart: Chart, name: str, most_places: int = PLACES_OF_PAGE) -> tuple[str, list[dict[str, Any]]]:
     """Draw a chart, once for paper and as data.
 
     Parameters
@@ -42,6 +45,8 @@ def drawn_chart(chart: Chart, name: str) -> tuple[str, list[dict[str, Any]]]:
     chart : Chart
     name : str
         Differs for each chart of a page, so that parts of two drawings are not taken for one another.
+    most_places : int
+        Of a mark, in its data.
 
     Returns
     -------
@@ -66,7 +71,7 @@ def drawn_chart(chart: Chart, name: str) -> tuple[str, list[dict[str, Any]]]:
         finish(figure)
         _thin(figure)
         figure.savefig(written, format="svg", metadata={"Date": None})
-        panels = described_panels(figure)
+        panels = described_panels(figure, most_places)
     text = written.getvalue()
     text = _STYLE.sub("", _METADATA.sub("", text[text.index("<svg") :]))
     # Splitting keeps what the group holds and drops the digits after it; a substitution takes six times as long.

@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from perf_messages.burst_classes import burst_classes
+from perf_messages.communication import communication_of
 from perf_messages.pop_factors import Definition, pop_factors
 from perf_messages.same_program import refuse_different_programs
 from perf_overheads.attribution import profile_overheads, usual_categories
 from perf_overheads.category_set import CategorySet, read_categories
+from perf_overheads.factors import FACTORS
 from perf_overheads.of_summary import whole_run_only
 from perf_overheads.other_tools import OtherRun, runs_of_table
 from perf_overheads.phases import phase_edges
@@ -19,8 +21,8 @@ from perf_overheads.pop_efficiencies import COMPUTING
 from perf_overheads.predicted import predicted_efficiencies, sizes_at
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By, OverheadRuns
-from perf_overheads.scaling import FACTORS
 from perf_overheads.state_classes import classify
+from perf_overheads.threads import ThreadTimes, thread_times, threads_beside
 from perf_summaries.summarized_trace import SummarizedTrace
 from perfcore.base.errors import DataError, OptionError, UnknownNameError
 from perfcore.data.curve import UtilizationCurve
@@ -183,8 +185,13 @@ def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> Overhe
         return found
     notes: list[str] = []
     replayed, bursts = None, None
+    threads: tuple[ThreadTimes, ...] = ()
     try:
-        replayed = pop_factors(trace, pop)
+        calls = communication_of(trace)
+        processes = threads_beside(trace, calls)
+        if calls is not None and processes is not None:
+            threads = thread_times(trace, calls, processes, found.states)
+        replayed = pop_factors(trace, pop, processes)
     except DataError as error:
         notes.append(f"serialisation and transfer are not known: {error}")
     try:
@@ -193,7 +200,7 @@ def _with_calls(trace: Trace, found: OverheadProfile, pop: Definition) -> Overhe
         notes += [] if notes else [f"bursts between calls are not known: {error}"]
     if bursts is not None:
         notes += bursts.notes
-    return replace(found, replayed=replayed, bursts=bursts, notes=(*found.notes, *notes))
+    return replace(found, replayed=replayed, bursts=bursts, threads=threads, notes=(*found.notes, *notes))
 
 
 def _trace(path: Path, read: Read) -> Trace | Measurements:

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_overheads.devices import union
 from perf_overheads.state_classes import StateClasses
+from perf_overheads.unions import union
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perf_traces.merging import merged_states
 from perf_views.function_names import short_name

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_overheads.state_classes import StateClasses
+from perf_overheads.unions import covered, union
 from perf_traces.levels import LocatedTrace, level_names, parts_of
 from perfcore.data.trace import Trace
 
-__all__ = ["DeviceTimes", "Unions", "device_times", "devices_of", "union", "unions_of"]
+__all__ = ["DeviceTimes", "Unions", "device_times", "devices_of", "unions_of"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -66,17 +67,7 @@ class Unions:
 
     def within(self, group: str, starts: Integers, ends: Integers) -> Integers:
         """How much of each window is covered (n_windows,)."""
-        first, last = self.stretches[group]
-        total = np.concatenate([[0], np.cumsum(last - first)])
-
-        def until(times: Integers) -> Integers:
-            at = np.searchsorted(first, times, side="right")
-            covered: Integers = total[at]
-            inside = at > 0
-            covered[inside] -= np.maximum(last[at[inside] - 1] - times[inside], 0)
-            return covered
-
-        return until(ends) - until(starts)
+        return covered(self.stretches[group], starts, ends)
 
     def hidden(self, what: str, starts: Integers, ends: Integers) -> Integers:
         """How much of ``communicating`` or ``copying`` runs in each window while another stream computes."""
@@ -157,13 +148,3 @@ def device_times(unions: Sequence[Unions], run: tuple[int, int]) -> tuple[Device
             )
         )
     return tuple(found)
-
-
-def union(start: Integers, end: Integers) -> tuple[Integers, Integers]:
-    """The disjoint stretches that intervals cover together."""
-    lasting = end > start
-    start, end = start[lasting], end[lasting]
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order])
-    begins = np.append(True, start[1:] > end[:-1])[: len(start)]
-    return start[begins], end[np.append(begins[1:], True)[: len(start)]]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_overheads.scaling import FACTORS, efficiencies_of_runs
+from perf_overheads.factors import FACTORS
+from perf_overheads.scaling import efficiencies_of_runs
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["draw_efficiency_table", "efficiency_columns"]
 
 # How far a factor stands below those whose product it is part of.
-_LEVEL = {"global": 0, "parallel": 1, "computation scalability": 1, "serialisation": 3, "transfer": 3}
+_LEVEL = {
+    "global": 0, "parallel": 1, "computation scalability": 1, "serialisation": 3, "transfer": 3,
+    "MPI load balance": 3, "MPI communication": 3, "MPI serialisation": 4, "MPI transfer": 4,
+    "OpenMP serialisation": 3, "OpenMP load balance": 3, "OpenMP scheduling": 3,
+    "GPU communication": 3, "GPU orchestration": 3,
+}  # fmt: skip
 _MOST_COLUMNS = 16  # whose numbers can be read; of more, some that lie evenly between the first and the last
 _MOST_LETTERS = 14
 _LABEL_POINTS = 125  # as wide as the longest name with its indentation

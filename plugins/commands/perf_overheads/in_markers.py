@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from perf_overheads.devices import Unions, union
+from perf_overheads.devices import Unions
+from perf_overheads.unions import union
 from perf_traces.lazy_columns import run_of
 from perfcore.data.trace import Trace
 

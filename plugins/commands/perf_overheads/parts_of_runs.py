@@ -1,9 +1,9 @@
 """The parts that make up the time of each run: what models over the number of locations are fitted to.
 
 Computing is a total over all locations, by class of burst: a constant is perfect scaling. What is lost is a mean over
-locations: imbalance is the longest minus the mean computing, serialisation the time on an ideal network minus the
-longest, transfer the rest. Computing over the locations plus what is lost is the elapsed time, exactly. Locations are
-not repetitions: a run is one row. One location waits for nobody, so p = 1 is no point for what is lost.
+locations, by the steps of `perf_overheads.factors`. Computing over the locations plus what is lost is the elapsed time,
+exactly. Locations are not repetitions: a run is one row. One location waits for nobody, so p = 1 is no point for what
+is lost, nor is a run of one process for what is lost by MPI.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from perf_overheads.factors import is_of_mpi, losses_of
 from perf_overheads.pop_efficiencies import COMPUTING
 from perf_overheads.profile import OverheadProfile
 from perfcore.base.errors import DataError, OptionError
 
-__all__ = ["COMMUNICATION", "IMBALANCE", "OTHERS", "SERIALISATION", "TRANSFER", "parts_of_runs"]
+__all__ = ["OTHERS", "parts_of_runs", "waits_for_nobody"]
 
-IMBALANCE, SERIALISATION, TRANSFER, COMMUNICATION = "load imbalance", "serialisation", "transfer", "communication"
 OTHERS = "other bursts"
 _MOST_CLASSES = 12  # the rest together is one part, as each law takes time to fit and adds to the table
 
@@ -39,7 +39,8 @@ def parts_of_runs(profiles: Sequence[OverheadProfile]) -> dict[str, npt.NDArray[
     Raises
     ------
     DataError
-        The set of categories knows no computing.
+        The set of categories knows no computing; or runs have other threads in each process and other processes, or
+        only some have threads or GPUs, so that no law over the locations alone tells of both.
     OptionError
         Serialisation and transfer are by the rules of BSC's tools, of which they are no parts.
     """
@@ -49,18 +50,46 @@ def parts_of_runs(profiles: Sequence[OverheadProfile]) -> dict[str, npt.NDArray[
         raise OptionError("--at is of parts of the run's time, which those of --pop bsc are not; leave it out")
     useful = [each.class_cycles_ns[each.classes.index(COMPUTING)].sum(axis=1) for each in profiles]
     parts = _computing(profiles, useful)
-    lost = {IMBALANCE: [times.max() - times.mean() for times in useful]}
-    longest = [int(times.max()) for times in useful]
-    replays = [each.replayed for each in profiles]
-    if all(each is not None for each in replays):
-        ideal = [each.ideal_ns for each in replays if each is not None]
-        lost[SERIALISATION] = [time - most for time, most in zip(ideal, longest, strict=True)]
-        lost[TRANSFER] = [each.elapsed_ns - time for each, time in zip(profiles, ideal, strict=True)]
-    else:
-        lost[COMMUNICATION] = [each.elapsed_ns - most for each, most in zip(profiles, longest, strict=True)]
-    alone = np.array([len(each.locations) == 1 for each in profiles])
-    parts |= {name: np.where(alone, np.nan, np.array(times, float)) for name, times in lost.items()}
+    with_network = all(each.replayed is not None for each in profiles)
+    lost = [losses_of(each, with_network)[1] for each in profiles]
+    several = [own for own, each in zip(lost, profiles, strict=True) if len(each.locations) > 1] or lost
+    if any(list(own) != list(several[0]) for own in several):
+        raise DataError("--at needs runs that all have threads in their processes, or all have GPUs, or neither")
+    _one_way_to_grow(profiles)
+    for name in several[0]:
+        alone = [len(each.locations) <= waits_for_nobody(profiles, name) for each in profiles]
+        alone = [no or (len(each.threads) == 1 and is_of_mpi(name)) for no, each in zip(alone, profiles, strict=True)]
+        parts[name] = np.array([np.nan if no else own[name] for no, own in zip(alone, lost, strict=True)])
     return {name: times * 1e-9 for name, times in parts.items()}
+
+
+def waits_for_nobody(profiles: Sequence[OverheadProfile], part: str) -> int:
+    """Up to how many locations nothing is lost in a part: one, or those of one process where MPI loses it.
+
+    Parameters
+    ----------
+    profiles : sequence of OverheadProfile
+    part : str
+    """
+    threads = {each.n_threads for profile in profiles for each in profile.threads}
+    return threads.pop() if len(threads) == 1 and is_of_mpi(part) else 1
+
+
+def _one_way_to_grow(profiles: Sequence[OverheadProfile]) -> None:
+    """Refuse runs that differ in threads of a process as well as in processes.
+
+    Raises
+    ------
+    DataError
+    """
+    kinds = {(len(each.threads), tuple(sorted({one.n_threads for one in each.threads}))) for each in profiles}
+    kinds -= {(0, ())}  # of one location
+    if len({processes for processes, _ in kinds}) > 1 and len({threads for _, threads in kinds}) > 1:
+        said = ", ".join(f"{n} x {'/'.join(map(str, threads))}" for n, threads in sorted(kinds))
+        raise DataError(
+            f"--at is over the number of locations, but both processes and their threads differ ({said}); give runs "
+            "with as many threads in each process, or as many processes"
+        )
 
 
 def _computing(

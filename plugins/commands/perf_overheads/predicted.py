@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_overheads.parts_of_runs import COMMUNICATION, IMBALANCE, SERIALISATION, TRANSFER, parts_of_runs
+from perf_overheads.factors import LOST, factors_of
+from perf_overheads.parts_of_runs import parts_of_runs, waits_for_nobody
 from perf_overheads.profile import OverheadProfile
 from perf_points.places import parse_places
 from perf_points.ranges import parse_values
@@ -25,7 +26,6 @@ from perfcore.data.units import readable
 __all__ = ["Predicted", "predicted_efficiencies", "sizes_at"]
 
 _FITTER = "scaling"
-_LOST = (IMBALANCE, SERIALISATION, TRANSFER, COMMUNICATION)
 _COVERAGE = 0.95
 _ROUNDS = 32  # in which draws of independent parts are put together; quantiles are then steady to two digits
 _SEED = 0
@@ -179,17 +179,17 @@ def predicted_efficiencies(profiles: Sequence[OverheadProfile], sizes: Sequence[
         raise _too_few("; ".join(reasons[:3]))
     laws = {} if growth is None else dict(zip(drawn.names, growth.laws, strict=True))
     smallest = locations == locations.min()
-    base = {name: float(times[smallest].mean()) for name, times in measured.items() if name not in _LOST}
+    base = {name: float(times[smallest].mean()) for name, times in measured.items() if name not in LOST}
     generator = np.random.default_rng(_SEED)
     found = []
     for k, size in enumerate(sizes):
         values, draws = {}, {}
         for name in measured:
-            if name not in lasting or (size == 1 and name in _LOST):  # one location waits for nobody
+            if name not in lasting or (name in LOST and size <= waits_for_nobody(profiles, name)):
                 values[name], draws[name] = np.zeros(1), np.zeros(1)
                 continue
             row = drawn.names.index(name)
-            scale = 1.0 if name in _LOST else size
+            scale = 1.0 if name in LOST else size
             values[name] = np.array([max(0.0, drawn.parts.values[row, k])]) / scale
             ascending = np.maximum(drawn.parts.draws[row, k], 0.0) / scale
             draws[name] = np.concatenate([generator.permutation(ascending) for _ in range(_ROUNDS)])
@@ -248,21 +248,16 @@ def _put_together(
 
 def _factors(parts: Mapping[str, Floats], size: float, base: Mapping[str, float]) -> dict[str, Any]:
     """Efficiencies from the seconds of a location in each part."""
-    computing = sum(times for name, times in parts.items() if name not in _LOST)
-    elapsed, longest = sum(parts.values()), computing + parts[IMBALANCE]
-    parallel, factors = computing / elapsed, {"load balance": computing / longest, COMMUNICATION: longest / elapsed}
-    if TRANSFER in parts:
-        ideal = longest + parts[SERIALISATION]
-        factors |= {SERIALISATION: longest / ideal, TRANSFER: ideal / elapsed}
+    computing = sum(times for name, times in parts.items() if name not in LOST)
+    lost = {name: times for name, times in parts.items() if name in LOST}
+    factors = factors_of(computing, lost)
     scalability = sum(base.values()) / (computing * size)
-    return {
-        "global": parallel * scalability, "parallel": parallel, **factors, "computation scalability": scalability,
-    }  # fmt: skip
+    return {"global": factors["parallel"] * scalability, **factors, "computation scalability": scalability}
 
 
 def _losses(parts: Mapping[str, Floats], size: float, base: Mapping[str, float]) -> dict[str, Floats]:
     """Seconds of a location beyond those of a run that scales perfectly from the smallest one."""
-    return {name: times if name in _LOST else times - base[name] / size for name, times in parts.items()}
+    return {name: times if name in LOST else times - base[name] / size for name, times in parts.items()}
 
 
 def _with_bounds(values: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[str, tuple[float, float, float]]:

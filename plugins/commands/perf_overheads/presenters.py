@@ -85,16 +85,15 @@ class RunsPresenter(Presenter):
     def tables(self, result: OverheadRuns) -> Tables:
         """A comparison, or the tables of each run."""
         from perf_overheads.by_burst import burst_table, burst_tables
-        from perf_overheads.scaling import scaling_table
+        from perf_overheads.scaling import scaling_tables
         from perf_overheads.tables import comparison, profile_tables
 
         if result.is_comparison:
-            scaling = scaling_table(list(result), result.others)
             bursts = burst_tables(list(result)) if result.by == "burst" else []
             if result.by == "burst" and not bursts:  # all runs have one size
                 bursts = [table for profile in result if (table := burst_table(profile)) is not None]
             at_sizes = [table for each in result.predicted for table in each.tables()]
-            return [comparison(list(result)), *([] if scaling is None else [scaling]), *bursts, *at_sizes]
+            return [comparison(list(result)), *scaling_tables(list(result), result.others), *bursts, *at_sizes]
         shown = []
         for profile in result:
             run = f"{profile.source}: " if len(result) > 1 else ""

@@ -16,6 +16,7 @@ from perf_overheads.collectives import RankTimes
 from perf_overheads.devices import DeviceTimes
 from perf_overheads.in_markers import MarkerTimes
 from perf_overheads.pop_efficiencies import COMPUTING, Efficiencies, efficiencies
+from perf_overheads.threads import ThreadTimes
 from perfcore.results import Result
 
 __all__ = ["OverheadProfile"]
@@ -62,6 +63,8 @@ class OverheadProfile(Result):
         Of the whole run; None where there are no messages to replay.
     bursts : BurstClasses or None
         Computing between calls, with its counters; None where there are neither calls nor counters.
+    threads : tuple of ThreadTimes
+        What the threads of each process do outside of MPI, where processes have several.
     """
 
     categories: tuple[str, ...]
@@ -83,6 +86,7 @@ class OverheadProfile(Result):
     untold: tuple[str, ...] = ()
     replayed: PopFactors | None = None
     bursts: BurstClasses | None = None
+    threads: tuple[ThreadTimes, ...] = ()
 
     @property
     def elapsed_ns(self) -> int:
@@ -130,7 +134,10 @@ class OverheadProfile(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as plain data: times in whole nanoseconds, efficiencies as numbers or None."""
+        from perf_overheads.factors import level_factors
+
         parts = {"run": self.efficiencies(), "phases": self.efficiencies(by_phase=True)}
+        levels = level_factors(self)
         return {
             "source": self.source,
             "elapsed_ns": self.elapsed_ns,
@@ -143,12 +150,18 @@ class OverheadProfile(Result):
             "classes": {name: list(states) for name, states in self.states.items()},
             **{
                 name: [asdict(each) for each in found]
-                for name, found in (("devices", self.devices), ("ranks", self.ranks), ("markers", self.markers))
+                for name, found in (
+                    ("devices", self.devices),
+                    ("ranks", self.ranks),
+                    ("markers", self.markers),
+                    ("threads", self.threads),
+                )
                 if found
             },
             **({} if self.replayed is None else {"replay": asdict(self.replayed)}),
             **({} if self.bursts is None else {"bursts": self.bursts.to_dict()}),
             "efficiencies": {name: None if part is None else _plain(part) for name, part in parts.items()},
+            **({"factors": levels} if levels else {}),
             "notes": list(self.notes),
         }
 

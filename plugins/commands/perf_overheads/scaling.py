@@ -13,17 +13,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from perf_overheads.by_burst import counted_factors, losses
+from perf_overheads.factors import FACTORS, factors_of, level_factors, losses_of, of_gpus
 from perf_overheads.other_tools import OtherRun
 from perf_overheads.pop_efficiencies import COMPUTING
 from perf_overheads.profile import OverheadProfile
 from perf_views.file_names import told_apart
 
-__all__ = ["FACTORS", "efficiencies_of_runs", "limit", "scaling_table", "work_differs"]
+__all__ = ["efficiencies_of_runs", "limit", "scaling_tables", "work_differs"]
 
-_PRODUCTS = ("global", "parallel")
-_FACTORS = ("load balance", "communication", "serialisation", "transfer", "computation scalability")
-_OF_COMPUTATION = ("instruction scalability", "IPC scalability", "frequency scalability")
-FACTORS = (*_PRODUCTS, *_FACTORS, *_OF_COMPUTATION)
+_OF_COMPUTATION = FACTORS[-3:]
+_LEVELS = "MPI x OpenMP, whose product is the parallel efficiency"
 # Of instructions of two runs; by more the work is hardly the same, as weak scaling or other input has it.
 _MOST_INSTRUCTIONS = 1.5
 _ALL = 1.005  # what is 100 % in print; of one class more is lost where others gained
@@ -31,6 +30,8 @@ _ALL = 1.005  # what is 100 % in print; of one class more is lost where others g
 
 def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, float | None]] | None:
     """Global and parallel efficiency and their factors for each run; None where the sets know no computing.
+
+    Factors of MPI x OpenMP, and of GPUs, are those of runs that have such levels.
 
     Computation scalability, and the global efficiency with it, are against the run with the fewest locations, and None
     where all runs have the same number of them. They hold for runs of the same work. Scalabilities of instructions, IPC
@@ -63,6 +64,7 @@ def efficiencies_of_runs(profiles: Sequence[OverheadProfile]) -> list[dict[str, 
                 **shares,
                 "computation scalability": scalability,
                 **dict(zip(_OF_COMPUTATION, counted, strict=True)),
+                **{name: value for name, value in level_factors(profiles[len(rows)]).items() if name not in shares},
             }
         )
     return rows
@@ -96,10 +98,12 @@ def work_differs(profiles: Sequence[OverheadProfile]) -> list[str]:
     return lines
 
 
-def scaling_table(
+def scaling_tables(
     profiles: Sequence[OverheadProfile], others: Sequence[OtherRun] = ()
-) -> tuple[str, list[str], list[list[str]]] | None:
-    """Title, header and rows of a table with a row for each run; None where nothing computes.
+) -> list[tuple[str, list[str], list[list[str]]]]:
+    """Title, header and rows of tables with a row for each run; none where nothing computes.
+
+    One has the factors of the whole run; where processes have threads, one more has those of MPI x OpenMP.
 
     Parameters
     ----------
@@ -109,15 +113,10 @@ def scaling_table(
     """
     rows = efficiencies_of_runs(profiles)
     if rows is None:
-        return None
+        return []
     runs = [(profile.source, len(profile.locations), row) for profile, row in zip(profiles, rows, strict=True)]
     runs += [(other.source, other.p, dict(other.factors)) for other in others]
     named = told_apart([source for source, *_ in runs])
-    known = [name for name in FACTORS if any(row.get(name) is not None for *_, row in runs)]
-    cells = [
-        [called, str(p), *(_share(row.get(name)) for name in known)]
-        for called, (_, p, row) in zip(named, runs, strict=True)
-    ]
     about = []
     if any(row["computation scalability"] is not None for row in rows):
         smallest = min(range(len(profiles)), key=lambda at: len(profiles[at].locations))
@@ -127,7 +126,17 @@ def scaling_table(
     if any(each.replayed is not None and each.replayed.definition == "bsc" for each in profiles):
         about.append("serialisation and transfer by BSC's rules")
     title = f"POP efficiencies ({'; '.join(about)})" if about else "POP efficiencies"
-    return title, ["run", "locations", *known], cells
+    of_levels = [name for name in FACTORS if name.startswith(("MPI ", "OpenMP "))]
+    tables = []
+    for what, names in ((title, [name for name in FACTORS if name not in of_levels]), (_LEVELS, of_levels)):
+        known = [name for name in names if any(row.get(name) is not None for *_, row in runs)]
+        cells = [
+            [called, str(p), *(_share(row.get(name)) for name in known)]
+            for called, (_, p, row) in zip(named, runs, strict=True)
+        ]
+        if known:
+            tables.append((what, ["run", "locations", *known], cells))
+    return tables
 
 
 def limit(profiles: Sequence[OverheadProfile]) -> list[str]:
@@ -138,17 +147,22 @@ def limit(profiles: Sequence[OverheadProfile]) -> list[str]:
         return []
     largest = int(np.argmax(counts))
     row = rows[largest]
-    split = row["serialisation"] is not None
-    factors = {
-        name: value for name in _FACTORS if (value := row[name]) is not None and not (split and name == "communication")
-    }
-    if not factors or row["global"] is None:
+    if row["global"] is None or row["computation scalability"] is None:
         return []
-    name, value = min(factors.items(), key=lambda item: item[1])
+    profile = profiles[largest]
+    steps = (*factors_of(*losses_of(profile), products=False), "computation scalability")
+    value, name = min((value, name) for name in steps if (value := row[name]) is not None)
     return [
-        f"what limits the scaling: {name}, {value:.2%} with {counts[largest]} locations, where the global efficiency "
-        f"is {row['global']:.2%}{_of_computation(profiles, largest, row) if name == 'computation scalability' else ''}"
+        f"what limits the scaling: {name}, {value:.2%} with {counts[largest]} {_locations(profile)}, where the global "
+        f"efficiency is {row['global']:.2%}"
+        f"{_of_computation(profiles, largest, row) if name == 'computation scalability' else ''}"
     ]
+
+
+def _locations(profile: OverheadProfile) -> str:
+    if profile.threads:
+        return f"threads in {len(profile.threads)} process{'es' if len(profile.threads) > 1 else ''}"
+    return "GPUs" if of_gpus(profile) else "locations"
 
 
 def _of_computation(profiles: Sequence[OverheadProfile], largest: int, row: dict[str, float | None]) -> str:

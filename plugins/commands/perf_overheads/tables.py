@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_overheads.by_burst import burst_table
+from perf_overheads.factors import level_factors, meanings, of_gpus
 from perf_overheads.pop_efficiencies import Efficiencies
 from perf_overheads.profile import OverheadProfile
 from perf_overheads.runs import By
@@ -55,7 +56,10 @@ def profile_tables(profile: OverheadProfile, by: By = "category") -> list[Table]
     table = _efficiency_table(profile, by == "phase" and profile.n_phases > 1)
     devices = [_device_table(profile)] if profile.devices else []
     ranks = [_rank_table(profile)] if profile.ranks else []
-    return [_without_empty(table) for table in shown] + devices + ranks + ([] if table is None else [table])
+    levels = _level_table(profile)
+    return [
+        *map(_without_empty, shown), *devices, *ranks, *(each for each in (table, levels) if each is not None)
+    ]  # fmt: skip
 
 
 def comparison(profiles: Sequence[OverheadProfile]) -> Table:
@@ -190,6 +194,22 @@ def _efficiency_table(profile: OverheadProfile, by_phase: bool) -> Table | None:
     elif profile.devices:
         reason = " (serialisation and transfer: the kernels of collectives both wait and transfer)"
     return (f"Efficiencies{reason}", header, rows)
+
+
+def _level_table(profile: OverheadProfile) -> Table | None:
+    """Factors of MPI x OpenMP or of GPUs, and what each means."""
+    factors = level_factors(profile)
+    if not factors:
+        return None
+    what, said = "Efficiencies of GPUs", meanings(profile)
+    if not of_gpus(profile):
+        counts = sorted({each.n_threads for each in profile.threads})
+        each = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        n = len(profile.threads)
+        what = f"Efficiencies of MPI x OpenMP ({n} process{'es' if n > 1 else ''} of {each} threads)"
+    return what, ["factor", "value", "meaning"], [
+        [name, f"{value:.2%}", said[name]] for name, value in factors.items()
+    ]  # fmt: skip
 
 
 def _shares(times: npt.NDArray[np.int64]) -> list[list[str]]:

@@ -181,7 +181,8 @@ def _evaluated(
         return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, given)
     if options.method == "exact" or error <= _ACCEPTED_ERROR or without:
         value = as_value(quantity)
-        return Evaluation(value, "arithmetic", value.notes, levels=options.quantile)
+        notes = (*_infinite(_beyond_numbers(value)), *value.notes)
+        return Evaluation(value, "arithmetic", notes, levels=options.quantile)
     left = f"sampled, since the arithmetic of moments would miss probabilities by up to {min(error, 1.0):.2g}"
     return sampled(drawn or draw_sample(root, values, pairs, options.samples, options.seed), options, (left, *given))
 
@@ -213,11 +214,9 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     finite = rows[np.isfinite(rows)]
     if not finite.size:
         raise DataError("the result is infinite: a divisor is zero, or more comes to a station than it can do")
-    value = default_representation("distributions").from_draws(finite, options.bins)
+    value = default_representation("distributions").from_draws(rows, options.bins)
     endless = 1.0 - finite.size / rows.size
-    if endless:
-        without = f"infinite with probability {endless:.3g}; the histogram is of the rest"
-        notes = (without, *notes)
+    notes = (*_infinite(endless), *notes)
     has_moments = not (drawn.reaches_zero and _is_endless(rows))
     figures = {
         **({} if endless or not has_moments else {"mean": rows.mean(axis=1), "std": rows.std(axis=1)}),
@@ -232,6 +231,19 @@ def sampled(drawn: Sample, options: EvaluationOptions, notes: tuple[str, ...] = 
     few = [_too_few(rows.size, level) for level in options.quantile]
     told = (*notes, *drawn.notes, *filter(None, few))
     return Evaluation(value, method, told, errors, rows, options.quantile, has_moments=has_moments)
+
+
+def _beyond_numbers(value: StochasticValue) -> float:
+    """Probability of infinity."""
+    if not value.has_distribution or np.isfinite(value.support).all():
+        return 0.0
+    largest = np.finfo(np.float64).max
+    below, above = value.cdf([-largest, largest])
+    return 1.0 - float(above) + float(below)
+
+
+def _infinite(probability: float) -> tuple[str, ...]:
+    return (f"infinite with probability {probability:.3g}",) if probability > 0.0 else ()
 
 
 def _is_endless(rows: Floats) -> bool:

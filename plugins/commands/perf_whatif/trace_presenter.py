@@ -92,9 +92,11 @@ class TracePresenter(Presenter):
         return None if found is None or not len(found.messages) else _MessageViews(found)
 
     def commands(self, result: Trace, file: str) -> list[str]:
-        """What if, where calls can be replayed."""
+        """What if, where calls can be replayed; else who sends to whom."""
         found = _communication(result)
-        return [f"perf whatif {file}"] if found is not None and len(found.calls) else []
+        if found is None or not len(found.calls):
+            return []
+        return [f"perf messages {file}" if found.not_replayed else f"perf whatif {file}"]
 
 
 def _communication(trace: Trace) -> Communication | None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_messages.communication import Communication, communication_of
+from perf_messages.communication import Communication, replayable_communication_of
 from perf_messages.counters import CYCLES, INSTRUCTIONS, counted_in
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
@@ -96,7 +96,7 @@ def burst_classes(trace: Trace) -> BurstClasses | None:
     DataError
         The trace is a part of a run.
     """
-    found = communication_of(trace)
+    found = replayable_communication_of(trace)
     busy = np.array([name in trace.busy_states for name in trace.states])[trace.state]
     rows = np.flatnonzero(busy & (trace.end_ns > trace.start_ns))
     counted, notes = None, []

@@ -13,7 +13,10 @@ import numpy.typing as npt
 from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
-__all__ = ["FACT", "Calls", "Collectives", "Communication", "Messages", "carry", "communication_of"]
+__all__ = [
+    "FACT", "NO_COLLECTIVES", "Calls", "Collectives", "Communication", "Messages", "carry", "communication_of",
+    "replayable_communication_of",
+]  # fmt: skip
 
 FACT = "messages"  # under which a trace's facts hold a function that reads them
 UNKNOWN = -1
@@ -141,6 +144,10 @@ class Collectives:
         return int((np.bincount(self.member_of, minlength=len(self)) != self.size).sum())
 
 
+_NONE = np.zeros(0, np.int64)
+NO_COLLECTIVES = Collectives(_NONE.astype(np.int32), _NONE, _NONE, _NONE, _NONE, _NONE, np.zeros(0, np.bool_))
+
+
 @dataclass(frozen=True, eq=False)
 class Communication:
     """Calls, messages and collectives of a run.
@@ -155,6 +162,8 @@ class Communication:
     unmatched : mapping of str to int
         What was left out, in words, and how many of it.
     source : str
+    not_replayed : str
+        Why nobody knows what the run would be on another network; empty where a replay tells it.
     """
 
     locations: tuple[str, ...]
@@ -165,6 +174,7 @@ class Communication:
     collectives: Collectives
     unmatched: Mapping[str, int] = field(default_factory=dict)
     source: str = "trace"
+    not_replayed: str = ""
 
     @property
     def first_call(self) -> Integers:
@@ -261,3 +271,9 @@ def communication_of(trace: Trace) -> Communication | None:
     if found.locations != trace.locations or first > found.start_ns or last < int(found.end_ns.max(initial=last)):
         raise DataError(f"{trace.source}: messages belong to the whole run and to its own locations; read it as it is")
     return found
+
+
+def replayable_communication_of(trace: Trace) -> Communication | None:
+    """As `communication_of`, and None also where it tells not all that a location waits for."""
+    found = communication_of(trace)
+    return None if found is None or found.not_replayed else found

@@ -10,13 +10,14 @@ was tested with the published ones of EPOCH.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_messages.communication import communication_of
+from perf_messages.communication import Communication, communication_of
 from perf_messages.replay import Replay
 from perf_messages.rules import bsc_rules
 from perfcore.data.trace import Trace
@@ -63,7 +64,9 @@ class PopFactors:
         return self.load_balance * self.communication
 
 
-def pop_factors(trace: Trace, definition: Definition = "strict") -> PopFactors | None:
+def pop_factors(
+    trace: Trace, definition: Definition = "strict", processes: Sequence[str] | None = None
+) -> PopFactors | None:
     """Factors of a run from its trace alone; None where the trace has no calls of a communication library.
 
     Parameters
@@ -72,6 +75,9 @@ def pop_factors(trace: Trace, definition: Definition = "strict") -> PopFactors |
         Of a whole run. What computes is what the trace counts as busy.
     definition : {"strict", "bsc"}
         See the text above.
+    processes : (n_locations,) sequence of str, optional
+        The process of each location, where some have several: then only the threads that call are replayed, for their
+        process, and serialisation is of the longest computation of any thread, by both definitions.
 
     Raises
     ------
@@ -81,6 +87,8 @@ def pop_factors(trace: Trace, definition: Definition = "strict") -> PopFactors |
     found = communication_of(trace)
     if found is None or not len(found.calls):
         return None
+    if processes is not None:
+        found = _without_helpers(found, processes)
     replay = Replay(found, bsc_rules(found) if definition == "bsc" else None)
     elapsed = trace.span_ns[1] - trace.span_ns[0]
     silent = elapsed - replay.runtime_ns()  # after the last record; no network makes it shorter
@@ -89,7 +97,7 @@ def pop_factors(trace: Trace, definition: Definition = "strict") -> PopFactors |
     longest = int(useful.max())
     if not longest:
         return None
-    outside = _between_calls(replay) if definition == "bsc" else longest
+    outside = _between_calls(replay) if definition == "bsc" and processes is None else longest
     serialisation = outside / ideal
     return PopFactors(
         definition, elapsed, ideal, float(useful.mean() / longest), serialisation, longest / elapsed / serialisation,
@@ -103,6 +111,21 @@ def computing_ns(trace: Trace) -> npt.NDArray[np.int64]:
     useful = np.zeros(len(trace.locations), np.int64)
     np.add.at(useful, trace.location[busy], trace.end_ns[busy] - trace.start_ns[busy])
     return useful
+
+
+def _without_helpers(found: Communication, processes: Sequence[str]) -> Communication:
+    """Without the threads that never call beside one of their process that does."""
+    first = found.first_call
+    calling = first[1:] > first[:-1]
+    with_caller = {process for process, calls in zip(processes, calling.tolist(), strict=True) if calls}
+    kept = calling | np.array([process not in with_caller for process in processes])
+    place = (np.cumsum(kept) - 1).astype(np.int32)
+    return replace(
+        found,
+        locations=tuple(name for name, keep in zip(found.locations, kept.tolist(), strict=True) if keep),
+        end_ns=found.end_ns[kept],
+        calls=replace(found.calls, location=place[found.calls.location]),
+    )
 
 
 def _between_calls(replay: Replay) -> int:

@@ -75,7 +75,8 @@ class Replay:
     Raises
     ------
     DataError
-        Nobody calls, or the replay does not give the run's own times.
+        Nobody calls, the calls do not tell all that a location waits for, or the replay does not give the run's own
+        times.
 
     Examples
     --------
@@ -88,6 +89,8 @@ class Replay:
     def __init__(self, found: Communication, rules: Rules | None = None) -> None:
         if not len(found.calls):
             raise DataError(f"{found.source}: has no calls of a communication library; a replay needs them")
+        if found.not_replayed:
+            raise DataError(f"{found.source}: cannot be replayed: {found.not_replayed}")
         announce_compilation(graph_kernels.arrange, graph_kernels.longest, graph_kernels.latest_cause)
         self.communication, self.rules = found, observed_rules(found) if rules is None else rules
         self.graph: EventGraph = event_graph(found, self.rules)

@@ -27,19 +27,20 @@ if TYPE_CHECKING:
 
 __all__ = ["described_panels"]
 
-_MOST_PLACES = 3000  # of a mark; a page is about as wide
 _MOST_RULES = 500  # of a panel
 _LETTERS = 120  # of a name
-_DIGITS = 9
+_DIGITS, _MOST_DIGITS = 6, 15
 _NUMBER = re.compile(r"[-+\u2212]?[0-9][0-9.,]*(e[-+]?[0-9]+)? ?%?")
 
 
-def described_panels(figure: Figure) -> list[dict[str, Any]]:
+def described_panels(figure: Figure, most_places: int) -> list[dict[str, Any]]:
     """Panels of a figure that has been drawn once.
 
     Parameters
     ----------
     figure : matplotlib Figure
+    most_places : int, > 1
+        Of a mark; of more, the ends and the lowest and the highest of each stretch are kept.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def described_panels(figure: Figure) -> list[dict[str, Any]]:
     >>> figure = Figure()
     >>> _ = figure.add_subplot().plot([1, 2], [3, 4], label="law")
     >>> figure.draw_without_rendering()
-    >>> (panel,) = described_panels(figure)
+    >>> (panel,) = described_panels(figure, 3000)
     >>> panel["marks"][0]["name"], panel["marks"][0]["x"], panel["marks"][0]["y"], panel["x"]["scale"]
     ('law', [1.0, 2.0], [3.0, 4.0], 'linear')
     """
@@ -65,7 +66,7 @@ def described_panels(figure: Figure) -> list[dict[str, Any]]:
     for axes in figure.findobj(Axes):
         if not axes.axison or axes.name != "rectilinear" or not axes.get_visible():
             continue
-        marks = _marks(axes)
+        marks = _marks(axes, most_places)
         if marks:
             box = _placed(figure, axes.get_window_extent())
             ticks = [_tick_box(figure, axis) for axis in (axes.xaxis, axes.yaxis)]
@@ -74,7 +75,7 @@ def described_panels(figure: Figure) -> list[dict[str, Any]]:
     return panels
 
 
-def _marks(axes: Axes) -> list[dict[str, Any]]:
+def _marks(axes: Axes, most_places: int) -> list[dict[str, Any]]:
     marks = []
     for artist, label, numbers in labelled_marks(axes):
         if isinstance(artist, Rectangle):  # see the bars below
@@ -82,7 +83,7 @@ def _marks(axes: Axes) -> list[dict[str, Any]]:
         rows = [row for row in numbers if all(value is None or math.isfinite(value) for value in row[1:])]
         if not rows or not artist.get_visible():
             continue
-        rows = rows[:: math.ceil(len(rows) / _MOST_PLACES)]
+        rows = _thinned(rows, most_places)
         columns = {name: _column([row[at] for row in rows]) for at, name in enumerate(("x", "y", "low", "high"), 1)}
         colour, opacity = _colour(artist)
         name = shortened(label, _LETTERS) if label else ""
@@ -90,14 +91,25 @@ def _marks(axes: Axes) -> list[dict[str, Any]]:
         marks.append(
             {"kind": kind, "name": name, "colour": colour, "opacity": opacity, "dots": bool(has_dots), **columns}
         )  # fmt: skip
-    return marks + [_bars(bars) for bars in axes.containers if isinstance(bars, BarContainer) and bars.patches]
+    bars = (each for each in axes.containers if isinstance(each, BarContainer) and each.patches)
+    return marks + [_bars(each, most_places) for each in bars]
 
 
-def _bars(bars: BarContainer) -> dict[str, Any]:
+def _thinned(rows: list[Any], most: int) -> list[Any]:
+    """The ends, and the lowest and the highest of each stretch of rows, so that no peak is lost."""
+    if len(rows) <= most:
+        return rows
+    lows, highs = (np.array([[v for v in row[2:] if v is not None] for row in rows]).T[at] for at in (0, -1))
+    stretches = np.array_split(np.arange(len(rows)), most // 2)
+    kept = {int(part[pick]) for part in stretches for pick in (np.argmin(lows[part]), np.argmax(highs[part]))}
+    return [rows[at] for at in sorted(kept | {0, len(rows) - 1})]
+
+
+def _bars(bars: BarContainer, most_places: int) -> dict[str, Any]:
     """Bars of one name: their edges, and along which axis their lengths say something."""
-    boxes = [(*bar.get_xy(), bar.get_width(), bar.get_height()) for bar in bars.patches[:_MOST_PLACES]]
+    boxes = [(*bar.get_xy(), bar.get_width(), bar.get_height()) for bar in bars.patches[:most_places]]
     label = str(bars.get_label())
-    colours = [_colour(bar)[0] for bar in bars.patches[:_MOST_PLACES]]
+    colours = [_colour(bar)[0] for bar in bars.patches[:most_places]]
     return {
         "kind": "bar",
         "name": "" if label.startswith("_") else shortened(label, _LETTERS),
@@ -112,9 +124,14 @@ def _bars(bars: BarContainer) -> dict[str, Any]:
 
 def _column(values: list[Any]) -> list[float | None] | None:
     """Rounded as far as nobody sees; None where there is nothing in it."""
-    if all(value is None for value in values):
+    known = [value for value in values if value is not None]
+    if not known:
         return None
-    return [None if value is None else float(f"{value:.{_DIGITS}g}") for value in values]
+    # Places far from zero and near to each other, such as times since 1970, need the digits that they share as well.
+    spread, farthest = max(known) - min(known), max(map(abs, known))
+    shared = math.ceil(math.log10(farthest) - math.log10(spread)) if 0.0 < spread < math.inf else 0
+    digits = min(_DIGITS + shared, _MOST_DIGITS)
+    return [None if value is None else float(f"{value:.{digits}g}") for value in values]
 
 
 def _colour(artist: Any) -> tuple[str, float]:

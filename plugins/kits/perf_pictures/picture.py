@@ -136,7 +136,7 @@ def plot(
     <Drawing of 3.4 x 2.1 in>
     """
     from perf_pictures.figures import write_figures
-    from perf_pictures.style import drawing, set_text_size
+    from perf_pictures.style import break_long_lines, drawing, finish, set_text_size
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
@@ -145,6 +145,7 @@ def plot(
         with drawing():
             for draw in _chosen(model, data, names[:1] or [""]).values():
                 draw(ax)
+            finish(ax)
         return ax
     ending = None if path is None else check_ending(path)
     extent = None if size is None else inches(size)
@@ -152,6 +153,8 @@ def plot(
         figure = drawn(model, data, names, extent)
         if font is not None:
             set_text_size(figure, font)
+        if names or extent is not None:
+            break_long_lines(figure)
         if figures is not None:
             write_figures(figure, figures)
         if path is not None and ending is not None:
@@ -264,10 +267,10 @@ def drawn(
 
 def _chosen(model: Result | None, data: Any, names: Sequence[str]) -> dict[str, Callable[[Axes], None]]:
     """What draws each of some panels; the name "" is that of the most important one."""
+    from perf_pictures.derived_panels import derived_panels
+
     of_data: dict[str, Callable[[Axes], None]] = {"data": lambda axes: _draw_data(axes, data)}
-    panels = of_data if model is None else presenter_of(model).panels(model, data)
-    if not panels:
-        raise OptionError(f"{type(model).__name__} has no panels to choose from; leave them out to draw all of it")
+    panels = of_data if model is None else presenter_of(model).panels(model, data) or derived_panels(model, data)
     for name in names:
         if name and name not in panels:
             raise OptionError(f"there is no panel {name!r}; there are {', '.join(panels)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ __all__ = [
     "SMALL_POINTS",
     "TINY_POINTS",
     "add_legend",
+    "break_long_lines",
     "drawing",
     "finish",
     "set_logarithmic",
@@ -41,6 +43,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can be read without its colours
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
+_SHORTEST_LINE = 12  # letters, where a label is broken
 _LONGEST_LINE = 140  # letters, in the width of a page
 _MOST_COUNTED = 2**18  # beyond it powers of two are no longer read as numbers
 
@@ -73,28 +76,29 @@ def drawing(**settings: Any) -> Iterator[None]:
             raise OptionError("the picture has no room for its panels; choose some, or a larger size") from None
 
 
-def finish(figure: FigureBase) -> None:
-    """Give a picture what all have in common.
+def finish(area: FigureBase | Axes) -> None:
+    """Give a picture, or one panel of it, what all have in common.
 
     Logarithmic axes that a presenter left as they are get the style of all others, lines of text that are longer than
     the picture is wide are shortened, and a picture without anything in it says so.
 
     Parameters
     ----------
-    figure : matplotlib FigureBase
+    area : matplotlib FigureBase or Axes
         With everything that is drawn.
     """
-    panels = figure.findobj(Axes)
+    panels = area.findobj(Axes)
     for axes in panels:
         for name, axis, limits in (("x", axes.xaxis, axes.get_xlim()), ("y", axes.yaxis, axes.get_ylim())):
             if axis.get_scale() == "log" and isinstance(axis.get_major_formatter(), LogFormatter):
                 set_logarithmic(axes, name, *limits, base=2 if getattr(axis.get_transform(), "base", 10) == 2 else 10)
-    for text in figure.findobj(Text):
+    for text in area.findobj(Text):
         lines = text.get_text().split("\n")
         if max(map(len, lines)) > _LONGEST_LINE:
             text.set_text("\n".join(shortened(line, _LONGEST_LINE) for line in lines))
     if not any(axes.has_data() or axes.texts for axes in panels):
-        figure.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color="0.35")
+        whole: Any = area.transAxes if isinstance(area, Axes) else area.transSubfigure  # type: ignore[attr-defined]
+        area.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color="0.35", transform=whole)
 
 
 def set_text_size(figure: FigureBase, points: float) -> None:
@@ -103,6 +107,23 @@ def set_text_size(figure: FigureBase, points: float) -> None:
         axes.tick_params(which="both", labelsize=points)
     for text in figure.findobj(Text):
         text.set_fontsize(points)
+
+
+def break_long_lines(figure: FigureBase) -> None:
+    """Break titles and labels of axes that are longer than their panel, which a narrow picture would cut off."""
+    figure.draw_without_rendering()  # type: ignore[attr-defined]
+    for axes in figure.findobj(Axes):
+        box = axes.get_window_extent()
+        titles = [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
+        for text, length in [
+            *((each, box.width) for each in (*titles, axes.xaxis.label)), (axes.yaxis.label, box.height)
+        ]:  # fmt: skip
+            shown = text.get_text()
+            extent = text.get_window_extent()
+            reaches = max(extent.width, extent.height)
+            if shown and reaches > length:
+                letters = max(int(len(max(shown.split("\n"), key=len)) * length / reaches), _SHORTEST_LINE)
+                text.set_text("\n".join(part for line in shown.split("\n") for part in textwrap.wrap(line, letters)))
 
 
 def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int = 10) -> None:

@@ -7,10 +7,11 @@ begins another variable, the others go on with the values of the variable before
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from perf_points.ranges import parse_values
+from perf_points.ranges import check_count, parse_values
 from perfcore.base.errors import OptionError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -90,12 +91,13 @@ def grid(model: Model, at: str | Iterable[str] | Mapping[str, Any], option: str 
     Raises
     ------
     OptionError
-        A variable that is a number is left out.
+        A variable that is a number is left out, or there are more than a million combinations.
     """
     levels = {**model.levels, **levels_at(model, at, option)}
     for symbol in model.variables:
         if symbol not in levels:
             raise OptionError(f"the model is one of {', '.join(model.variables)}; give {option} {symbol}=...")
+    check_count(math.prod(len(chosen) for chosen in levels.values()), option)
     rows = list(itertools.product(*(levels[symbol] for symbol in model.variables)))
     return {symbol: [row[k] for row in rows] for k, symbol in enumerate(model.variables)}
 
@@ -136,6 +138,7 @@ def _numbers(name: str, words: Iterable[Any], option: str) -> list[float]:
             values += parse_values(str(word))
         except (ValueError, ZeroDivisionError):
             raise OptionError(f"{option} {name}={word}: {_FORM}, such as {name}=1..1024*2") from None
+        check_count(len(values), option)
     return values
 
 

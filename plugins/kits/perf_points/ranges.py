@@ -6,9 +6,9 @@ import math
 
 from perfcore.base.errors import OptionError
 
-__all__ = ["parse_values"]
+__all__ = ["MOST_POINTS", "check_count", "parse_values"]
 
-_MOST_POINTS = 10_000_000
+MOST_POINTS = 1_000_000  # that a person asks for at once
 
 
 def parse_values(text: str) -> list[float]:
@@ -19,7 +19,7 @@ def parse_values(text: str) -> list[float]:
     ValueError, ZeroDivisionError
         The text is none of these, or a number is not finite.
     OptionError
-        A range of more than ten million numbers.
+        A range of more than a million numbers.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def parse_values(text: str) -> list[float]:
             count = (last - first) / step
             if not count >= 0:
                 raise ValueError
-            _check(count, part)
+            check_count(count, part)
             found += [first + k * step for k in range(int(count + 1e-9) + 1)]
         else:
             if not (0 < first <= last < float("inf") and step > 1.0):
                 raise ValueError
-            _check(math.log(last / first) / math.log(step), part)
+            check_count(math.log(last / first) / math.log(step), part)
             while first <= last * (1 + 1e-9):
                 found.append(first)
                 first *= step
@@ -53,6 +53,19 @@ def parse_values(text: str) -> list[float]:
     return found
 
 
-def _check(count: float, part: str) -> None:
-    if count >= _MOST_POINTS:
-        raise OptionError(f"{part}: {count:.3g} points, and at most {_MOST_POINTS:,} can be asked for")
+def check_count(count: float, what: str) -> None:
+    """Refuse more points than memory and patience hold.
+
+    Raises
+    ------
+    OptionError
+
+    Examples
+    --------
+    >>> check_count(2e10, "--at")
+    Traceback (most recent call last):
+        ...
+    perfcore.base.errors.OptionError: --at: 2e+10 points, and at most 1,000,000 can be asked for
+    """
+    if count >= MOST_POINTS:
+        raise OptionError(f"{what}: {count:.3g} points, and at most {MOST_POINTS:,} can be asked for")

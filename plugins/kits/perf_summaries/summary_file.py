@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -135,7 +136,7 @@ def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None
         return _checked(document, arrays), document.part
     except (
         *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError),
-        *(MemoryError, OverflowError, IndexError, TypeError, SyntaxError),
+        *(MemoryError, OverflowError, IndexError, TypeError, SyntaxError, tokenize.TokenError),
     ) as error:
         raise InputError(name, f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}") from None
 

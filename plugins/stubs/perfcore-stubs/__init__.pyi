@@ -14,6 +14,7 @@ from perf_experiments.api.run import runs as runs
 from perf_experiments.api.sample import sample as sample
 from perf_explore.api import explore as explore
 from perf_explore.api import report as report
+from perf_explore.inline import view as view
 from perf_gate.api import add_to_history as add_to_history
 from perf_gate.api import gate as gate
 from perf_overheads.api import overheads as overheads

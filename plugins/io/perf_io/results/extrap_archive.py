@@ -12,6 +12,7 @@ import io
 import lzma
 import math
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -77,7 +78,7 @@ class ExtrapArchiveReader(Reader):
                     found = list(_summaries(experiment, _Chunks(archive, source.name), source.name))
             except (
                 *(zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error, ValueError),
-                *(lzma.LZMAError, struct.error),
+                *(lzma.LZMAError, struct.error, tokenize.TokenError, SyntaxError, TypeError),  # of NumPy's headers too
             ) as error:
                 problem = f"is no experiment of Extra-P, or damaged: {' '.join(str(error).split())[:120]}"
                 raise InputError(source.name, problem) from error

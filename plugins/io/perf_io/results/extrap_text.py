@@ -91,6 +91,8 @@ class _Parsed:
         word, rest = (*text.split(maxsplit=1), "")[:2]  # a blank or a tab
         match word:
             case "PARAMETER":
+                if self.points:
+                    raise InputError(self.source, "PARAMETER after POINTS; name all parameters before", line=number)
                 self.parameters += rest.split()
             case "POINTS":
                 self.points += [self.point(found, number) for found in _POINT.findall(rest)]

@@ -3,7 +3,9 @@
 A trace is ``NAME.sts``, which names the entry methods, and ``NAME.0.log``, ``NAME.1.log``, ... of the processors, also
 compressed; a tar archive of them is read too. Read are the records BEGIN_COMPUTATION and END_COMPUTATION (6, 7), the
 begin and end of entry methods (2, 3), of idle times (14, 15) and of tracing (11, 12); what is left of the time belongs
-to the scheduler. Others (messages, packing, user events) are counted and passed over. Times are microseconds.
+to the scheduler. Messages are those that are created (1), broadcast (20) and sent to several (21), and begin an entry
+method (`perf_io.traces.projections_messages`). Other records (packing, user events) are counted and passed over. Times
+are microseconds.
 
 Source: the tracer of Charm++ (``trace-projections.C``) and the "Projections manual", section on log files.
 """
@@ -19,8 +21,10 @@ from typing import Any, ClassVar, cast
 
 from perf_io.shared.times import parse_ns
 from perf_io.traces.nested_states import NestedStates
+from perf_io.traces.projections_messages import ProjectionsMessages
 from perf_io.traces.several_files import anchor_file, holds, is_tar
 from perf_io.traces.used_states import used_states
+from perf_messages.communication import carry
 from perfcore.base import progress
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
@@ -34,14 +38,17 @@ __all__ = ["ProjectionsReader"]
 class _Kind(enum.IntEnum):
     """Types of the records that are read."""
 
+    CREATION, BROADCAST, MULTICAST = 1, 20, 21
     BEGIN_ENTRY, END_ENTRY = 2, 3
     BEGIN_RUN, END_RUN = 6, 7
     BEGIN_TRACING, END_TRACING = 11, 12
     BEGIN_IDLE, END_IDLE = 14, 15
 
 
+_CREATED = (_Kind.CREATION, _Kind.BROADCAST, _Kind.MULTICAST)
 # Where a record has its time, counted from its type.
-_TIME_AT = {kind: 3 if kind in (_Kind.BEGIN_ENTRY, _Kind.END_ENTRY) else 1 for kind in _Kind}
+_TIME_AT = {kind: 3 if kind in (_Kind.BEGIN_ENTRY, _Kind.END_ENTRY, *_CREATED) else 1 for kind in _Kind}
+_SENT_TO = 8  # where a message to several has their number
 _SCHEDULER, _IDLE = "scheduler", "idle"
 _HEADER = "PROJECTIONS-RECORD"
 _SUMMARY = b"ver:"
@@ -101,6 +108,7 @@ class _Run:
 
     def trace(self) -> Trace:
         self._define()
+        self._messages = ProjectionsMessages(self._n_processors)
         logs = self._logs()
         with progress.bar(f"reading {self._source}", len(logs)) as advance:
             for processor, log in logs.items():
@@ -114,7 +122,13 @@ class _Run:
         found = self._intervals.trace(
             [f"PE {processor}" for processor in self._intervals.locations], list(self._states), time_unit="us"
         )
-        return used_states(found, notes=notes)
+        trace = used_states(found, notes=notes)
+        if not len(self._messages):
+            return trace
+        communication = self._messages.communication(
+            list(self._intervals.locations), trace.locations, list(self._states), trace.span_ns, self._source
+        )
+        return carry(trace, lambda: communication)
 
     def _define(self) -> None:
         """Number of processors, and names of entry methods with those of their classes."""
@@ -171,6 +185,12 @@ class _Run:
             if len(words) <= place:
                 raise InputError(name, f"record of type {kind} has {len(words)} fields; it is cut short", line=number)
             at = parse_ns(words[place], "us", name, number)
+            if kind in _CREATED:
+                self._messages.create(processor, self._entry(words[2], name, number), at, words[place + 1 :])
+                if kind == _Kind.MULTICAST:
+                    self._messages.multicast(words[_SENT_TO:])
+                continue
+            self._messages.end(processor, at)
             inner = intervals.innermost(processor)
             match kind:
                 case _Kind.BEGIN_RUN | _Kind.BEGIN_TRACING:
@@ -182,6 +202,7 @@ class _Run:
                 case _Kind.END_IDLE if inner == self._states[_IDLE]:
                     intervals.pop(processor, at, number)
                 case _Kind.BEGIN_ENTRY:
+                    self._messages.begin(processor, self._entry(words[2], name, number), at, words[place + 1 :])
                     intervals.push(processor, self._entry(words[2], name, number), at, number)
                 case _Kind.END_ENTRY if inner == self._entry(words[2], name, number):
                     intervals.pop(processor, at, number)

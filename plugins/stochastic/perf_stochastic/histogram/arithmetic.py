@@ -11,7 +11,7 @@ from perf_stochastic.exact.extremes import MaximumLaw
 from perf_stochastic.exact.laws import Law, SumLaw
 from perf_stochastic.exact.mixtures import MixtureLaw, NegatedLaw, PlainLaw, product, quotient
 from perf_stochastic.exact.monotone import EXP, LOG, SQRT, Monotone, MonotoneLaw, power
-from perf_stochastic.histogram.bins import Bins, spread
+from perf_stochastic.histogram.bins import Bins, single_value, spread
 from perf_stochastic.histogram.rebinning import rebin
 from perfcore.base.errors import DataError
 
@@ -45,17 +45,13 @@ def _binned(law: Law, count: int) -> Bins:
     return Bins(*rebin(law, count))
 
 
-def _constant(value: float) -> Bins:
-    return Bins(np.array([value, value]), np.ones(1), np.array([value]))
-
-
 def _negated(x: Bins) -> Bins:
     return Bins(-x.edges[::-1], x.masses[::-1], -x.means[::-1])
 
 
 def _scaled(x: Bins, factor: float) -> Bins:
     if factor == 0.0:
-        return _constant(0.0)
+        return single_value(0.0)
     if factor < 0.0:
         return _scaled(_negated(x), -factor)
     return Bins(x.edges * factor, x.masses, np.clip(x.means * factor, x.edges[:-1] * factor, x.edges[1:] * factor))
@@ -79,7 +75,7 @@ def _in_pairs(operands: Sequence[Bins], combine: Callable[[Bins, Bins], Bins]) -
 def _add(operands: Sequence[Bins], count: int) -> Bins:
     values, constants = _parted(operands)
     if not values:
-        return _constant(math.fsum(constants))
+        return single_value(math.fsum(constants))
     found = _in_pairs(values, lambda x, y: _binned(SumLaw(spread(x), spread(y)), count))
     shift = math.fsum(constants)
     if shift == 0.0:
@@ -91,7 +87,7 @@ def _add(operands: Sequence[Bins], count: int) -> Bins:
 def _multiply(operands: Sequence[Bins], count: int) -> Bins:
     values, constants = _parted(operands)
     if not values:
-        return _constant(math.prod(constants))
+        return single_value(math.prod(constants))
     found = _in_pairs(values, lambda x, y: _binned(product(spread(x), spread(y)), count))
     return _scaled(found, math.prod(constants))
 
@@ -99,7 +95,10 @@ def _multiply(operands: Sequence[Bins], count: int) -> Bins:
 def _divide(x: Bins, y: Bins, count: int) -> Bins:
     low, high = float(y.edges[0]), float(y.edges[-1])
     if low <= 0.0 <= high:
-        raise DataError(f"divide: the divisor can be 0, it goes from {low:.6g} to {high:.6g}; give one that cannot")
+        raise DataError(
+            f"divide: the divisor can be 0, it goes from {low:.6g} to {high:.6g}: no bins hold the quotient where that "
+            "comes close to 0; give one that does not, or sample"
+        )
     if low < 0.0:
         return _divide(_negated(x), _negated(y), count)
     if y.is_constant:
@@ -123,12 +122,12 @@ def _largest(operands: Sequence[Bins], count: int) -> Bins:
 
 def _of_those(operands: Sequence[Bins], begin: float, count: int) -> Bins:
     if not operands:
-        return _constant(begin)
+        return single_value(begin)
     if len(operands) == 1 and operands[0].edges[0] >= begin:
         return operands[0]
     values = [spread(x) for x in operands]
     if all(x.edges[0] < begin for x in operands):
-        values.append(spread(_constant(begin)))
+        values.append(spread(single_value(begin)))
     return _binned(MaximumLaw(values), count)
 
 
@@ -140,7 +139,7 @@ def _power(x: Bins, y: Bins, count: int) -> Bins:
         return _mapped(EXP, _multiply([_mapped(LOG, x, count), y], count), count)
     exponent = float(y.edges[0])
     if exponent == 0.0:
-        return _constant(1.0)
+        return single_value(1.0)
     if exponent < 0.0 and low <= 0.0 <= x.edges[-1]:
         raise DataError(f"power: the base can be 0, and {exponent:.6g} is negative: a division by 0; give another base")
     if low >= 0.0:
@@ -172,7 +171,7 @@ def _of_both_signs(x: Bins, function: Monotone, *, is_odd: bool, count: int) -> 
     if positive is not None:
         parts.append((above, MonotoneLaw(function, positive)))
     if zero > 0.0:
-        parts.append((zero, PlainLaw(spread(_constant(0.0)))))
+        parts.append((zero, PlainLaw(spread(single_value(0.0)))))
     return _binned(MixtureLaw(parts), count)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perfcore.base.errors import DataError
 
-__all__ = ["Bins", "checked_bins", "joined", "spread"]
+__all__ = ["Bins", "checked_bins", "joined", "single_value", "spread"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -39,8 +39,15 @@ class Bins(NamedTuple):
         return bool(self.edges[0] == self.edges[-1])
 
 
-def checked_bins(edges: npt.ArrayLike, masses: npt.ArrayLike, means: npt.ArrayLike | None = None) -> Bins:
-    """Bins whose masses sum to 1 and whose first and last have some.
+def single_value(value: float) -> Bins:
+    """One bin without width."""
+    return Bins(np.array([value, value]), np.ones(1), np.array([value]))
+
+
+def checked_bins(
+    edges: npt.ArrayLike, masses: npt.ArrayLike, means: npt.ArrayLike | None = None, total: float = 1.0
+) -> Bins:
+    """Bins whose first and last have some mass, and whose masses sum to 1, or to ``total`` where that is left for them.
 
     Raises
     ------
@@ -57,9 +64,9 @@ def checked_bins(edges: npt.ArrayLike, masses: npt.ArrayLike, means: npt.ArrayLi
     if mass.min() < 0.0:
         bad = int(np.flatnonzero(mass < 0.0)[0])
         raise DataError(f"histogram: bin {bad + 1} has the negative probability {mass[bad]:.6g}")
-    total = float(mass.sum())
-    if abs(total - 1.0) > _SUM_TOLERANCE:
-        raise DataError(f"histogram: probabilities sum to {total:.6g}, not to 1; divide each by the sum")
+    given = float(mass.sum())
+    if abs(given - total) > _SUM_TOLERANCE:
+        raise DataError(f"histogram: probabilities sum to {given:.6g}, not to {total:.6g}; divide each by the sum")
     middles = at[:-1] + 0.5 * widths
     centre = middles if means is None else _row("means", means)
     if len(centre) != len(mass):
@@ -69,8 +76,8 @@ def checked_bins(edges: npt.ArrayLike, masses: npt.ArrayLike, means: npt.ArrayLi
         bad = int(outside.argmax())
         ends = f"{at[bad]:.6g} to {at[bad + 1]:.6g}"
         raise DataError(f"histogram: the mean {centre[bad]:.6g} is outside its bin {bad + 1}, {ends}")
-    if total != 1.0:
-        mass = mass / total
+    if given != total:
+        mass = mass * (total / given)
     first, last = 0, len(mass)
     if mass[0] == 0.0 or mass[-1] == 0.0:  # empty bins at the ends
         filled = np.flatnonzero(mass)

@@ -1,0 +1,91 @@
+"""Panels of pictures whose presenters name none: each panel of the whole picture, by its number, in axes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from perfcore.base.errors import OptionError
+from perfcore.results import Result
+
+__all__ = ["derived_panels"]
+
+
+def derived_panels(model: Result, data: Any) -> dict[str, Callable[[Axes], None]]:
+    """What draws each panel of a picture into axes of any size, by the numbers of the panels, from 1 on.
+
+    Parameters
+    ----------
+    model : Result
+    data : object, optional
+        What it is drawn over.
+
+    Raises
+    ------
+    OptionError
+        The result has no picture.
+
+    Examples
+    --------
+    >>> import perfcore
+    >>> time = perfcore.evaluate("2*x", {"x": "normal:1,0.1"})
+    >>> panels = derived_panels(time, None)
+    >>> axes = Figure().add_subplot()
+    >>> panels["2"](axes)
+    >>> list(panels), axes.get_ylabel()
+    (['1', '2'], 'probability not to exceed')
+    """
+    try:
+        whole = _Stage()
+        model.draw(whole, data)
+    except NotImplementedError:
+        raise OptionError(f"{type(model).__name__} has no picture") from None
+    return {str(number): partial(_draw, model, data, number) for number in range(1, len(whole.panels) + 1)}
+
+
+def _draw(model: Result, data: Any, number: int, axes: Axes) -> None:
+    stage = _Stage(axes, number)
+    model.draw(stage, data)
+    for legend in stage.legends:  # of the whole picture; a single panel has it inside
+        if axes.get_legend() is None:
+            names = [text.get_text() for text in legend.get_texts()]
+            handles: list[Any] = list(legend.legend_handles)
+            own = axes.legend(handles, list(map(str, range(len(names)))), framealpha=0.85)
+            for text, name in zip(own.get_texts(), names, strict=True):
+                text.set(text=name, parse_math=False)
+
+
+class _Stage(Figure):
+    """A figure in which one panel is somebody else's axes; what is drawn into the others is not seen.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes, optional
+    number : int
+        Of the panel that they are, from 1 on; 0 for none.
+    """
+
+    def __init__(self, axes: Axes | None = None, number: int = 0) -> None:
+        self._given, self._number = axes, number
+        self.panels: list[Axes] = []  # which matplotlib asks for while it begins
+        super().__init__()
+
+    @property  # type: ignore[misc]
+    def axes(self) -> list[Axes]:  # type: ignore[override]
+        """In the order in which they were made."""
+        return self.panels
+
+    def add_subplot(self, *where: Any, **how: Any) -> Any:
+        """Make a panel, or take the given axes for it."""
+        if how.get("label") == "<colorbar>":
+            return super().add_subplot(*where, **how)
+        is_given = self._given is not None and len(self.panels) + 1 == self._number
+        # Axes of another figure share no ends with those that nobody sees.
+        made = self._given if is_given else super().add_subplot(*where, **{**how, "sharex": None, "sharey": None})
+        assert made is not None
+        self.panels.append(made)
+        return made
