@@ -137,7 +137,7 @@ def browser():
 def context(browser):
     """What tabs share: cookies, and a window of the usual size."""
     found = browser.new_context(viewport={"width": 1280, "height": 800})
-    found.set_default_timeout(10_000)
+    found.set_default_timeout(30_000)
     yield found
     found.close()
 
@@ -184,8 +184,12 @@ def missed_by_keyboard(tab) -> list[str]:
     tab.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
     tab.evaluate(f"""[...document.querySelectorAll("{kinds}")].forEach((one, at) => (one.dataset.at = at))""")
     count, reached = tab.locator(kinds).count(), set()
-    for _ in range(count):
+    for _ in range(
+        2 * count + 2
+    ):  # twice round: where Tab begins, and what it stops at between end and beginning, is open
         tab.keyboard.press("Tab")
         reached.add(tab.evaluate("document.activeElement.dataset.at"))
+        if len(reached - {None}) == count:
+            break
     missed = (at for at in range(count) if str(at) not in reached)
     return [tab.locator(kinds).nth(at).evaluate("(one) => one.outerHTML") for at in missed]

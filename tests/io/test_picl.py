@@ -82,6 +82,9 @@ def test_new_format(read, name):
     assert curve.edges.tolist() == pytest.approx([0, 0.002, 0.003, 0.004, 0.005])
     assert curve.heights.tolist() == [2, 1, 2, 1]
     assert trace.notes == ("1 type -2 records passed over",)
+    [run] = perfcore.profile(trace)
+    calls = dict(zip(run.functions, run.calls.sum(axis=(1, 2)).tolist(), strict=True))
+    assert calls == {"computing": 0, "user event 5": 1, "recv": 1, "(no state)": 0}
 
 
 def test_a_node_that_was_traced_before_the_file_began_computes(read):
@@ -110,6 +113,7 @@ def test_several_tasks_of_a_node(read):
         (OLD + "77 0 8000 0\n", r":15: unknown record type 77"),
         (OLD + "8 0 8000 0 1 6 4\n", r":15: 'recv' is left although the node is in 'computing'"),
         (OLD + "4 0 1 0 1 5 4\n", r":15: the time goes back"),
+        (OLD + "4 1000000000000 1 0 1 5 4\n", r":15: the time is beyond 64 bits"),
         (WORDS + "sent clock 0 8000 node 0\n", r":15: unknown record 'sent'"),
         (WORDS + "send clock 0\n", r":15: send has 1 numbers"),
     ],

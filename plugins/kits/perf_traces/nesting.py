@@ -9,9 +9,19 @@ import numpy.typing as npt
 
 from perfcore.data.trace import Trace
 
-__all__ = ["NESTED", "Nesting", "is_incomplete", "keep_nesting", "mark_nested", "nesting_of", "nesting_of_pieces"]
+__all__ = [
+    "BACKGROUND",
+    "NESTED",
+    "Nesting",
+    "is_incomplete",
+    "keep_nesting",
+    "mark_nested",
+    "nesting_of",
+    "nesting_of_pieces",
+]
 
 _TABLE, NESTED = "nesting", "nested"  # names among a trace's facts; the second one stays where a trace is stored
+BACKGROUND = "background"  # of the fact that names the state of a location that is in no call
 
 Integers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]

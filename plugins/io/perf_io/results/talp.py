@@ -4,7 +4,7 @@
 nanoseconds, efficiencies shares with two decimals; 0 stands for what was not measured.
 
 Source: DLB (BSC), documentation "TALP for monitoring the Programming Model efficiencies" and what versions 3.3 to 3.5
-write.
+write, and later ones of GPUs.
 """
 
 from __future__ import annotations

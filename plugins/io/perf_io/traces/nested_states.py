@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_traces.nesting import Nesting, keep_nesting
+from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 
@@ -177,4 +177,6 @@ class NestedStates:
             np.frombuffer(end, np.int64),
             np.frombuffer(self._is_call, np.bool_),
         )
+        if self._background is not None:
+            trace.facts = {**trace.facts, BACKGROUND: states[self._background]}
         return keep_nesting(trace, nesting)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from perf_traces.nesting import Nesting, keep_nesting, nesting_of
+from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of
 from perfcore.base.errors import InputError
 from perfcore.data.trace import Trace
 
@@ -63,6 +63,7 @@ def used_states(
         source=found.source,
         notes=notes,
         levels=found.levels,
+        facts={BACKGROUND: found.facts[BACKGROUND]} if found.facts.get(BACKGROUND) in names else None,
     )
     if nesting is not None:
         own = Nesting(

@@ -22,6 +22,7 @@ _FOLDS = 3
 _MOST_COMPARED = 300  # samples: enough to tell mixtures of three components apart
 _LEAST_COMPARED = 20  # samples for each component: fewer are one component
 _NARROWEST = 0.01  # of the deviation of all samples; a component on equal samples would be infinitely likely
+_SURE = 2.0  # standard errors of a mean gain, above which what is better is so for samples to come
 _HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -39,9 +40,9 @@ def most_likely_mixture(samples: Floats) -> MixtureParameters:
 
     Kind and number of components are those of the largest mean log density of held-out samples (P. Smyth, "Model
     selection for probabilistic clustering using cross-validated likelihood", Statistics and Computing 10, 2000); a
-    component more, or the other kind, must be better by a standard error of the difference. Parameters by expectation
-    maximisation (A. P. Dempster, N. M. Laird and D. B. Rubin, 1977, section 4.3), with deviations of at least a
-    hundredth of all samples'.
+    component more, or the other kind, must be better by two standard errors of the difference. Parameters by
+    expectation maximisation (A. P. Dempster, N. M. Laird and D. B. Rubin, 1977, section 4.3), with deviations of at
+    least a hundredth of all samples'.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def most_likely_mixture(samples: Floats) -> MixtureParameters:
     Examples
     --------
     >>> rng = np.random.default_rng(1)
-    >>> found = most_likely_mixture(np.concatenate([rng.normal(10, 1, 300), rng.normal(20, 1, 100)]))
+    >>> found = most_likely_mixture(np.concatenate([rng.normal(10, 1, 320), rng.normal(20, 1, 80)]))
     >>> found.weights.round(1), found.means.round()
     (array([0.8, 0.2]), array([10., 20.]))
     """
@@ -82,7 +83,7 @@ def most_likely_mixture(samples: Floats) -> MixtureParameters:
 
 def _surely_above(scores: Floats, others: Floats) -> bool:
     gain = scores - others
-    return float(gain.mean()) > float(gain.std()) / math.sqrt(len(gain))
+    return float(gain.mean()) > _SURE * float(gain.std()) / math.sqrt(len(gain))
 
 
 def _held_out(values: Floats, count: int) -> Floats:
