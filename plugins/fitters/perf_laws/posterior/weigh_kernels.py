@@ -137,18 +137,23 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 for s in range(size):
                     evidence[s] = 0.0
                     most[s] = 0.0
-                for i in range(k):
-                    factor = projections[h, i, 0]
-                    for s in range(size):
-                        q[s] = factor * rest[0, begin + s]
-                    for j in range(1, k):
-                        factor = projections[h, i, j]
+                for i in range(k):  # two levels at a time, and the last with what is made of them
+                    first, last = projections[h, i, 0], projections[h, i, k - 1]
+                    if k % 2:
                         for s in range(size):
-                            q[s] += factor * rest[j, begin + s]
+                            q[s] = 0.0
+                    else:
+                        for s in range(size):
+                            q[s] = first * rest[0, begin + s]
+                    for j in range(1 - k % 2, k - 1, 2):
+                        factor, following = projections[h, i, j], projections[h, i, j + 1]
+                        for s in range(size):
+                            q[s] += factor * rest[j, begin + s] + following * rest[j + 1, begin + s]
                     more, times = offset[h, i], gain[h, i]
                     for s in range(size):
-                        evidence[s] += q[s] * rest[i, begin + s]
-                        most[s] = max(most[s], more + times * q[s] * q[s])
+                        value = q[s] + last * rest[k - 1, begin + s]
+                        evidence[s] += value * rest[i, begin + s]
+                        most[s] = max(most[s], more + times * value * value)
                 for s in range(size):
                     reached[h, begin + s] = base + log_priors[h, begin + s] - 0.5 * evidence[s] + most[s]
                 top, other = -np.inf, -np.inf
