@@ -137,7 +137,7 @@ def browser():
 def context(browser):
     """What tabs share: cookies, and a window of the usual size."""
     found = browser.new_context(viewport={"width": 1280, "height": 800})
-    found.set_default_timeout(10_000)
+    found.set_default_timeout(30_000)
     yield found
     found.close()
 

@@ -62,6 +62,7 @@ def opened(context, address):
 
 def of_sync(tab):
     """The cell of synchronization loss over D in the overview; the columns stand from the worst to the best."""
+    tab.get_by_role("columnheader", name="synchronization loss").wait_for()
     column = tab.get_by_role("columnheader").all_inner_texts().index("synchronization loss")
     return tab.get_by_role("row", name="over D").get_by_role("cell").nth(column - 1)
 

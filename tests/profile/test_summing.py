@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perf_io.traces.nested_states import NestedStates
+from perf_messages.counters import FACT, Counters, Readings
 from perf_profile import NO_STATE, RunProfile, Stretches, marker_stretches, phase_stretches, profile_of, whole_run
 from perf_traces.windows import part_of
 from perfcore import Trace
@@ -250,8 +251,13 @@ def test_inclusive_times_and_calls_are_those_of_the_tree_of_calls(tree):
 
     enter(tree)
     trace = states.trace(["cpu"], STATES, time_unit="ns", span_ns=(0, 70))
+    ticks = Readings(np.zeros(70, np.int64), np.arange(1, 71), np.full(70, 2), every=True)
+    trace.facts = {**trace.facts, FACT: Counters(trace.locations, ("ticks",), lambda names: {"ticks": ticks})}
     edges, part = np.array([0, 25, 40, 70]), np.array([0, 1, 0])
-    profiles_of_tree(profile_of(trace, Stretches(("odd", "even"), edges, part)), tree, edges, part, 1)
+    found = profile_of(trace, Stretches(("odd", "even"), edges, part))
+    profiles_of_tree(found, tree, edges, part, 1)
+    np.testing.assert_array_equal(found.counted["ticks"], 2 * found.times_ns)
+    np.testing.assert_array_equal(found.counted_inclusive["ticks"], 2 * found.inclusive_ns)
 
 
 def test_inclusive_times_and_calls_of_a_chrome_trace(tmp_path):

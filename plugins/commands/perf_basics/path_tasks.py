@@ -74,7 +74,8 @@ class Gathered(msgspec.Struct):
 
 def law_options(given: Mapping[str, Any]) -> LawOptions:
     """Options that crossed to another process as JSON."""
-    return LawOptions(**{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()})
+    known: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return LawOptions(**known)
 
 
 def gather_part(folder: str, source: str, roles: str, options: str) -> bytes:
@@ -148,10 +149,10 @@ def fit_part(folder: str, points: Sequence[Sequence[float]], target: str, option
     if facts.paths:
         chosen = law_options(msgspec.json.decode(options))
         every = np.array(points)
-        runs = Runs(
-            *(at_points(facts.points, getattr(runs, what), every) for what in ("means", "counts", "variances")),
-            runs.outliers,
+        means, counts, variances = (
+            at_points(facts.points, each, every) for each in (runs.means, runs.counts, runs.variances)
         )
+        runs = Runs(means, counts, variances, runs.outliers)
         laws = laws_of_chunk(facts.paths, facts.columns, runs, every, msgspec.json.decode(target), chosen)
         laws[METRIC] = facts.metrics or ""
         frame = pd.concat([laws, frame], ignore_index=True)

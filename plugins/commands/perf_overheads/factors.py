@@ -18,14 +18,17 @@ for GPUs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from perf_messages.pop_factors import PopFactors
+from perf_overheads.devices import DeviceTimes
 from perf_overheads.pop_efficiencies import COMPUTING
-from perf_overheads.profile import OverheadProfile
+from perf_overheads.threads import ThreadTimes
 
-__all__ = ["FACTORS", "LOST", "factors_of", "is_of_mpi", "level_factors", "losses_of", "meanings", "of_gpus"]
+__all__ = ["FACTORS", "LOST", "Run", "factors_of", "is_of_mpi", "level_factors", "losses_of", "meanings", "of_gpus"]
 
 _IMBALANCE, _SERIALISATION, _TRANSFER, _COMMUNICATION = "load imbalance", "serialisation", "transfer", "communication"
 _REGIONS, _SCHEDULING, _SERIAL = "OpenMP load imbalance", "OpenMP scheduling", "OpenMP serialisation"
@@ -74,7 +77,39 @@ _OF_GPUS = {
 _EXCHANGING = ("communicating", "waiting", "waiting_for_ranks", "transferring")
 
 
-def of_gpus(profile: OverheadProfile) -> bool:
+class Run(Protocol):
+    """What factors are made of, as `perf_overheads.profile.OverheadProfile` has it."""
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        """Names of the locations."""
+
+    @property
+    def elapsed_ns(self) -> int:
+        """Duration of the run."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Classes of states."""
+
+    @property
+    def class_cycles_ns(self) -> npt.NDArray[np.int64]:
+        """Time in each class, location and phase."""
+
+    @property
+    def devices(self) -> tuple[DeviceTimes, ...]:
+        """Of each GPU what runs at once."""
+
+    @property
+    def threads(self) -> tuple[ThreadTimes, ...]:
+        """Of each process what its threads do outside of MPI."""
+
+    @property
+    def replayed(self) -> PopFactors | None:
+        """The run on an ideal network, where there are messages to replay."""
+
+
+def of_gpus(profile: Run) -> bool:
     """Whether each location is a GPU, of which it is known when any of its streams computes."""
     return bool(profile.devices) and tuple(each.device for each in profile.devices) == profile.locations
 
@@ -84,12 +119,12 @@ def is_of_mpi(part: str) -> bool:
     return part in _OF_MPI
 
 
-def losses_of(profile: OverheadProfile, with_network: bool = True) -> tuple[float, dict[str, float]]:
+def losses_of(profile: Run, with_network: bool = True) -> tuple[float, dict[str, float]]:
     """A location's mean computing, and what the steps from it to the elapsed time take, in nanoseconds.
 
     Parameters
     ----------
-    profile : OverheadProfile
+    profile : Run
         Whose categories know computing.
     with_network : bool
         Whether serialisation and transfer are told apart, where the run has messages.
@@ -157,7 +192,7 @@ def factors_of(computing: Any, lost: Mapping[str, Any], products: bool = True) -
     return {name: shares[name] for name in FACTORS if name in shares}
 
 
-def level_factors(profile: OverheadProfile) -> dict[str, float]:
+def level_factors(profile: Run) -> dict[str, float]:
     """Factors of MPI x OpenMP, or of GPUs; none of a run that has neither, or in which nothing computes."""
     if not (profile.threads or of_gpus(profile)) or COMPUTING not in profile.classes:
         return {}
@@ -168,12 +203,12 @@ def level_factors(profile: OverheadProfile) -> dict[str, float]:
     return {name: found[name] for name in meanings(profile) if name in found}
 
 
-def meanings(profile: OverheadProfile) -> dict[str, str]:
+def meanings(profile: Run) -> dict[str, str]:
     """What each of the `level_factors` means."""
     return _OF_GPUS if of_gpus(profile) else _OF_THREADS
 
 
-def _times(profile: OverheadProfile, names: tuple[str, ...]) -> Any:
+def _times(profile: Run, names: tuple[str, ...]) -> Any:
     """Time of each location in some classes, as far as the set has them; (n_locations,)."""
     rows = [at for at, name in enumerate(profile.classes) if name in names]
     return profile.class_cycles_ns[rows].sum(axis=(0, 2)).astype(np.int64)

@@ -14,6 +14,7 @@ from perf_messages.burst_classes import BurstClasses
 from perf_messages.pop_factors import PopFactors
 from perf_overheads.collectives import RankTimes
 from perf_overheads.devices import DeviceTimes
+from perf_overheads.factors import level_factors
 from perf_overheads.in_markers import MarkerTimes
 from perf_overheads.pop_efficiencies import COMPUTING, Efficiencies, efficiencies
 from perf_overheads.threads import ThreadTimes
@@ -134,8 +135,6 @@ class OverheadProfile(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as plain data: times in whole nanoseconds, efficiencies as numbers or None."""
-        from perf_overheads.factors import level_factors
-
         parts = {"run": self.efficiencies(), "phases": self.efficiencies(by_phase=True)}
         levels = level_factors(self)
         return {

@@ -7,8 +7,8 @@ as samples do, it stands in the last of them, and it is said how much that is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,12 @@ import numpy.typing as npt
 from perf_messages import counters as papi
 from perf_messages.counters import Readings
 from perf_messages.search_kernels import last_not_after
+from perf_profile.inclusive import UnitedCalls
 from perf_profile.stretches import Stretches
 from perfcore.base.errors import listing
 from perfcore.data.trace import Trace
 
-__all__ = ["CYCLES", "INSTRUCTIONS", "counted_by_function"]
+__all__ = ["CYCLES", "INSTRUCTIONS", "Counted", "counted_by_function"]
 
 INSTRUCTIONS, CYCLES = "instructions", "cycles"  # columns
 _COLUMNS = {papi.INSTRUCTIONS: INSTRUCTIONS, papi.CYCLES: CYCLES}
@@ -29,10 +30,31 @@ _LEAST_SHARE = 0.01  # of a counter, that is said
 Integers = npt.NDArray[np.int64]
 
 
-def counted_by_function(
-    trace: Trace, function: npt.NDArray[np.int32], no_state: int, stretches: Stretches, shape: tuple[int, ...]
-) -> tuple[Mapping[str, Integers], tuple[str, ...]]:
+class Counted(NamedTuple):
     """What the counters of a trace counted, and what a reader of the numbers must know.
+
+    Parameters
+    ----------
+    exclusive, inclusive : mapping of str to (n_functions, n_locations, n_parts) int64
+        By counter, in functions themselves and with their callees; ``instructions`` and ``cycles`` are PAPI's totals
+        of them. Of a counter that was read at some of the locations only there is none.
+    notes : tuple of str
+    """
+
+    exclusive: Mapping[str, Integers]
+    inclusive: Mapping[str, Integers]
+    notes: tuple[str, ...]
+
+
+def counted_by_function(
+    trace: Trace,
+    function: npt.NDArray[np.int32],
+    no_state: int,
+    stretches: Stretches,
+    shape: tuple[int, ...],
+    united: UnitedCalls | None = None,
+) -> Counted:
+    """What the counters of a trace counted in each function.
 
     Parameters
     ----------
@@ -44,24 +66,21 @@ def counted_by_function(
     stretches : Stretches
     shape : (int, int, int)
         Numbers of functions, locations and parts.
-
-    Returns
-    -------
-    counted : mapping of str to (n_functions, n_locations, n_parts) int64
-        By counter; ``instructions`` and ``cycles`` are PAPI's totals of them. Of a counter that was read at some of
-        the locations only there is none.
-    notes : tuple of str
+    united : UnitedCalls, optional
+        Of the functions that have callees, where there are any.
     """
     counters = getattr(trace, "facts", {}).get(papi.FACT)
     if counters is None or not counters.names:
-        return {}, ()
+        return Counted({}, {}, ())
     if counters.locations != trace.locations:
-        return {}, ("counters are left out: they belong to the run's own locations; read it as it is",)
+        return Counted({}, {}, ("counters are left out: they belong to the run's own locations; read it as it is",))
     order = _by_time(trace)
     first = np.searchsorted(trace.location[order], np.arange(shape[1] + 1)).astype(np.int64)
     intervals = (first, trace.start_ns[order], trace.end_ns[order], function[trace.state[order]].astype(np.int64))
     lasting = np.unique(trace.location[trace.end_ns > trace.start_ns])
-    found, notes = {}, []
+    found: dict[str, Integers] = {}
+    inclusive: dict[str, Integers] = {}
+    notes = []
     for name, readings in counters.read(counters.names).items():
         column = _COLUMNS.get(name, name)
         own = _within(readings, stretches)
@@ -74,9 +93,22 @@ def counted_by_function(
             )
             continue
         found[column], share = _summed(own, intervals, no_state, stretches, shape)
+        inclusive[column] = found[column] if united is None else united.counted(found[column], _passed(own, shape[1]))
         if share >= _LEAST_SHARE:
             notes.append(f"{share:.1%} of {column} were counted over several functions, and stand in the last of them")
-    return found, tuple(notes)
+    return Counted(found, inclusive, tuple(notes))
+
+
+def _passed(readings: Readings, n_locations: int) -> Callable[[Integers, Integers], Integers]:
+    """What was counted of a location until a time, up to what no difference of two times shows."""
+    first = np.searchsorted(readings.location, np.arange(n_locations + 1)).astype(np.int64)
+    total = np.concatenate([[0], np.cumsum(readings.value)])
+
+    def passed(location: Integers, time_ns: Integers) -> Integers:
+        at = last_not_after(first, readings.time_ns, location, time_ns)
+        return np.asarray(total[np.where(at >= 0, at + 1, first[location])])
+
+    return passed
 
 
 def _by_time(trace: Trace) -> Any:

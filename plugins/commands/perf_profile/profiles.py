@@ -28,6 +28,7 @@ _OWN = frozenset(
         *("inclusive_s", "calls", "imbalance", "longest_location", "file"),
     ]
 )
+_INCLUSIVE = "inclusive_"  # before the column of a counter: with what callees counted
 _ALIKE = 2.0  # runs of one point that differ by more are hardly repetitions
 
 
@@ -61,7 +62,8 @@ class Profiles(Result):
         fields = [tuple(run.parameters) for run in self.runs]
         if len(set(fields)) > 1:
             raise OptionError(f"the names of some files say {listing(fields[0])}, and those of others not")
-        if taken := (_OWN | set(self.counters)) & set(fields[0]):
+        counted = {f"{prefix}{name}" for name in self.counters for prefix in ("", _INCLUSIVE)}
+        if taken := (_OWN | counted) & set(fields[0]):
             raise OptionError(f"--from-name: profiles have a column {min(taken)!r}; call the field otherwise")
         _refuse_different_programs(self.runs)
 
@@ -104,8 +106,8 @@ class Profiles(Result):
         A row for each function of each run, and of each part of it. ``time_s`` is the mean over locations, so that the
         functions of a run sum to its duration; ``all_locations_ns`` the sum over locations, in whole nanoseconds;
         ``inclusive_s`` the mean with what callees take, and ``calls`` the sum over locations, as are ``instructions``,
-        ``cycles`` and other counters, without callees. A function that one run has and another one has not took no time
-        in the other.
+        ``cycles`` and other counters, without callees, and ``inclusive_instructions`` and so on with them. A function
+        that one run has and another one has not took no time in the other.
         """
         words = [
             name
@@ -211,12 +213,12 @@ def _rows_of(run: RunProfile, by: By, functions: Sequence[str]) -> list[dict[str
 
 
 class _Sums(NamedTuple):
-    """Exclusive times by function and location; inclusive times, calls and what was counted by function."""
+    """Exclusive times by function and location; inclusive times, calls and counts by function."""
 
     times_ns: Any
     inclusive_ns: Any
     calls: Any
-    counted: dict[str, Any]
+    counted: dict[str, Any]  # by column
 
 
 def _sums(run: RunProfile, locations: Any = slice(None), parts: slice = slice(None)) -> _Sums:
@@ -224,6 +226,8 @@ def _sums(run: RunProfile, locations: Any = slice(None), parts: slice = slice(No
         return table[:, locations, parts].sum(axis=(1, 2))
 
     counted = {name: by_function(table) for name, table in run.counted.items()}
+    if run.has_calls:
+        counted |= {f"{_INCLUSIVE}{name}": by_function(table) for name, table in run.counted_inclusive.items()}
     times_ns = run.times_ns[:, locations, parts].sum(axis=2)
     return _Sums(times_ns, by_function(run.inclusive_ns), by_function(run.calls), counted)
 

@@ -50,6 +50,8 @@ class RunProfile:
         Whether calls and inclusive times are known: not of a part of a trace in which states were nested.
     counted : mapping of str to (n_functions, n_locations, n_parts) int64
         What each counter counted in functions themselves, without their callees.
+    counted_inclusive : mapping of str to (n_functions, n_locations, n_parts) int64
+        With their callees; of the same counters where ``has_calls``.
     """
 
     functions: tuple[str, ...]
@@ -66,6 +68,7 @@ class RunProfile:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     has_calls: bool = True
     counted: Mapping[str, Integers] = field(default_factory=dict)
+    counted_inclusive: Mapping[str, Integers] = field(default_factory=dict)
 
     @property
     def elapsed_ns(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_profile.counting import counted_by_function
-from perf_profile.inclusive import with_callers
+from perf_profile.inclusive import UnitedCalls
 from perf_profile.run_profile import NO_STATE, RunProfile
 from perf_profile.stretches import Stretches, whole_run
 from perf_summaries.summarized_trace import SummarizedTrace
@@ -117,14 +117,15 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
                 incomplete |= cut
     durations = stretches.durations_ns
     times[place[NO_STATE]] += durations - times.sum(axis=0)
-    inclusive, calls = times, begun
+    inclusive, calls, united = times, begun, None
     if (nesting := nesting_of(trace)) is not None:
-        inclusive, calls = with_callers(trace, nesting, function, stretches, times, begun)
+        united = UnitedCalls(trace, nesting, function, stretches, shape)
+        inclusive, calls = united.times(times), united.calls(begun)
     if (background := trace.facts.get(BACKGROUND)) in called:
         calls = calls.copy()
         calls[place[called[background]]] = 0
-    counted, missing = counted_by_function(trace, function, place[NO_STATE], stretches, shape)
-    notes = (*_notes(np.delete(times, place[NO_STATE], axis=0)), *missing)
+    counted = counted_by_function(trace, function, place[NO_STATE], stretches, shape, united)
+    notes = (*_notes(np.delete(times, place[NO_STATE], axis=0)), *counted.notes)
     return RunProfile(
         functions,
         trace.locations,
@@ -137,7 +138,8 @@ def profile_of(trace: Trace, stretches: Stretches | None = None) -> RunProfile:
         trace.source,
         notes=(*notes, _INCOMPLETE) if incomplete else notes,
         has_calls=not incomplete,
-        counted=counted,
+        counted=counted.exclusive,
+        counted_inclusive=counted.inclusive,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.drawn_laws import DrawnLaws
+from perf_laws.described_laws import DescribedLaws
 from perf_laws.engine import fit_paths
 from perf_laws.options import LawOptions
 from perf_laws.path_data import Law
@@ -30,7 +30,7 @@ _PATHS_AT_ONCE = 4096  # whose components are held: some 70 MB
 
 
 @dataclass(frozen=True)
-class _Weighed(DrawnLaws):
+class _Weighed(DescribedLaws):
     """Some paths whose components are arrays; their shares are what they are predicted to take."""
 
     columns: dict[str, str]

@@ -13,9 +13,7 @@ from perf_laws.posterior.posterior import DRAWS, Draws, Posterior
 from perf_points.points import check_coverage
 
 if TYPE_CHECKING:
-    from perf_laws.leading import LeadingLaw
     from perf_laws.path_data import Law
-    from perf_laws.rows import LawRow
     from perf_laws.whole import Whole
 
 __all__ = ["DrawnLaws"]
@@ -78,20 +76,6 @@ class DrawnLaws:
     def fitted(self) -> Floats:
         """Median of each path's mean at each point (K, n)."""
         return self.posterior.quantiles(self.measured, [0.5])[:, :, 0]
-
-    @functools.cached_property
-    def leading(self) -> tuple[LeadingLaw, ...]:
-        """The likeliest law of each path with coefficients, where the data determine one."""
-        from perf_laws.leading import leading_laws
-
-        return leading_laws(self)
-
-    @functools.cached_property
-    def rows(self) -> tuple[LawRow, ...]:
-        """What is said of each path at the target, the largest share first."""
-        from perf_laws.rows import law_rows
-
-        return law_rows(self, self.leading)
 
     def draws(self, points: npt.ArrayLike, paths: Sequence[int] | None = None) -> Draws:
         """Draws from what the data leave open, of all paths or of some, at points (T, q)."""

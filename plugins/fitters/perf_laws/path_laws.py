@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.drawn_laws import DrawnLaws
+from perf_laws.described_laws import DescribedLaws
 from perf_laws.path_data import Law, PathData
 from perf_laws.posterior.posterior import Posterior
 from perf_laws.posterior.stored import posterior_of
@@ -25,7 +25,7 @@ PATH = "path"  # the variable that names one
 Floats = npt.NDArray[np.float64]
 
 
-class PathLaws(DrawnLaws, Model, frozen=True, forbid_unknown_fields=True, dict=True):
+class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, dict=True):
     """What was measured of paths at the points of some parameters, and what the data leave open of each.
 
     These are the fields of a model file; `perf_laws.model.LawModel` answers with what is drawn from them.

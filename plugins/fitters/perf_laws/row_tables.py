@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from perf_laws.drawn_laws import DrawnLaws
+    from perf_laws.described_laws import DescribedLaws
     from perf_laws.rows import LawRow
 
 __all__ = ["DEVIATES", "IN_UNIT", "law_frame", "row_facts", "row_header", "shortened", "shown_rows"]
@@ -33,19 +33,19 @@ def row_header(symbols: Sequence[str]) -> list[str]:
     return ["path", *IN_UNIT, "law", "law_probability", *of_growth, "note"]
 
 
-def row_facts(model: DrawnLaws, rows: Sequence[LawRow]) -> list[Facts]:
+def row_facts(model: DescribedLaws, rows: Sequence[LawRow]) -> list[Facts]:
     """What is said of paths, a column for each fact."""
     header = row_header(model.symbols)
     top = {symbol: max(levels) for symbol, levels in model.points.items()}
     found = []
     for row in rows:
-        facts = [row.path, row.share, row.predicted, row.low, row.high, row.law, row.probability]
+        facts: list[str | float] = [row.path, row.share, row.predicted, row.low, row.high, row.law, row.probability]
         facts += [fact for growth in row.growths for fact in growth]
         found.append(dict(zip(header, [*facts, _note(row, top)], strict=True)))
     return found
 
 
-def law_frame(model: DrawnLaws) -> pd.DataFrame:
+def law_frame(model: DescribedLaws) -> pd.DataFrame:
     """Every path, with all digits."""
     import pandas as pd
 

@@ -28,7 +28,7 @@ def command(
     picture: Picture = None,
     as_json: Json = False,
     table_format: TableFormat = None,
-    where: Annotated[
+    on: Annotated[
         str | None,
         typer.Option(
             "--on", metavar="WHERE", help="With -o FILE.parquet, what fits: local:N processes, or dask://HOST:PORT."
@@ -74,8 +74,8 @@ def command(
         if output is not None and output.lower().endswith(".parquet"):
             if picture is not None or as_json or table_format is not None or growing:
                 raise OptionError(f"-o {output}: a table of laws goes without --plot, --json, --table and --follow")
-            raise typer.Exit(_fit_many(data, output, fitter, how, where, options))
-        if where is not None:
+            raise typer.Exit(_fit_many(data, output, fitter, how, on, options))
+        if on is not None:
             raise OptionError("--on is for laws of many paths: -o FILE.parquet with --fitter scaling")
         if growing:
             from perf_basics.following import follow
@@ -114,7 +114,7 @@ def command(
 
 
 def _fit_many(
-    data: str, output: str, fitter: str | None, how: HowToReadTraces, where: str | None, options: Mapping[str, Any]
+    data: str, output: str, fitter: str | None, how: HowToReadTraces, on: str | None, options: Mapping[str, Any]
 ) -> int:
     """Fit laws of very many paths to a table, and print its first rows; the exit status."""
     from perf_basics.cli.printed_laws import PrintedLaws
@@ -124,7 +124,7 @@ def _fit_many(
     if fitter != "scaling":
         raise OptionError(f"-o {output}: a table holds laws of paths, by --fitter scaling; models are JSON files")
     reading = {"reader": how.reader, "from_name": how.from_name, **key_values(how.read_pairs or (), "--read")}
-    with executor_of(where) as executor:
+    with executor_of(on) as executor:
         table = fit_many_paths(data, output, executor=executor, how=reading, **options)
     print_findings(PrintedLaws(table), table=output)
     return _SOME_UNFITTED if table.facts["unfitted"] else 0

@@ -23,11 +23,11 @@ def used_alone(posterior: Posterior, symbols: Sequence[str]) -> tuple[tuple[Law,
     laws = np.unique(posterior.law[used])
     settings = np.unique(posterior.setting[used])
     law, setting = (
-        np.where(used, np.searchsorted(known, array), -1)
-        for known, array in ((laws, posterior.law), (settings, posterior.setting))
+        np.where(used, np.searchsorted(occurring, array), -1)
+        for occurring, array in ((laws, posterior.law), (settings, posterior.setting))
     )
-    kept = Laws(*(array[laws] for array in (posterior.laws.coefficients, posterior.laws.exponents,
-                                            posterior.laws.logarithms)))  # fmt: skip
+    known = posterior.laws
+    kept = Laws(known.coefficients[laws], known.exponents[laws], known.logarithms[laws])
     renumbered = replace(posterior, laws=kept, settings=posterior.settings[settings], law=law, setting=setting)
     return tuple(_law(kept, number, symbols) for number in range(len(laws))), renumbered
 

@@ -51,10 +51,10 @@ class PathTable:
         self._relation = parquet_scan(link)
         found = dict(self._database.rows(f"SELECT key, value FROM parquet_kv_metadata({link})"))
         try:
-            self.facts: dict[str, Any] = msgspec.json.decode(found.get(METADATA_KEY.encode(), b"{}"))
+            self.facts = msgspec.json.decode(found.get(METADATA_KEY.encode(), b"{}"), type=dict[str, Any])
         except msgspec.MsgspecError:
             self.facts = {}
-        if not isinstance(self.facts, dict) or self.facts.get("kind") != _KIND:
+        if self.facts.get("kind") != _KIND:
             raise InputError(
                 self.file, "is no table of laws; perf fit DATA --fitter scaling -o FILE.parquet writes one"
             )
