@@ -58,10 +58,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     try:
         check_folder(path)
-        target = Path(path)
-        special = _is_special(target)
-        if not special:
-            target = target.resolve()  # a link stays, and what it names is replaced
+        special = _is_special(Path(path))
+        target = Path(path) if special else Path(path).resolve()  # a link stays, and what it names is replaced
         # The ending stays: matplotlib and DuckDB choose the format by it.
         handle, name = tempfile.mkstemp(dir=None if special else target.parent, prefix=".tmp-", suffix=target.suffix)
         temporary = Path(name)
@@ -78,7 +76,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
                     os.fsync(written.fileno())  # or a crash of the machine might leave the name without the content
                 temporary.replace(target)
         finally:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # that it is there no longer, which is the rule
+                temporary.unlink()
     except OSError as error:
         raise InputError(path, f"cannot be written: {error.strerror or error}") from error
 
