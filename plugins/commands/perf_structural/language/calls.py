@@ -16,6 +16,7 @@ from perfcore.base.errors import DataError
 __all__ = ["Calls"]
 
 _STATIONS = frozenset({"queue_wait", "mean_queue_wait", "sharing_slowdown"})
+_OF_SHARES = frozenset({"barrier_over", "grained_barrier_over"})
 
 
 class Calls:
@@ -72,7 +73,12 @@ class Calls:
     def _over_copies(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
         place = OVER_COPIES[symbol]
         others = [*parts[:place], *parts[place + 1 :]]
-        need_numbers(symbol, [*others, *(parts[:1] if symbol == "barrier_over" else ())])
+        if symbol in _OF_SHARES:
+            need_numbers("a share", parts[:1])
+        if symbol == "grained_barrier_over":
+            others, _ = aligned("a grain and a slice", others, self.algebra)
+        else:
+            need_numbers(symbol, others)
         return reduced(text, lambda group, numbers: self._of_copies(symbol, group, numbers), parts[place], over, others)
 
     def _of_copies(self, symbol: str, group: Sequence[Expression], numbers: Sequence[Expression]) -> Expression:
@@ -88,8 +94,8 @@ class Calls:
                 return algebra.call(symbol, [*group, number])
             case "loop_over":
                 return algebra.call(symbol, [*group, numbers[0], *(numbers[1:] or [algebra.constant(1.0)])])
-            case "barrier_over":
-                return algebra.call(symbol, [*group, numbers[0]])
+            case "barrier_over" | "grained_barrier_over":
+                return algebra.call(symbol, [*group, *numbers])
         for count in numbers:
             if not isinstance(count, Constant):
                 return algebra.call(symbol, [*group, count])
