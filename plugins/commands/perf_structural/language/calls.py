@@ -9,7 +9,7 @@ from perf_structural.algebra import Algebra
 from perf_structural.expression import Constant, Expression
 from perf_structural.indexed import Indexed, aligned, at_place, joined, need_numbers, places, reduced, rows
 from perf_structural.language.copies import whole
-from perf_structural.language.functions import OVER_COPIES
+from perf_structural.language.functions import INTERPOLATE, OVER_COPIES
 from perf_structural.units import PLAIN
 from perfcore.base.errors import DataError
 
@@ -63,6 +63,8 @@ class Calls:
                 return self._station(text, symbol, parts)
             if symbol == QUANTILE:
                 return joined(text, self._quantile, parts, self.sizes, parts[0].unit)
+            if symbol == INTERPOLATE:
+                return self._interpolated(text, parts)
             need_numbers("the place", parts[:1])
             values, unit = aligned(symbol, parts[1:], self.algebra)
             return joined(text, lambda k, *cells: self._k_th(k, cells), [parts[0], *values], self.sizes, unit)
@@ -111,6 +113,17 @@ class Calls:
             if place in {1, len(cells)}:
                 return self.algebra.extremum(place == len(cells), cells)
         return self.algebra.call("k_th", [k, *cells])
+
+    def _interpolated(self, text: str, parts: Sequence[Indexed]) -> Indexed:
+        operand, *points = parts
+        if len(points) % 2:
+            raise DataError("points are pairs of numbers: interpolate(x, x1, y1, x2, y2)")
+        (operand, *at), _ = aligned("x, x1, x2, ...", [operand, *points[::2]], self.algebra)
+        values, unit = aligned("y1, y2, ...", points[1::2], self.algebra)
+        cells = [cell for point in (*at, *values) for cell in point.cells.values()]
+        if len(cells) != len(points) or not all(isinstance(cell, Constant) for cell in cells):
+            raise DataError("points are known numbers, not uncertain or replicated ones")
+        return joined(text, lambda x: self.algebra.call(INTERPOLATE, [x, *cells]), [operand], self.sizes, unit)
 
     def _quantile(self, operand: Expression, level: Expression) -> Expression:
         if not isinstance(level, Constant) or not 0.0 < level.value < 1.0:

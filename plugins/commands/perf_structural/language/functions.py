@@ -9,13 +9,23 @@ import numpy.typing as npt
 
 from perf_formulas.parser import QUANTILE, Limits, Parser
 from perf_formulas.tree import FUNCTIONS, OR, Node, Rule
-from perf_structural.language import barriers, copies, pipeline, queues, workers
+from perf_structural.language import barriers, copies, curves, pipeline, queues, workers
 
-__all__ = ["COMPUTED", "EQUATION_FUNCTIONS", "LIMITS", "MAY_BE_INFINITE", "OVER_COPIES", "compute", "parsed"]
+__all__ = [
+    "COMPUTED",
+    "EQUATION_FUNCTIONS",
+    "INTERPOLATE",
+    "LIMITS",
+    "MAY_BE_INFINITE",
+    "OVER_COPIES",
+    "compute",
+    "parsed",
+]
 
 Floats = npt.NDArray[np.float64]
 
 _LEVEL = FUNCTIONS["max"].level
+INTERPOLATE = "interpolate"
 
 # An equation of a thousand terms is written by a program and is meant; ten thousand take a second.
 LIMITS = Limits(length=100_000, nodes=10_000)
@@ -55,6 +65,7 @@ _RULES = (
     _rule("barrier_over", 2, 2),
     _rule("grained_barrier_over", 3, 3),
     _rule("pipeline_over", 2, 2),
+    _rule(INTERPOLATE, 5, None),
 )
 EQUATION_FUNCTIONS: Mapping[str, Rule] = FUNCTIONS | {rule.symbol: rule for rule in _RULES}
 
@@ -74,6 +85,7 @@ COMPUTED: Mapping[str, Callable[..., Floats]] = {
     "barrier_over": barriers.barrier_progress,
     "grained_barrier_over": barriers.grained_progress,
     "pipeline_over": pipeline.pipeline_time,
+    INTERPOLATE: curves.interpolated,
 }
 
 # What gives infinity of finite numbers for good reason: a station to which more comes than it can do.
