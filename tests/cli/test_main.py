@@ -95,6 +95,15 @@ def test_empty_standard_input(program):
     assert program("fit", "-", input="") == (2, "", "perf: error: -: the file is empty\n")
 
 
+def test_a_device_without_end_is_refused_as_standard_input():
+    with Path("/dev/zero").open() as endless:
+        done = subprocess.run(
+            [PERF, "info", "-"], stdin=endless, capture_output=True, text=True, check=False, timeout=60
+        )
+    assert done.returncode == 2
+    assert done.stderr == "perf: error: -: is a device; name a file, or - for standard input\n"
+
+
 @pytest.mark.parametrize(
     ("number", "status", "told"), [(signal.SIGINT, 130, "\nperf: interrupted\n"), (signal.SIGTERM, 143, "")]
 )

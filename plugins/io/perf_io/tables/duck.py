@@ -199,25 +199,21 @@ class Database:
 
     def add_arrays(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Make ``table`` of arrays of equal length, in their order."""
-        cursor = self._session()
-        cursor.register("arrays", dict(arrays))
-        cursor.execute(f"CREATE TABLE {table} AS SELECT * FROM arrays")
+        self._take(f"CREATE TABLE {table} AS SELECT * FROM arrays", arrays)
 
     def append_by_name(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Add arrays of equal length behind the rows of ``table``, to the columns of their names."""
-        cursor = self._session()
-        cursor.register("arrays", dict(arrays))
-        try:
-            cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM arrays")
-        except duckdb.Error as error:
-            raise self._problem(error) from None
+        self._take(f"INSERT INTO {table} BY NAME SELECT * FROM arrays", arrays)
 
     def append(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Add arrays of equal length behind the rows of ``table``, in the order of its columns."""
+        self._take(f"INSERT INTO {table} SELECT * FROM arrays", arrays)
+
+    def _take(self, sql: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         cursor = self._session()
         cursor.register("arrays", dict(arrays))
         try:
-            cursor.execute(f"INSERT INTO {table} SELECT * FROM arrays")
+            cursor.execute(sql)
         except duckdb.Error as error:  # the disk is full, as a rule
             raise self._problem(error) from None
 
