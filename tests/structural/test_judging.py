@@ -261,6 +261,7 @@ def test_costs_of_candidates_are_those_of_corrected_results(learned):
     # The share of the time that a correction adds: its sign is the distance from the middle, which `t` tells.
     apart = schedule(model, {"a": candidates["a"]}, cost="(result - t)/t", by="mean").predictions["a"].evaluation
     assert apart.std < 0.6 * plain.predictions["a"].evaluation.std / 100.0
+    assert "the result that is paid for is corrected by what 1200 past runs taught" in same.predictions["a"].notes
     late = schedule(model, candidates, deadline=110, penalty=2)
     assert late.figures["a"] == pytest.approx(2 * late.late["a"], abs=0.01)
     assert late.late["a"] == pytest.approx(plain.predictions["a"].evaluation.value.place_of(110) * -1 + 1, abs=0.01)

@@ -168,6 +168,13 @@ def test_a_tail_says_where_a_quantile_lies_that_too_few_samples_reach(tmp_path):
     assert measured.too_few
     assert measured.summary()[-1].startswith("if the tail goes on as the largest samples show it")
     assert value(tmp_path / "lat.csv", quantile="0.5,0.999").tail_limits == {}
+    for wrong, message in (
+        ({"column": "mss"}, "it has one number a line, 'ms', and no column 'mss'"),
+        ({"where": "host=a"}, "it has one number a line; --where 'host=a' picks rows of a table"),
+        ({"within": "0,0.001"}, "lat.csv, 'ms': sample 1 of 400 is"),
+    ):
+        with pytest.raises(PerfError, match=message):
+            value(tmp_path / "lat.csv", **wrong)
 
 
 @pytest.mark.parametrize("levels", ["0", "1.5", "a", ""])

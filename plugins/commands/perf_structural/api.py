@@ -25,7 +25,7 @@ from perf_structural.structural_model import StructuralModel
 from perf_structural.support import check_within, parse_bounds
 from perf_structural.support import within as bounded
 from perf_structural.together import Part, predict_together
-from perfcore.base.errors import OptionError
+from perfcore.base.errors import DataError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
@@ -133,7 +133,10 @@ def value(
     if within is None:
         return measured
     bounds = parse_bounds(within) if isinstance(within, str) else within
-    check_within(samples.values, *bounds)
+    try:
+        check_within(samples.values, *bounds)
+    except DataError as error:
+        raise DataError(f"{samples.source}, {samples.column!r}: {error}") from None
     return replace(measured, value=bounded(measured.value, *bounds))
 
 

@@ -58,7 +58,7 @@ def read_samples(
     PerfError
         As of `samples_of`.
     """
-    found: Any = read_numbers(path) or read_counted(path, column, where)
+    found: Any = read_numbers(path, column, where) or read_counted(path, column, where)
     if found is None:
         try:
             found = (read or _read)(path)

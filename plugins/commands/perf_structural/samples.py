@@ -68,7 +68,9 @@ class RunSamples:
         return f"{self.size} sample{'s' if self.size > 1 else ''}{gaps} of {self.column!r}, from {self.source}"
 
 
-def read_numbers(path: str | os.PathLike[str]) -> RunSamples | None:
+def read_numbers(
+    path: str | os.PathLike[str], column: str | None = None, where: str | Iterable[str] | None = None
+) -> RunSamples | None:
     """A file of one number a line; None of any other.
 
     Empty lines and lines that begin with ``#`` count for nothing; a first line of text is the name.
@@ -76,7 +78,8 @@ def read_numbers(path: str | os.PathLike[str]) -> RunSamples | None:
     Raises
     ------
     InputError
-        It begins so and a later line is no finite number; with the line.
+        It begins so and a later line is no finite number; with the line. Or it has another name than the column that is
+        asked for, or conditions on rows are given.
     """
     file = Path(path)
     try:
@@ -103,6 +106,10 @@ def read_numbers(path: str | os.PathLike[str]) -> RunSamples | None:
         if value is None or not np.isfinite(value):
             raise InputError(path, f"{word[:40]!r} is met; one finite number a line is expected", line=number)
         values.append(value)
+    if column not in {None, name}:
+        raise InputError(path, f"it has one number a line, {name!r}, and no column {column!r}")
+    if where is not None:
+        raise InputError(path, f"it has one number a line; --where {where!r} picks rows of a table")
     return RunSamples(name, np.array(values), str(path))
 
 

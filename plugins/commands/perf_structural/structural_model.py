@@ -202,10 +202,9 @@ class StructuralModel(Result):
 
 def _recalibrated(prediction: Prediction, recalibration: Recalibration) -> Prediction:
     """A prediction after the correction; figures are those of its histogram then, and draws keep their order."""
-    note = f"corrected by what {recalibration.runs} past runs taught"
     found = prediction.evaluation
     value = recalibration.corrected(found.value)
-    corrected = replace(found, value=value, sample=None, errors={}, notes=(*found.notes, note))
+    corrected = replace(found, value=value, sample=None, errors={}, notes=(*found.notes, recalibration.note))
     draws = prediction.draws
     if draws is not None:
         ordered = np.sort(draws, axis=None)

@@ -143,6 +143,11 @@ class Recalibration(Result):
             "score_after": self.score_after,
         }
 
+    @property
+    def note(self) -> str:
+        """What is said of what it corrected."""
+        return f"corrected by what {self.runs} past runs taught"
+
     def corrected(self, value: StochasticValue) -> StochasticValue:
         """A prediction after the map, piecewise uniform; what has no distribution stays as it is.
 

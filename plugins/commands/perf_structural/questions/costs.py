@@ -150,7 +150,14 @@ def choose_by_cost(
                 with located(model.source, f"candidate {name!r}"):
                     raise DataError("the result can be infinite; what it costs then cannot be corrected")
     paid = {name: costs.of(found, curves.get(name)) for name, found in models.items()}
-    choice = choose(predict_models(paid, candidates, **options), statistic)
+    predictions = predict_models(paid, candidates, **options)
+    if isinstance(model.recalibration, Recalibration):
+        note = f"the result that is paid for is {model.recalibration.note}"
+        predictions = {
+            name: replace(found, composition_notes=(*found.composition_notes, note))
+            for name, found in predictions.items()
+        }
+    choice = choose(predictions, statistic)
     if costs.deadline is None:
         return choice
     results = predict_models(models, candidates, **timed)
