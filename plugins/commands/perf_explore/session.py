@@ -237,7 +237,7 @@ def _taking_back(file: KeptFile) -> FileEdit:
 
 
 def _write(edits: Sequence[FileEdit]) -> None:
-    """Write all files or none."""
+    """Write all files or none; on a disk that is full what was written may have to wait for the journal's mending."""
     for edit in edits:
         if content(edit.path) != edit.before:
             raise DataError(_changed_by_others(edit.path))
@@ -246,10 +246,16 @@ def _write(edits: Sequence[FileEdit]) -> None:
         for edit in edits:
             put(edit.path, edit.after)
             done.append(edit)
-    except PerfError:
+    except PerfError as error:
+        stuck = []
         for edit in done:
-            with contextlib.suppress(PerfError):  # the first error is the one to report
+            try:
                 put(edit.path, edit.before)
+            except PerfError:
+                stuck.append(str(edit.path))
+        if stuck:
+            problem = f"{error}; nor can {', '.join(stuck)} be put back now: make room, and open the page again"
+            raise DataError(problem) from error
         raise
 
 
