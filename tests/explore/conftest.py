@@ -184,6 +184,17 @@ def settled(tab):
     return tab
 
 
+def accessibility_problems(tab) -> list[str]:
+    """Contrast, labels, headings and what is cut off, in light and dark, in a wide window and a narrow one."""
+    script = Path(__file__).with_name("accessibility.js").read_text()
+    found = []
+    for width, scheme in ((1400, "light"), (1400, "dark"), (390, "light")):
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.emulate_media(color_scheme=scheme)
+        found += [f"{tab.url}, {scheme}, {width} px: {problem}" for problem in tab.evaluate(script)]
+    return found
+
+
 def missed_by_keyboard(tab) -> list[str]:
     """What one can click or scroll but not reach by Tab, folded parts included."""
     kinds = (

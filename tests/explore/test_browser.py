@@ -14,7 +14,7 @@ from perf_explore.shelf import Shelf
 from perf_overheads import STANDARD
 from perfcore import Trace, UtilizationCurve
 
-from .conftest import missed_by_keyboard, served, settled
+from .conftest import accessibility_problems, missed_by_keyboard, served, settled
 
 SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
 TRACE = (
@@ -267,7 +267,8 @@ def test_the_report_needs_neither_network_nor_scripts(browser, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("place", ["", "fit/worley", "overheads", "timeline"])
-def test_the_keyboard_reaches_everything(tab, explored, place):
+def test_every_view_can_be_read_and_reached_by_keyboard(tab, explored, place):
     explored.enter(tab)
     tab.goto(f"{explored.address}{place}")
+    assert accessibility_problems(tab) == []
     assert missed_by_keyboard(tab) == []

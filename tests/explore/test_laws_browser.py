@@ -7,7 +7,7 @@ import pytest
 import perfcore
 from perf_explore.report import report_text
 
-from .conftest import missed_by_keyboard, served, settled
+from .conftest import accessibility_problems, missed_by_keyboard, served, settled
 
 LAWS = {
     "main": lambda p: 2.0,
@@ -67,6 +67,7 @@ def test_the_story_of_a_call_tree(tab, model):
         settled(tab)
         assert tab.get_by_role("columnheader", name="at p = 128").first.is_visible()
         assert missed_by_keyboard(tab) == []
+        assert accessibility_problems(tab) == []
 
 
 def test_everything_works_without_scripts(browser, model):

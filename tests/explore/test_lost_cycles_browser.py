@@ -12,7 +12,7 @@ import pytest
 import perfcore
 from perf_explore.opening import open_subjects
 
-from .conftest import missed_by_keyboard, served, settled
+from .conftest import accessibility_problems, missed_by_keyboard, served, settled
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
 ADDED = "a + b*D^2*log2(D)"
@@ -197,8 +197,10 @@ def test_formulas_are_checked_while_they_are_typed(tab, folder):
         tab.goto(address)
         tab.wait_for_url("**/")
         assert missed_by_keyboard(tab) == []
+        assert accessibility_problems(tab) == []
         formulas = to_formulae(tab)
         assert missed_by_keyboard(tab) == []
+        assert accessibility_problems(tab) == []
         said = tab.locator("output.said")
         assert said.inner_text() == ""
         formulas.fill("a\na + b*D^2*log2(D")

@@ -73,3 +73,17 @@ def test_a_report_of_densities_can_be_mailed():
     text = report_text(open_subjects([str(example)]))
     assert text.count("<svg role") == 4
     assert len(text) < 4 * 90_000
+
+
+@pytest.mark.parametrize(
+    ("draw", "is_said"),
+    [
+        (lambda figure: None, True),
+        (lambda figure: figure.add_subplot().plot([], []), True),
+        (lambda figure: figure.add_subplot().plot([1], [2]), False),
+        (lambda figure: figure.add_subplot().text(0, 0, "word"), False),
+        (lambda figure: figure.add_subplot().imshow([[1]]), False),
+    ],
+)
+def test_a_chart_with_nothing_to_draw_says_so(draw, is_said):
+    assert ("there is nothing to draw" in chart_svg(Chart(draw, "c", ()), "c")) == is_said

@@ -288,3 +288,33 @@ def test_a_view_that_lacks_its_library_hides_no_other(monkeypatch):
     monkeypatch.setitem(registry()._entries["presenters"], "perfcore.data.trace:Trace#broken", broken)
     assert further_presenters(TRACE).keys() == further.keys()
     assert further_presenters(CURVE) == {}
+
+
+def test_names_that_are_meant_badly_stand_in_every_view_as_they_are():
+    names = ["<script>alert(1)</script>", "$x_", "b$_^$", "\u202eevil", "n" * 3000, "🚀"]
+    at = np.arange(len(names))
+    marker = (names[0], 0, 30)
+    trace = Trace(at, at, 10 * at, 10 * at + 50, names, names, busy_states=names[:3], source=names[0], markers=[marker])
+    session = Session(DataViews(trace, names[0]))
+    ways = session.ways(("fit", "worley"), {})
+    assert ("fit", "worley", "timeline") in [way.path for way in ways]
+    for way in ways:
+        page = Frame(session.subject.title, "0", None, session.ways(way.path, {})).view(session.view(way.path, {}))
+        assert "<script>alert" not in page
+        assert page.count('aria-current="page"') == 2  # where it stands, and in the list of views
+
+
+def test_a_phase_and_a_class_lead_to_their_stretch_of_the_timeline():
+    views = DataViews(TRACE, "t.csv")
+    tables = [block for block in views.view(("overheads",), {}).blocks if isinstance(block, Table)]
+    (classes,) = (table for table in tables if table.header[0] == "class")
+    waiting = next(row[0].link for row in classes.rows if row[1] == "wait")
+    assert waiting.path == ("timeline",)
+    assert waiting.query["find"].startswith("class:")
+    assert views.view(waiting.path, waiting.query).path == ("timeline",)
+    fit = views.view(("fit", "worley"), {"phases": "2"})
+    (phases,) = (block for block in fit.blocks if isinstance(block, Table) and block.title == "Phases")
+    starts = [row[1].link for row in phases.rows]
+    assert {link.path for link in starts} == {("fit", "worley", "timeline")}
+    shown = [views.view(link.path, link.query).blocks[0].live.query for link in starts]
+    assert float(shown[0]["to"]) == float(shown[1]["from"])  # one ends where the other begins

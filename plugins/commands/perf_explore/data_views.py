@@ -13,6 +13,7 @@ from typing import Any
 import perfcore
 from perf_explore.option_form import as_query, given_options, option_form, shown_options
 from perf_explore.saving import SAVE_AS, save_action, saving
+from perf_explore.timeline.views import TimelineViews
 from perf_views.contents import (
     Block,
     Cell,
@@ -89,7 +90,7 @@ class DataViews:
         try:
             if path[0] in self._further:
                 own: View = self._further[path[0]][0].view(path[1:], query)
-                return own.mounted(path[:1], trail=top)
+                return self._led_to_stretches(own.mounted(path[:1], trail=top))
             if self._shown is not None:
                 view: View = self._shown.view(path, query)
                 return replace(view, trail=(*top, *view.trail[1:]))  # its own first view stands on the first one here
@@ -191,6 +192,15 @@ class DataViews:
         summary = f"save {fitter} as {edit.path}"
         return Change(following, summary, blocks, (edit,), (FIT, fitter), {**as_query(options), **state})
 
+    def _led_to_stretches(self, view: View) -> View:
+        """The view, in whose tables of classes each class of states leads to its longest stretch on the timeline."""
+        found = [(name, views) for name, (views, _) in self._further.items() if isinstance(views, TimelineViews)]
+        if not found or not any(isinstance(block, Table) and block.header[:1] == ("class",) for block in view.blocks):
+            return view
+        (name, timeline), *_ = found
+        ways = {text: link.mounted((name,), {}) for text, link in timeline.class_ways().items()}
+        return replace(view, blocks=tuple(_led(block, ways) for block in view.blocks))
+
     def _overview(self, query: Query) -> tuple[Block, ...]:
         facts = dict(perfcore.info(self._data).facts)
         facts.pop("next", None)  # what to do next are the links below
@@ -251,6 +261,17 @@ class DataViews:
     @staticmethod
     def _key(fitter: str, options: Mapping[str, str]) -> _Key:
         return fitter, tuple(sorted(options.items()))
+
+
+def _led(block: Block, ways: Mapping[str, Link]) -> Block:
+    """A table of classes with links to where the classes are; another block as it is."""
+    if not isinstance(block, Table) or block.header[:1] != ("class",):
+        return block
+    rows = [
+        (Cell(row[0], ways[row[0]]), *row[1:]) if isinstance(row[0], str) and row[0] in ways else row
+        for row in block.rows
+    ]
+    return replace(block, rows=tuple(rows))
 
 
 def _fit_name(fitter: str, options: tuple[tuple[str, str], ...], is_changed: bool) -> str:

@@ -69,8 +69,7 @@ def _item(branch: _Branch, path: ViewPath, here: Link, writer: Writer) -> str:
         return _linked(branch, here, writer)
     is_open = len(branch.below) <= _MOST_OPEN or here.path[: len(path)] == path
     if branch.link is not None:
-        shown = is_open and (here.path[: len(path)] == path or len(path) == 1)
-        return _linked(branch, here, writer) + (below if shown else "")
+        return _linked(branch, here, writer) + (below if is_open else "")
     return f"<details{' open' if is_open else ''}><summary>{escape(branch.name)}</summary>{below}</details>"
 
 

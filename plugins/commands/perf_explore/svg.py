@@ -68,6 +68,8 @@ def drawn_chart(chart: Chart, name: str, most_places: int = PLACES_OF_PAGE) -> t
         figure = Figure(figsize=chart.size, layout="constrained")
         FigureCanvasSVG(figure)
         chart.draw(figure)
+        if _is_empty(figure):
+            figure.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center")
         finish(figure)
         _thin(figure)
         figure.savefig(written, format="svg", metadata={"Date": None})
@@ -82,6 +84,14 @@ def drawn_chart(chart: Chart, name: str, most_places: int = PLACES_OF_PAGE) -> t
     # Names that matplotlib gives, such as axes_1, occur in every drawing.
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     return opening + text[len("<svg") :], panels
+
+
+def _is_empty(figure: Figure) -> bool:
+    """Whether nothing but frames was drawn: no line with a point, no area, no image, no word."""
+    return not figure.texts and not any(
+        axes.texts or axes.patches or axes.images or axes.collections or np.isfinite(axes.dataLim.get_points()).all()
+        for axes in figure.axes
+    )
 
 
 def _thin(figure: Figure) -> None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["PhaseViews"]
 
 _PHASES, _DEGREE = "phases", "degree"
+_TIMELINE = "timeline"  # what others show of the data, where each stretch has an address
 _OF_DATA = ("busy", "idle", "column", "phases_from")  # options that a curve alone has no use for
 _MOST_ON_SLIDER = 40
 _MOST_FITS = 32  # that are remembered
@@ -158,11 +159,12 @@ class PhaseViews:
         return Form((*fields, *hidden), (), "Fit")
 
     def _phase_table(self, model: PhaseModel, table: Table, zoom: Zoom, state: dict[str, str]) -> Table:
-        """The phases' own table; a click on a number shows that phase alone."""
+        """The phases' own table: a number shows that phase alone, its start leads to the stretch on the timeline."""
         rows: list[tuple[Cell | str, ...]] = []
-        for phase, (number, *cells) in zip(model.phases, table.rows, strict=True):
+        for phase, (number, start, *cells) in zip(model.phases, table.rows, strict=True):
             query = {**state, **zoom.query(phase.start, phase.end)}
-            rows.append((Cell(str(number), Link("", (), query)), *cells))
+            way = Link("", (_TIMELINE,), query) if _TIMELINE in self._further else None
+            rows.append((Cell(str(number), Link("", (), query)), Cell(_text(start), way), *cells))
         return Table(table.header, tuple(rows), "Phases", table.title)
 
     def _links(self, state: dict[str, str]) -> Sequence[Block]:
@@ -171,6 +173,10 @@ class PhaseViews:
             for name, (presenter, _) in self._further.items()
         ]
         return [Text(links=tuple(links))] if links else []
+
+
+def _text(cell: Cell | str) -> str:
+    return cell if isinstance(cell, str) else cell.text
 
 
 def _sequence_chart(model: PhaseModel, table: Table) -> Chart:

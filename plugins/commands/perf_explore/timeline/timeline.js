@@ -19,6 +19,8 @@ const element = (tag, attributes = {}, text = "") => {
   return made;
 };
 const rgb = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+// A pixel of an image as one number, its least byte first, as every processor that browsers run on has it.
+const packed = ([red, green, blue], alpha) => (Math.round(255 * alpha) << 24 | blue << 16 | green << 8 | red) >>> 0;
 
 class Timeline {
   constructor(host) {
@@ -261,13 +263,14 @@ class Timeline {
     this.image.width = columns;
     this.image.height = Math.max(rows.length, 1);
     const context = this.image.getContext("2d"), image = context.createImageData(columns, Math.max(rows.length, 1));
-    const red = rgb(this.settings.found);
+    // Every colour that can occur is made once: a pixel is then one look-up, however many lanes there are.
+    const shades = (colour, alpha) => Uint32Array.from({ length: 256 }, (_, part) => packed(colour, alpha(part / 255)));
+    const faint = search ? FAINTEST : 1;
+    const shown = this.colours.map((colour) => shades(colour, (part) => faint * (FAINTEST + (1 - FAINTEST) * part)));
+    const marked = shades(rgb(this.settings.found), (part) => Math.max(0.4, part));
+    const pixels = new Uint32Array(image.data.buffer);
     for (let at = 0; at < rows.length * columns; at++) {
-      if (top[at] === NONE) continue;
-      let colour = this.colours[top[at]], alpha = FAINTEST + (1 - FAINTEST) * share[at] / 255;
-      if (search && found[at]) { colour = red; alpha = Math.max(0.4, found[at] / 255); } else if (search) alpha *= FAINTEST;
-      image.data.set(colour, 4 * at);
-      image.data[4 * at + 3] = 255 * alpha;
+      if (top[at] !== NONE) pixels[at] = search && found[at] ? marked[found[at]] : shown[top[at]][share[at]];
     }
     context.putImageData(image, 0, 0);
     this.label();

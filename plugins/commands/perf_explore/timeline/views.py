@@ -149,6 +149,13 @@ class TimelineViews:
             rows.append((Cell(link.text, link), readable(end - start, "ns")))
         return Table(("phase", "lasts"), tuple(rows), "Phases", "A phase leads to its stretch.")
 
+    def class_ways(self) -> dict[str, Link]:
+        """To the longest stretch of each class that lasts at all."""
+        return {
+            name: self._link(name, stretch.start_ns, stretch.end_ns, stretch.location, CLASS_PREFIX + name)
+            for name, stretch in self.data.longest_of_classes().items()
+        }
+
     def _class_table(self) -> Table:
         """Each class of states, with a way to its longest stretch."""
         data = self.data
@@ -158,17 +165,16 @@ class TimelineViews:
         time = index.time_in(edges, members, np.zeros_like(members), 1)[0, :, 0]
         whole = data.duration_ns * len(members)
         rows = []
-        longest = data.longest_of_classes()
+        longest, ways = data.longest_of_classes(), self.class_ways()
         for at in np.argsort(-time, kind="stable").tolist():
             name = data.classes[at]
             if name not in longest:
                 continue
             stretch, share = longest[name], float(time[at] / whole)
-            find = CLASS_PREFIX + name
-            link = self._link(name.replace("_", " "), stretch.start_ns, stretch.end_ns, stretch.location, find)
             shares = Cell(f"{share:.2%}", bar=share)
             n_states = data.class_of_state.count(name)
-            rows.append((Cell(link.text, link), str(n_states), shares, stretch.text.partition(": ")[2]))
+            heading = Cell(name.replace("_", " "), ways[name])
+            rows.append((heading, str(n_states), shares, stretch.text.partition(": ")[2]))
         return Table(
             ("class", "states", "share of the time of all locations", "longest"), tuple(rows), "Classes of states",
             "A class leads to its longest stretch.",
