@@ -109,19 +109,14 @@ def named_files(name: str) -> list[Path] | None:
     InputError
         There is no such file, or there are more than 10,000.
     """
-    path = Path(name)
-    if name == "-" or path.is_file() or (not path.is_dir() and not glob.has_magic(name)):
+    is_folder = os.path.isdir(name)  # noqa: PTH112 - Path.is_dir fails where a name is too long, Path.exists too
+    if name == "-" or not (is_folder or (glob.has_magic(name) and not os.path.exists(name))):  # noqa: PTH110
         return None
-    if not path.exists() and glob.has_magic(name):
-        found: list[Path] = []
-        for match in glob.iglob(name, recursive=True):  # noqa: PTH207 - Path.glob takes no absolute patterns
-            one = Path(match)
-            found += _below(one, name) if one.is_dir() and "**" not in name else [one] if one.is_file() else []
-            _check_count(found, name)
-    else:
-        found = _below(path, name) if path.is_dir() else []
-        if not path.is_dir():
-            return None
+    found: list[Path] = _below(Path(name), name) if is_folder else []
+    for match in () if is_folder else glob.iglob(name, recursive=True):  # noqa: PTH207 - of absolute patterns, too
+        one = Path(match)
+        found += _below(one, name) if one.is_dir() and "**" not in name else [one] if one.is_file() else []
+        _check_count(found, name)
     if not found:
         raise InputError(name, "names no file")
     return sorted(_without_parts(set(found)), key=lambda one: _natural(str(one)))

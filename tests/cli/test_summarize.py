@@ -2,6 +2,7 @@
 
 import binascii
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -213,7 +214,7 @@ def test_a_part_that_is_killed_leaves_nothing_half_written(ranks):
     assert summarize("rank*.csv", "part", part="1/2", clocks="recorded").n_intervals == 180
 
 
-def test_what_does_not_belong_together_is_named(ranks, refused):
+def test_what_does_not_belong_together_is_named(ranks, perf, refused):
     for part in (1, 2):
         summarize("rank*.csv", f"p{part}", part=f"{part}/3", cells=64, clocks="recorded")
     summarize("rank*.csv", "fine", part="3/3", cells=128, clocks="recorded")
@@ -232,6 +233,9 @@ def test_what_does_not_belong_together_is_named(ranks, refused):
         (["p1", "none"], "none: cannot be read: No such file or directory"),
     ):  # fmt: skip
         assert refused("merge", *words, "-o", "whole") == message
+    os.utime(ranks / "rank2.csv", (1, 1))  # as a copy has another time
+    again = perf("summarize", "rank*.csv", "-o", "p1", "--part", "1/3", "--cells", 64, *RECORDED, status=(0,))
+    assert again.err == "perf: p1: already there\n"
     with (ranks / "rank2.csv").open("a") as file:
         file.write("900000,900001,cpu0,solve\n")
     summarize("rank*.csv", "p3", part="3/3", cells=64, clocks="recorded")

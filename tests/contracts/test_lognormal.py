@@ -171,6 +171,10 @@ def test_mistakes_name_what_there_is():
         StructuralModel("x", inputs={"x": {"lognormal": [1]}})
     with pytest.raises(StructuralModelError, match="finite and 0 or more"):
         StructuralModel("x", inputs={"x": "lognormal:1,-1"})
+    for too_large in ("4294967296,0.4", "0,27", "700,1"):
+        with pytest.raises(StructuralModelError, match="too large for a float"):
+            StructuralModel("x", inputs={"x": f"lognormal:{too_large}"})
+    assert from_text("lognormal:699,0.5").std < float("inf")
 
 
 def _fitted(cls, numbers):

@@ -113,6 +113,7 @@ def test_several_tasks_of_a_node(read):
         (OLD + "77 0 8000 0\n", r":15: unknown record type 77"),
         (OLD + "8 0 8000 0 1 6 4\n", r":15: 'recv' is left although the node is in 'computing'"),
         (OLD + "4 0 1 0 1 5 4\n", r":15: the time goes back"),
+        (OLD + "4 1000000000000 1 0 1 5 4\n", r":15: the time is beyond 64 bits"),
         (WORDS + "sent clock 0 8000 node 0\n", r":15: unknown record 'sent'"),
         (WORDS + "send clock 0\n", r":15: send has 1 numbers"),
     ],

@@ -22,7 +22,7 @@ EPOCH_NS = 1_700_000_000_000_000_000
 
 
 def run_of(n_files, cells=16, clocks="recorded"):
-    files = tuple(ListedFile(f"rank{rank}.csv", 1, rank, named=rank) for rank in range(n_files))
+    files = tuple(ListedFile(f"rank{rank}.csv", 1, f"{rank:016x}", named=rank) for rank in range(n_files))
     return Run(files, cells, None, clocks, {})
 
 

@@ -70,7 +70,7 @@ def law_growth_draws(model: PathLaws, point: Mapping[str, Any]) -> GrowthDraws:
         slopes = [slopes_between(values[:, :, k], values[:, :, q + k], _OCTAVE) for k in range(q)]
         exponents[own] = equally_probable(np.stack(slopes, axis=2), N_DRAWS)
         for k, symbol in enumerate(model.symbols):
-            of_draw = classes_of_draws(model, symbol, found, slopes[k], range(own.start, own.stop))
+            of_draw = classes_of_draws(model, symbol, found, slopes[k])
             probabilities[own, k] = (of_draw[:, :, None] == np.arange(len(CLASSES))).mean(axis=1)
     return GrowthDraws(
         laws=tuple(law.text for law in model.leading),

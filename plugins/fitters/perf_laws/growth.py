@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +49,11 @@ SURE = 0.9
 _SAME = 0.09  # exponents nearer than this to 0, 1 or 2 are taken for these
 _PIVOTS = ((0.0, "constant"), (1.0, "linear"), (2.0, "quadratic"))
 _BETWEEN = ("falling", "below linear", "between linear and quadratic", "above quadratic")
+_LIMITS = np.array([limit for pivot, _ in _PIVOTS for limit in (pivot - _SAME, pivot + _SAME)])
+_CLASSES_BETWEEN = np.array(
+    [CLASSES.index(name) for below, (_, at) in zip(_BETWEEN, _PIVOTS, strict=False) for name in (below, at)]
+    + [CLASSES.index(_BETWEEN[-1])]
+)
 
 
 class Growth(NamedTuple):
@@ -115,42 +122,48 @@ def slope_points(model: DrawnLaws, symbol: str) -> Floats:
     return points
 
 
-def growths_of_draws(
-    model: DrawnLaws, symbol: str, draws: Draws, places: tuple[int, int], first: int = 0
-) -> tuple[Growth, ...]:
-    """As `growths`, where values at the two points were drawn already: their places among the drawn points.
+def growths_of_draws(model: DrawnLaws, symbol: str, draws: Draws, places: tuple[int, int]) -> tuple[Growth, ...]:
+    """As `growths`, where values at the two points were drawn already: their places among the drawn points."""
+    from perf_laws.growth_kernels import count_classes
 
-    The draws are of paths from the number `first` on.
-    """
     ends = slope_points(model, symbol)[:, model.symbols.index(symbol)]
-    values = draws.unchanged()
-    start, end = (values[:, :, place] for place in places)
-    slope = slopes_between(start, end, ends[1] / ends[0])
-    paths = range(first, first + len(slope))
-    of_draw = classes_of_draws(model, symbol, draws, slope, paths)
-    probability = np.stack([(of_draw == number).mean(axis=1) for number in range(len(CLASSES))], axis=1)
-    sides = np.quantile(slope, SIDES, axis=1).T
-    found = []
-    for share, (low, middle, high) in zip(probability, sides.tolist(), strict=True):
-        best = int(share.argmax())
-        found.append(Growth(CLASSES[best], float(share[best]), middle, low, high, _statement(share)))
-    return tuple(found)
+    start, end = (draws.logs[:, :, place] for place in places)
+    slope = np.asarray((end - start) / np.log(ends[1] / ends[0]))
+    probability = np.empty((len(slope), len(CLASSES)))
+    count_classes(classes_of_draws(model, symbol, draws, slope), probability)
+    best = probability.argmax(axis=1)
+    columns = (probability.max(axis=1), *np.quantile(slope, [SIDES[1], SIDES[0], SIDES[2]], axis=1))
+    names = [CLASSES[number] for number in best.tolist()]
+    facts = zip(names, *(column.tolist() for column in columns), _statements(probability), strict=True)
+    return tuple(itertools.starmap(Growth, facts))
 
 
-def _statement(probability: Floats) -> str:
-    """What is sure of a class: itself, a bound on one side, or on both."""
-    best = int(probability.argmax())
-    if probability[best] >= SURE:
-        return CLASSES[best]
-    below = np.cumsum(probability)
+def _statements(probability: Floats) -> list[str]:
+    """What is sure of the class of each path: itself, a bound on one side, or on both."""
+    below = np.cumsum(probability, axis=1)
     above = 1.0 - below + probability
-    least = int(np.flatnonzero(above >= SURE)[-1])
-    most = int(np.flatnonzero(below >= SURE - 1e-12)[0])
-    if least and most < len(CLASSES) - 1 and probability[least : most + 1].sum() >= SURE:
+    last = len(CLASSES) - 1
+    best, least = probability.argmax(axis=1), last - (above >= SURE)[:, ::-1].argmax(axis=1)
+    most = (below >= SURE - 1e-12).argmax(axis=1)
+    every = np.arange(len(probability))
+    within = above[every, least] - above[every, most] + probability[every, most]
+    kinds = np.where(probability[every, best] >= SURE, 0, np.where(within >= SURE, 1, 2))
+    return [
+        _statement(*facts) for facts in zip(kinds.tolist(), best.tolist(), least.tolist(), most.tolist(), strict=True)
+    ]
+
+
+@functools.cache
+def _statement(kind: int, best: int, least: int, most: int) -> str:
+    """In words: of kind 0 the class is sure, of kind 1 both bounds together are, of kind 2 each alone."""
+    last = len(CLASSES) - 1
+    if kind == 0:
+        return CLASSES[best]
+    if kind == 1 and least and most < last:
         return f"{CLASSES[least]} to {CLASSES[most]}"
-    if least > 1 or (least == 1 and most == len(CLASSES) - 1):
+    if least > 1 or (least == 1 and most == last):
         return f"at least {CLASSES[least]}"
-    if most < len(CLASSES) - 1:
+    if most < last:
         return f"at most {CLASSES[most]}"
     return "not determined"
 
@@ -177,27 +190,33 @@ def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
     return np.asarray(np.log(end / start) / np.log(factor))
 
 
-def classes_of_draws(model: DrawnLaws, symbol: str, draws: Draws, slopes: Floats, paths: range) -> Ints:
+def classes_of_draws(model: DrawnLaws, symbol: str, draws: Draws, slopes: Floats) -> Ints:
     """Number of the class of each draw (K, N): that of its law, or of its slope where it drifts freely from it."""
-    posterior = model.posterior.of_paths(paths)
-    of_law = np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64)
-    law, setting = (np.take_along_axis(one, draws.component, axis=1) for one in (posterior.law, posterior.setting))
-    return np.where(posterior.settings[setting, 1] < DRIFTS_FREELY, of_law[law], class_of_slope(slopes))
+    from perf_laws.growth_kernels import classes_of_slopes
+    from perfcore.base.kernels import announce_compilation
+
+    announce_compilation(classes_of_slopes)
+    posterior = draws.posterior
+    found = np.empty(slopes.shape, dtype=np.int64)
+    classes_of_slopes(
+        slopes, draws.component, posterior.law, posterior.setting, posterior.settings[:, 1] >= DRIFTS_FREELY,
+        np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64), _LIMITS, _CLASSES_BETWEEN, found,
+    )  # fmt: skip
+    return found
 
 
-def class_of_slope(slopes: Floats) -> Ints:
+def class_of_slope(slope: float) -> int:
     """Number of the class of the power that grows alike.
 
     Examples
     --------
-    >>> [CLASSES[number] for number in class_of_slope(np.array([-0.5, 0.01, 0.6, 1.02, 3.0]))]
+    >>> [CLASSES[class_of_slope(slope)] for slope in (-0.5, 0.01, 0.6, 1.02, 3.0)]
     ['falling', 'constant', 'below linear', 'linear', 'above quadratic']
     """
-    found = np.full(slopes.shape, CLASSES.index(_BETWEEN[-1]), dtype=np.int64)
-    for (pivot, name), below in reversed(list(zip(_PIVOTS, _BETWEEN[:-1], strict=True))):
-        found[slopes <= pivot + _SAME] = CLASSES.index(name)
-        found[slopes < pivot - _SAME] = CLASSES.index(below)
-    return found
+    place = 0
+    while place < len(_LIMITS) and (slope > _LIMITS[place] or (place % 2 == 0 and slope == _LIMITS[place])):
+        place += 1
+    return int(_CLASSES_BETWEEN[place])
 
 
 def class_of(law: Law, symbol: str) -> int:
@@ -213,4 +232,4 @@ def class_of(law: Law, symbol: str) -> int:
             return CLASSES.index("n log n")
         if abs(exponent - 2.0) < _SAME:
             return CLASSES.index("above quadratic")
-    return int(class_of_slope(np.array(exponent)))
+    return class_of_slope(exponent)

@@ -31,6 +31,7 @@ _DEPENDENT = 1e-10  # singular values below this share of the largest are roundi
 _SHARPEST = 0.1  # standard deviation of an exponent up to which a near fraction may stand for it
 _NEAR = 1.0  # standard deviations
 _NONE = 1e-9  # deviations below are rounding
+_PATHS_AT_ONCE = 1024
 
 
 class Exponent(NamedTuple):
@@ -67,7 +68,8 @@ class LeadingLaw(NamedTuple):
     probability : float
         Of the law; where none is determined, that there is none.
     slopes : tuple of (str, float, float)
-        Parameter, and mean and standard deviation of the exponent between the largest level and twice that.
+        Where no law is determined, each parameter with mean and standard deviation of the exponent between the largest
+        level and twice that.
     exponents : tuple of Exponent
         Those of the law that were fitted; of several parameters.
     """
@@ -142,12 +144,15 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     is_flat = np.array([not one for one in forms])
     best = np.empty(len(form), dtype=np.int64)
     probability = np.empty(len(form))
-    for k in range(len(form)):
-        sums = np.bincount(form[k], weight[k], len(forms))
+    for begin in range(0, len(form), _PATHS_AT_ONCE):
+        own = slice(begin, begin + _PATHS_AT_ONCE)
+        sums = _sums(form[own], weight[own], len(forms))
         # What grows is divided among many forms, and a constant is one.
-        best[k] = np.where(is_flat & (sums < _CONSTANT), 0.0, sums).argmax()
-        probability[k] = sums[best[k]]
-    slopes = _slopes(model)
+        best[own] = np.where(is_flat & (sums < _CONSTANT), 0.0, sums).argmax(axis=1)
+        probability[own] = np.take_along_axis(sums, best[own, None], axis=1)[:, 0]
+    is_open = share <= _DETERMINED
+    slopes = dict(zip(np.flatnonzero(is_open).tolist(), _slopes(model, np.flatnonzero(is_open)), strict=True))
+    of_best = (form == best[:, None]) & (weight > 0.0)
     root_weights = _root_weights(model)
     sorted_terms = [tuple(_sorted_terms(law)) for law in model.laws]
     numbers = {terms: number for number, terms in enumerate(dict.fromkeys(sorted_terms))}
@@ -155,27 +160,29 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     together: dict[int, list[int]] = defaultdict(list)
     found: list[LeadingLaw] = [None] * len(form)  # type: ignore[list-item]
     for k in range(len(form)):
-        if share[k] > _DETERMINED:
-            together[len(forms[best[k]])].append(k)
-        else:
+        if is_open[k]:
             found[k] = _local_law(model, k, slopes[k], 1.0 - share[k])
+        else:
+            together[len(forms[best[k]])].append(k)
     levels = dict(zip(model.symbols, model.measured.T, strict=True))
     every_terms = list(numbers)
     column_of = functools.cache(lambda factors: product_values(factors, levels))
     text_of = functools.cache(product_text)
+    terms = terms_of_law[posterior.law]
+    lowest = np.where(of_best, terms, len(numbers)).min(axis=1)
+    is_one = lowest == np.where(of_best, terms, -1).max(axis=1)
     for size, paths in together.items():
         chosen: list[tuple[Form, tuple[Exponent, ...]]] = []
         for k in paths:
-            components = np.flatnonzero((form[k] == best[k]) & (weight[k] > 0.0))
-            own = terms_of_law[posterior.law[k, components]]
-            if (own == own[0]).all():
-                chosen.append((every_terms[own[0]], ()))
+            if is_one[k]:
+                chosen.append((every_terms[lowest[k]], ()))
             else:
-                several = [every_terms[number] for number in own.tolist()]
+                components = np.flatnonzero(of_best[k])
+                several = [every_terms[number] for number in terms[k, components].tolist()]
                 chosen.append(_with_exponents(forms[best[k]], several, weight[k, components]))
         columns = np.ones((len(paths), len(model.measured), size + 1))
-        for row, (terms, _) in enumerate(chosen):
-            for number, factors in enumerate(terms, start=1):
+        for row, (own_terms, _) in enumerate(chosen):
+            for number, factors in enumerate(own_terms, start=1):
                 columns[row, :, number] = column_of(factors)
         scales = columns.max(axis=1)
         values = np.nan_to_num(model.means[paths])
@@ -190,7 +197,7 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
                 coefficients=tuple((coefficients[row] / scales[row]).tolist()),
                 standard_errors=tuple(errors[row].tolist()),
                 probability=float(probability[k]),
-                slopes=slopes[k],
+                slopes=(),
                 exponents=chosen[row][1],
             )
     return tuple(found)
@@ -256,15 +263,21 @@ def _local_law(
 _MOST_SLOPE = 6.0
 
 
-def _slopes(model: DrawnLaws) -> list[tuple[tuple[str, float, float], ...]]:
+def _sums(number: Ints, weight: Floats, count: int) -> Floats:
+    """Sums of the weights (K, C) of each number below a count (K, count)."""
+    place = np.arange(len(number))[:, None] * count + number
+    sums = np.bincount(place.ravel(), weight.ravel(), len(number) * count)
+    return np.asarray(sums.reshape(len(number), count))
+
+
+def _slopes(model: DrawnLaws, paths: Ints) -> list[tuple[tuple[str, float, float], ...]]:
     """Mean and deviation of the exponent of each parameter between the largest levels and twice these."""
     top = model.measured.max(axis=0)
     places = np.tile(top, (1 + len(top), 1))
     places[1:] *= 1.0 + np.eye(len(top))
     found: list[tuple[tuple[str, float, float], ...]] = []
-    for _, draws in model.draws_in_blocks(places):
-        values = draws.unchanged()
-        exponents = np.log(values[:, :, 1:] / values[:, :, :1]) / np.log(2.0)
+    for _, draws in model.draws_in_blocks(places, paths.tolist()):
+        exponents = (draws.logs[:, :, 1:] - draws.logs[:, :, :1]) / np.log(2.0)
         for means, deviations in zip(exponents.mean(axis=1).tolist(), exponents.std(axis=1).tolist(), strict=True):
             found.append(tuple(zip(model.symbols, means, deviations, strict=True)))
     return found

@@ -64,9 +64,9 @@ def law_rows(model: DrawnLaws, leading: Sequence[LeadingLaw]) -> tuple[LawRow, .
     """All paths, the largest share at the target first."""
     points = np.concatenate([slope_points(model, symbol) for symbol in model.symbols])
     growths: list[tuple[Growth, ...]] = []
-    for own, draws in model.draws_in_blocks(points):
+    for _, draws in model.draws_in_blocks(points):
         found = [
-            growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1), own.start)
+            growths_of_draws(model, symbol, draws, (2 * number, 2 * number + 1))
             for number, symbol in enumerate(model.symbols)
         ]
         growths += zip(*found, strict=True)

@@ -77,7 +77,7 @@ class ModgenPresenter(_CategoryPresenter):
     def title(self, result: ModgenModel) -> str:
         """How many categories over what, and the source."""
         what = "1 category" if len(result.categories) == 1 else f"{len(result.categories):,} categories"
-        return f"{what} over {', '.join(result.columns.values())} of {Path(result.origin.source).name}"
+        return f"{what} over {', '.join(result.columns)} of {Path(result.origin.source).name}"
 
     def summary(self, result: ModgenModel) -> list[str]:
         """What was fitted and how well."""

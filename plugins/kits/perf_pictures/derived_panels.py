@@ -37,7 +37,7 @@ def derived_panels(model: Result, data: Any) -> dict[str, Callable[[Axes], None]
     >>> axes = Figure().add_subplot()
     >>> panels["2"](axes)
     >>> list(panels), axes.get_ylabel()
-    (['1', '2'], 'probability not to exceed')
+    (['1', '2'], 'probability of at most this')
     """
     try:
         whole = _Stage()

@@ -26,6 +26,7 @@ from perfcore.reading.source import Source
 __all__ = ["ListedFile", "Run", "run_of"]
 
 _LEAST_CELLS, _MOST_CELLS = 16, 1 << 26
+_END = 1 << 16  # bytes at each end that tell one file from another of its size
 _CLOCKS = tuple(name for name in CLOCKS if name != "collectives")
 # Those of TraceOptions that mean the same of one file as of the run.
 _OF_A_FILE = ("locations",)
@@ -42,8 +43,8 @@ class ListedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         From the folder that all files of the run are below; no summary says where that is.
     size : int
         Bytes.
-    changed_ns : int
-        When it was last changed, since 1970.
+    ends : str
+        Checksum of its first and last 64 KiB: the same of a copy, and another as soon as a run writes on.
     rank, named : int or None
         As ``--from-name`` and as the usual spellings say.
     host : str or None
@@ -52,14 +53,14 @@ class ListedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     name: str
     size: Whole
-    changed_ns: int
+    ends: str
     rank: int | None = None
     named: int | None = None
     host: str | None = None
 
     def is_as(self, other: ListedFile) -> bool:
-        """Whether it was not changed since the other was listed."""
-        return (self.size, self.changed_ns) == (other.size, other.changed_ns)
+        """Whether both hold the same, as far as size and ends tell."""
+        return (self.size, self.ends) == (other.size, other.ends)
 
     def check(self, path: Path) -> None:
         """Refuse a file that is not as it was listed.
@@ -68,11 +69,7 @@ class ListedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         ------
         InputError
         """
-        try:
-            found = path.stat()
-        except OSError as error:
-            raise InputError(path, f"cannot be read: {error.strerror or error}") from error
-        if (found.st_size, found.st_mtime_ns) != (self.size, self.changed_ns):
+        if _size_and_ends(path) != (self.size, self.ends):
             raise InputError(path, "changed while the run was summarized; begin anew when it is finished")
 
 
@@ -232,11 +229,23 @@ def _listed(folder: Path, paths: Sequence[Path], from_name: str | None) -> Itera
     pattern = None if from_name is None else NamePattern(from_name)
     for path, named in zip(paths, named_ranks(paths), strict=True):
         rank = None if pattern is None else _rank(path, pattern)
-        found = path.stat()
         name = path.relative_to(folder).as_posix()
         if not name.isprintable():
             raise InputError(repr(name), "has a name that cannot be printed; rename it")
-        yield ListedFile(name, found.st_size, found.st_mtime_ns, rank, named, named_host(path))
+        yield ListedFile(name, *_size_and_ends(path), rank, named, named_host(path))
+
+
+def _size_and_ends(path: Path) -> tuple[int, str]:
+    """Bytes of a file, and the checksum of its first and last ones."""
+    try:
+        with path.open("rb") as stream:
+            digest = hashlib.sha256(stream.read(_END))
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(size - _END, 0))
+            digest.update(stream.read(_END))
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+    return size, digest.hexdigest()[:16]
 
 
 def _rank(path: Path, pattern: NamePattern) -> int:

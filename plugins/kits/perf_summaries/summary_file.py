@@ -27,7 +27,7 @@ from perfcore.base.files import write_bytes
 
 __all__ = ["VERSION", "decode", "encode", "load", "save"]
 
-VERSION = 1
+VERSION = 2
 _ARRAYS = ("cells", "windows", "places", "times", "entries")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every member: the earliest that zip knows
 _LEVEL = 6

@@ -34,6 +34,9 @@ def test_files_come_by_the_size_of_their_numbers(folder):
     assert [str(path) for path in named_files("runs/run?")] == ["runs/run3/b.out"]
     assert named_files("runs/run1.out") is None
     assert named_files("-") is None
+    assert named_files("a" * 5000) is None
+    with pytest.raises(InputError, match=r"a\*: names no file"):
+        named_files("a*" * 2500)
     with pytest.raises(InputError, match=r"none/\*: names no file"):
         named_files("none/*")
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from perf_laws.advice.expected_spread import expected_spread, measurable
 from perf_laws.growth import CLASSES, SURE, classes_of_draws, slope_points, slopes_between
 from perf_laws.path_laws import PathLaws
-from perf_laws.posterior.posterior import Draws
 
 __all__ = [
     "Advice",
@@ -113,8 +112,9 @@ def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
         values = draws.unchanged()
         slope = slopes_between(values[:, :, 0], values[:, :, 1], ends[1, place] / ends[0, place])
         logs = np.log(values[:, :, 2:])
+        of_draws = classes_of_draws(model, symbol, draws, slope)
         for row, path in enumerate(paths[own].tolist()):
-            of_draw = classes_of_draws(model, symbol, _of_row(draws, row), slope[[row]], range(path, path + 1))[0]
+            of_draw = of_draws[row]
             first, second = np.argsort(-np.bincount(of_draw, minlength=len(CLASSES)), kind="stable")[:2]
             one, other = logs[row][of_draw == first], logs[row][of_draw == second]
             met = np.isfinite(model.means[path])
@@ -126,10 +126,6 @@ def _advice_over(model: PathLaws, symbol: str, paths: Ints) -> list[Advice]:
             found.append(_told(model, path, (CLASSES[first], CLASSES[second]), np.expm1(apart[:n][met].max()),
                                np.expm1(apart[n:]), tells, candidates))  # fmt: skip
     return found
-
-
-def _of_row(draws: Draws, row: int) -> Draws:
-    return Draws(*(getattr(draws, name)[[row]] for name in ("values", "change", "scatter", "noise", "component")))
 
 
 def _told(

@@ -106,16 +106,18 @@ def weigh_one_parameter(
                 FIRST_VARIANCE, parts,
                 law, setting, level, weights, count,
             )  # fmt: skip
+            law, setting, level, weights = (array[:, : count.max()] for array in (law, setting, level, weights))
             filled = np.arange(law.shape[1]) < count[:, None]
             setting = np.where(filled, order[setting], len(order))
-            together = np.argsort(setting, axis=1, kind="stable")  # what is alike in noise is predicted at once
+            # What is alike in noise is predicted at once; few bits are sorted by their digits.
+            together = np.argsort(setting.astype(np.int8), axis=1, kind="stable")
             for array, values in zip(
                 (*found, weight),
                 (np.where(filled, law + begin, -1), np.where(filled, setting, -1), np.where(filled, place[level], -1),
                  weights / weights.sum(axis=1, keepdims=True)),
                 strict=True,
             ):  # fmt: skip
-                array[rows] = np.take_along_axis(values, together, axis=1)
+                array[rows, : law.shape[1]] = np.take_along_axis(values, together, axis=1)
 
         in_parts(part, len(paths), _PATHS_AT_ONCE)
         of_patterns.append(shapes)

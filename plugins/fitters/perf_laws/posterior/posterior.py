@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -39,37 +40,6 @@ class Laws:
     coefficients: Floats
     exponents: Floats
     logarithms: Ints
-
-
-@dataclass(frozen=True)
-class Draws:
-    """Equally probable draws of K paths.
-
-    Attributes
-    ----------
-    values : (K, N, T) float
-        Means at T points, in the unit of the data; coherent over the points.
-    change : (K, N, T) float
-        What a change of the slope beyond the measured levels has done to them, as a logarithm.
-    scatter, noise : (K, N) float
-        How far one level is from what is predicted, and one run of it from the level, as logarithms.
-    component : (K, N) int
-        Of which component of its path a draw is.
-    """
-
-    values: Floats
-    change: Floats
-    scatter: Floats
-    noise: Floats
-    component: Ints
-
-    def unchanged(self) -> Floats:
-        """Means as they are if what was measured goes on (K, N, T)."""
-        return np.asarray(self.values * np.exp(-self.change))
-
-    def runs(self) -> Floats:
-        """Single runs instead of means (K, N, T)."""
-        return np.asarray(self.values * np.exp(self.scatter + self.noise)[:, :, None])
 
 
 @dataclass(frozen=True)
@@ -242,8 +212,8 @@ class Posterior:
         normals = rng.standard_normal((DRAWS, n + 2 * q * (n + len(levels))))
         of_runs, of_level, of_far = rng.standard_normal((3, DRAWS))
         rank = rng.permutation(DRAWS)
-        of_change, change_rank = rng.standard_normal(DRAWS), rng.permutation(DRAWS)
-        values = np.empty((n_paths, DRAWS, len(levels)))
+        chance = _Chance(of_runs, of_level, of_far, rank, rng.standard_normal(DRAWS), rng.permutation(DRAWS))
+        logs_there = np.empty((n_paths, DRAWS, len(levels)))
         taken = np.empty((n_paths, DRAWS), dtype=np.int64)
         with np.errstate(invalid="ignore"):
             logs = np.log(self.means)
@@ -254,18 +224,78 @@ class Posterior:
             draw_paths(
                 np.log(self.points), logs[own], noise[own], self.settings, laws.coefficients, laws.exponents,
                 laws.logarithms, law, self.setting[own], self.level[own], self.weight[own], count[own],
-                deviating, np.log(levels), normals, values[own], taken[own],
+                deviating, np.log(levels), normals, logs_there[own], taken[own],
             )  # fmt: skip
 
         in_parts(part, n_paths, _PATHS_AT_ONCE)
-        tau = self.settings[np.take_along_axis(self.setting, taken, axis=1), 0]
-        deviates = rank < DRAWS * deviating_rate((self.counts > 0.0).sum(axis=1))[:, None]
-        far = np.where(deviates, np.sqrt(deviating_variance(tau)) * of_far, 0.0)
-        rate, deviation = changes(*self.measured_range, levels)
-        change = np.where(change_rank[:, None] < DRAWS * rate[:, None], deviation[:, None] * of_change[:, None], 0.0)
-        return Draws(
-            np.exp(values + change), change, tau * of_level + far, np.sqrt(self.spread)[:, None] * of_runs, taken
-        )
+        return Draws(logs_there, taken, self, levels, chance)
+
+
+class _Chance(NamedTuple):
+    """Normal numbers (N,) that all paths share, and the order in which draws are of one kind and then the other."""
+
+    of_runs: Floats
+    of_level: Floats
+    of_far: Floats
+    rank: Ints
+    of_change: Floats
+    change_rank: Ints
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Equally probable draws of K paths.
+
+    Attributes
+    ----------
+    logs : (K, N, T) float
+        Logarithms of means at T points if what was measured goes on; coherent over the points.
+    component : (K, N) int
+        Of which component of its path a draw is.
+    posterior : Posterior
+        What they are drawn from.
+    at : (T, q) float
+        The points.
+    """
+
+    logs: Floats
+    component: Ints
+    posterior: Posterior
+    at: Floats
+    _chance: _Chance
+
+    @functools.cached_property
+    def change(self) -> Floats:
+        """What a change of the slope beyond the measured levels does to them, as a logarithm (K, N, T)."""
+        rate, deviation = changes(*self.posterior.measured_range, self.at)
+        is_changed = self._chance.change_rank[:, None] < DRAWS * rate[:, None]
+        return np.where(is_changed, deviation[:, None] * self._chance.of_change[:, None], 0.0)
+
+    @functools.cached_property
+    def scatter(self) -> Floats:
+        """How far one level is from what is predicted, as a logarithm (K, N)."""
+        tau = self.posterior.settings[np.take_along_axis(self.posterior.setting, self.component, axis=1), 0]
+        rate = deviating_rate((self.posterior.counts > 0.0).sum(axis=1))
+        far = np.sqrt(deviating_variance(tau)) * self._chance.of_far
+        return np.asarray(tau * self._chance.of_level + np.where(self._chance.rank < DRAWS * rate[:, None], far, 0.0))
+
+    @functools.cached_property
+    def noise(self) -> Floats:
+        """How far one run is from its level, as a logarithm (K, N)."""
+        return np.asarray(np.sqrt(self.posterior.spread)[:, None] * self._chance.of_runs)
+
+    @functools.cached_property
+    def values(self) -> Floats:
+        """Means in the unit of the data (K, N, T)."""
+        return np.asarray(np.exp(self.logs + self.change))
+
+    def unchanged(self) -> Floats:
+        """Means as they are if what was measured goes on (K, N, T)."""
+        return np.asarray(np.exp(self.logs))
+
+    def runs(self) -> Floats:
+        """Single runs instead of means (K, N, T)."""
+        return np.asarray(self.values * np.exp(self.scatter + self.noise)[:, :, None])
 
 
 def equally_probable(values: Floats, count: int) -> Floats:

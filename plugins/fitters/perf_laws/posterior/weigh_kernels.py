@@ -66,7 +66,8 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
     n_shapes, n_noises = shapes.shape[1], len(tau)
     n_tiles = (n_shapes + _TILE - 1) // _TILE
     covariance, inverse, work = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
-    sums, rest, by_shape = np.empty(k), np.empty((k, n_shapes)), np.empty((n_shapes, k))
+    sums, rest, one = np.empty(k), np.empty((k, n_shapes)), np.empty(k)
+    squares, farthest, log_priors = np.empty(n_shapes), np.empty(n_shapes), np.empty((n_noises, n_shapes))
     projections, offset = np.empty((n_noises, k, k)), np.empty((n_noises, k))
     gain, far = np.empty((n_noises, k)), np.empty((n_noises, k))
     middle, least_rest = np.empty(n_shapes), np.empty(n_tiles)
@@ -77,6 +78,8 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
         tile_weight[tile] = _largest(log_weight[tile * _TILE : (tile + 1) * _TILE])
     for h in range(n_noises):
         prior_most[h] = _largest(log_prior[h])
+        for s in range(n_shapes):
+            log_priors[h, s] = log_weight[s] + log_prior[h, group[s]]
     log_none, log_one = math.log(1.0 - deviates), math.log(deviates / k)
     masses, aheads = np.zeros(k + 1), np.empty(k + 1)  # the first are those of no level
     taken, of_taken = np.empty((2, n_shapes + n_noises), dtype=np.bool_), 0
@@ -86,21 +89,21 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
         for tile in range(n_tiles):
             least_rest[tile] = np.inf
         for s in range(n_shapes):
-            mean = 0.0
-            for i in range(k):
-                mean += logs[path, i] - shapes[i, s]
-            mean /= k
-            middle[s] = mean
-            squares, largest = 0.0, 0.0
-            for i in range(k):
-                value = logs[path, i] - shapes[i, s] - mean
+            middle[s], squares[s], farthest[s] = 0.0, 0.0, 0.0
+        for i in range(k):
+            for s in range(n_shapes):
+                middle[s] += (logs[path, i] - shapes[i, s]) / k
+        for i in range(k):
+            for s in range(n_shapes):
+                value = logs[path, i] - shapes[i, s] - middle[s]
                 rest[i, s] = value
-                by_shape[s, i] = value
-                squares += value * value
-                largest = max(largest, value * value)
+                squares[s] += value * value
+                farthest[s] = max(farthest[s], value * value)
+        for s in range(n_shapes):
             # What is left without the level that is farthest off, about the mean of the others.
-            squares -= largest * k / max(k - 1, 1)
-            least_rest[s // _TILE] = min(least_rest[s // _TILE], squares)
+            squares[s] -= farthest[s] * k / max(k - 1, 1)
+        for s in range(n_shapes):
+            least_rest[s // _TILE] = min(least_rest[s // _TILE], squares[s])
         best, least_noise = -np.inf, _smallest(noise[path])
         for h in range(n_noises):
             scale = 0.5 * kappa[h] * kappa[h] * length[h]
@@ -134,23 +137,30 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 for s in range(size):
                     evidence[s] = 0.0
                     most[s] = 0.0
-                for i in range(k):
-                    factor = projections[h, i, 0]
-                    for s in range(size):
-                        q[s] = factor * rest[0, begin + s]
-                    for j in range(1, k):
-                        factor = projections[h, i, j]
+                for i in range(k):  # two levels at a time, and the last with what is made of them
+                    first, last = projections[h, i, 0], projections[h, i, k - 1]
+                    if k % 2:
                         for s in range(size):
-                            q[s] += factor * rest[j, begin + s]
+                            q[s] = 0.0
+                    else:
+                        for s in range(size):
+                            q[s] = first * rest[0, begin + s]
+                    for j in range(1 - k % 2, k - 1, 2):
+                        factor, following = projections[h, i, j], projections[h, i, j + 1]
+                        for s in range(size):
+                            q[s] += factor * rest[j, begin + s] + following * rest[j + 1, begin + s]
                     more, times = offset[h, i], gain[h, i]
                     for s in range(size):
-                        evidence[s] += q[s] * rest[i, begin + s]
-                        most[s] = max(most[s], more + times * q[s] * q[s])
-                top = -np.inf
+                        value = q[s] + last * rest[k - 1, begin + s]
+                        evidence[s] += value * rest[i, begin + s]
+                        most[s] = max(most[s], more + times * value * value)
                 for s in range(size):
-                    value = base + log_weight[begin + s] + log_prior[h, group[begin + s]] - 0.5 * evidence[s] + most[s]
-                    reached[h, begin + s] = value
-                    top = max(top, value)
+                    reached[h, begin + s] = base + log_priors[h, begin + s] - 0.5 * evidence[s] + most[s]
+                top, other = -np.inf, -np.inf
+                for s in range(0, size - 1, 2):  # two by two: each comparison waits for the one before it
+                    top = max(top, reached[h, begin + s])
+                    other = max(other, reached[h, begin + s + 1])
+                top = max(max(top, other), reached[h, end - 1])
                 reached_most[h, tile] = top
                 best = max(best, top)
         # The combinations that count, one noise after the other; first what they add up to.
@@ -170,20 +180,25 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
             for tile in range(n_tiles):
                 if reached_most[h, tile] < best - _HOPELESS:
                     continue
-                for s in range(tile * _TILE, min((tile + 1) * _TILE, n_shapes)):
+                begin, step = tile * _TILE, 1
+                if reached_most[h, tile] < best - _UNLIKELY:  # then only every so many can count
+                    begin, step = begin + (-(begin + h)) % _ONE_OF, _ONE_OF
+                for s in range(begin, min((tile + 1) * _TILE, n_shapes), step):
                     if reached[h, s] < best - _HOPELESS:
                         continue
                     is_likely = reached[h, s] >= best - _UNLIKELY
                     if not taken[1 if is_likely else 0, s + h]:
                         continue
+                    for i in range(k):
+                        one[i] = rest[i, s]
                     counts_for = of_likely if is_likely else of_likely * _ONE_OF
                     top, ahead = 0.0, shapes[k, s] + middle[s]
                     for i in range(k):
-                        ahead += far[h, i] * by_shape[s, i]
+                        ahead += far[h, i] * one[i]
                     for i in range(k):
                         value = 0.0
                         for j in range(k):
-                            value += projections[h, i, j] * by_shape[s, j]
+                            value += projections[h, i, j] * one[j]
                         aheads[i + 1] = ahead - 2.0 * gain[h, i] * far[h, i] * value
                         masses[i + 1] = offset[h, i] + gain[h, i] * value * value
                         top = max(top, masses[i + 1])

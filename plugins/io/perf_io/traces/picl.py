@@ -46,6 +46,7 @@ _NEW_FIELDS, _OLD_FIELDS = 6, 3  # new: all before the data; old: the numbers af
 _USER = "user event"  # begins the names of states that users define
 _WAITING = "recv"
 _ENTER, _LEAVE = -3, -4
+_LATEST_NS = 2**63 - 1
 _TRACING, _SEND, _RECEIVE = -901, -21, -52
 _INTEGERS = "2"  # the descriptor of data that are ndata whole numbers
 _EVENT_NAMES = {_TRACING: "computing", _SEND: "send", _RECEIVE: "recv"}
@@ -238,6 +239,8 @@ class _OldFormat(_Format):
         if len(numbers) < _OLD_FIELDS + _DATA.get(record, 0):
             raise self._error(f"{record} has {len(numbers)} numbers; the file is cut short", line)
         at, node = self._time(numbers), numbers[2]
+        if at > _LATEST_NS:
+            raise self._error("the time is beyond 64 bits of nanoseconds", line)
         if record == "load" and node < 0:
             return  # to all nodes: no record of one of them
         code, is_new = self._node(node, 0)

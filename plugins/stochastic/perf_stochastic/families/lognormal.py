@@ -18,6 +18,8 @@ __all__ = ["Lognormal"]
 
 Floats = npt.NDArray[np.float64]
 
+_LARGEST_LOGARITHM = 700.0  # of a standard deviation that is a float
+
 
 @dataclass(frozen=True)
 class Lognormal(StochasticValue):
@@ -47,6 +49,11 @@ class Lognormal(StochasticValue):
     def __post_init__(self) -> None:
         if not (math.isfinite(self.mu) and 0.0 <= self.sigma < math.inf):
             raise DataError(f"lognormal: mu {self.mu:g} must be finite, and sigma {self.sigma:g} finite and 0 or more")
+        if max(self.mu, 0.0) + self.sigma**2 > _LARGEST_LOGARITHM:
+            raise DataError(
+                f"lognormal: mu {self.mu:g} and sigma {self.sigma:g}, those of the logarithm, make it too large for a "
+                "float; change the unit"
+            )
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:

@@ -153,7 +153,10 @@ class Histogram(StochasticValue):
         if isinstance(value, Normal):
             converted = cls(*normal_bins(value.mean, value.std, _CONVERTED_BINS))
             return converted, f"{_CONVERTED_BINS} bins, to {REACH:g} standard deviations from the mean"
-        converted = cls(*bins_of(value, _CONVERTED_BINS))
+        try:
+            converted = cls(*bins_of(value, _CONVERTED_BINS))
+        except FloatingPointError:
+            raise DataError(f"{value!r}: its range is too large for a histogram; change the unit") from None
         lower, upper = converted.support
         return converted, f"{_CONVERTED_BINS} bins, from {lower:.6g} to {upper:.6g}"
 

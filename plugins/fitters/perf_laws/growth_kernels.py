@@ -1,0 +1,54 @@
+"""Compiled classes of growth of single draws."""
+
+from __future__ import annotations
+
+from perfcore.base.kernels import kernel
+
+__all__ = ["classes_of_slopes", "count_classes"]
+
+
+@kernel
+def classes_of_slopes(slopes, component, law, setting, is_free, of_law, limits, classes, found):  # type: ignore[no-untyped-def]
+    """Class of each draw: that of its law, or of its slope where it drifts freely from it.
+
+    Parameters
+    ----------
+    slopes : (K, N) float
+    component : (K, N) int
+        Of which component of its path a draw is.
+    law, setting : (K, C) int
+        Of each component.
+    is_free : (H,) bool
+        Settings with which a law drifts freely.
+    of_law : (L,) int
+        Class of each law.
+    limits : (S,) float
+        Rising, up to which slopes have the classes before the last; alternately without the limit and with it.
+    classes : (S + 1,) int
+    found : (K, N) int
+        Written.
+    """
+    n_paths, n_draws = slopes.shape
+    for path in range(n_paths):
+        for draw in range(n_draws):
+            own = component[path, draw]
+            if not is_free[setting[path, own]]:
+                found[path, draw] = of_law[law[path, own]]
+                continue
+            slope, place = slopes[path, draw], 0
+            while place < len(limits) and (slope > limits[place] or (place % 2 == 0 and slope == limits[place])):
+                place += 1
+            found[path, draw] = classes[place]
+
+
+@kernel
+def count_classes(classes, share):  # type: ignore[no-untyped-def]
+    """Share of the draws (K, N) of each path in each class (K, C), written."""
+    n_paths, n_draws = classes.shape
+    for path in range(n_paths):
+        for number in range(share.shape[1]):
+            share[path, number] = 0.0
+        for draw in range(n_draws):
+            share[path, classes[path, draw]] += 1.0
+        for number in range(share.shape[1]):
+            share[path, number] /= n_draws
