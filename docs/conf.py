@@ -1,13 +1,25 @@
 """Sphinx: ``python -m sphinx -W docs docs/_build`` makes the pages."""
 
+import sys
+from pathlib import Path
+
 import perfcore
+
+sys.path.insert(0, str(Path(__file__).parent))  # for picture_directive
 
 project = "perfcore"
 author = "The perfcore authors"
 version = release = perfcore.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"]
-exclude_patterns = ["_build", "conftest.py"]
+extensions = [
+    "myst_nb",
+    "picture_directive",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["_build"]
 
 # Notebooks come without outputs: making the pages runs them, and a cell that fails stops it.
 nb_execution_mode = "force"

@@ -12,35 +12,24 @@ load. With ``PERFCORE_RECORD`` it is recorded instead: run twice, the second run
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import doctest
 import hashlib
-import io
 import os
 import re
-import shlex
 import shutil
-import subprocess
-import sys
-import sysconfig
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from run_commands import run_command
 from sybil import Example, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
-
-from perfcore.__main__ import main
 
 _REPOSITORY = Path(__file__).parents[1]
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _ERROR = "perf: error: "
-_LIMIT_S = 120
-_COLUMNS = "100"
-# What needs no shell, and starts neither programs nor a server.
-_PLAIN = re.compile(r"perf (?!run\b|sample\b|explore\b|completion\b)[^|&;<>$`*?~#()\[\]{}\n]+")
 _PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 _GOLDEN = _REPOSITORY / "tests" / "golden" / "console"
 _RECORDING = "PERFCORE_RECORD" in os.environ
@@ -70,7 +59,7 @@ def run_console(example: Example) -> str | None:
         while command.endswith("\\"):
             more, _, expected = expected.partition("\n")
             command = command[:-1] + more.removeprefix("> ").lstrip()
-        returned, printed = run_here(command) if _PLAIN.fullmatch(command) else run_in_shell(command)
+        returned, printed = run_command(command)
         status = 2 if expected.startswith(_ERROR) else 0
         if returned != status:
             return f"$ {command}\nexit status {returned}, expected {status}\n{printed}"
@@ -80,37 +69,6 @@ def run_console(example: Example) -> str | None:
         if _COMPARING and (different := compare_golden(Path(example.path), command, printed)) is not None:
             return different
     return None
-
-
-def run_in_shell(command: str) -> tuple[int, str]:
-    """Exit status of a command, and what it prints."""
-    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
-    done = subprocess.run(  # noqa: S603 (the commands are these pages' own)
-        ["/bin/bash", "-o", "pipefail", "-c", command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=_LIMIT_S,
-        check=False,
-        env={**os.environ, "COLUMNS": _COLUMNS, "PATH": path},
-    )
-    return done.returncode, done.stdout
-
-
-def run_here(command: str) -> tuple[int, str]:
-    """Exit status of the program, and what it prints, without the second that a process of its own would take."""
-    content = io.BytesIO()
-    printed = io.TextIOWrapper(content, encoding="utf-8", write_through=True)
-    with (
-        pytest.MonkeyPatch.context() as patched,
-        contextlib.redirect_stdout(printed),
-        contextlib.redirect_stderr(printed),
-    ):
-        patched.setenv("COLUMNS", _COLUMNS)
-        patched.setattr(sys, "argv", shlex.split(command))
-        with pytest.raises(SystemExit) as ended:
-            main()
-    return int(ended.value.code or 0), content.getvalue().decode()
 
 
 def compare_golden(page: Path, command: str, printed: str) -> str | None:

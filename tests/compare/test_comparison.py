@@ -91,7 +91,10 @@ def test_texts_and_json_and_picture(pair, tmp_path):
     for _, header, rows in found.tables():
         assert all(len(row) == len(header) for row in rows)
     assert found.to_dict()["crossings"][0]["smaller_before"] == "old"
-    perfcore.plot(found, None, tmp_path / "compared.svg")
+    assert found.predicted.tolist() == [[False, False, True]] * 2  # p was 2 to 16
+    shown = perfcore.plot(found, None, tmp_path / "compared.svg").figure.axes[0]
+    assert "predicted: beyond what was measured" in [text.get_text() for text in shown.get_legend().get_texts()]
+    assert [line.get_xdata().tolist() for line in shown.lines if line.get_label().startswith("_")][:2] == [[64.0]] * 2
     assert b"<svg" in (tmp_path / "compared.svg").read_bytes()
 
 

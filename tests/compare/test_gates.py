@@ -94,6 +94,7 @@ def comparison(ratios, spreads, sizes, growth=(), unit="s"):
         crossings=(),
         growth=dict(enumerate(growth)),
         left_out=({}, {}),
+        predicted=np.zeros((2, 1), dtype=bool),
         single_runs=False,
     )
 

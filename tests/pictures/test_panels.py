@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import re
 
 import numpy as np
 import pandas as pd
@@ -123,6 +124,21 @@ def test_panels_without_names_have_numbers(models, tmp_path):
     drawn = pd.read_csv(tmp_path / "drawn.csv")
     measured = drawn[drawn.x_axis == "measured (s)"].query("kind == 'points'").x
     assert sorted(measured) == pytest.approx(sorted(verified.to_frame().measured), rel=1e-8)
+
+
+def test_titles_of_laws_have_the_names_of_the_data(laws):
+    figure = laws.plot().figure
+    formulas = [axes.get_title("left").split("\n")[1] for axes in figure.axes]
+    assert [bool(re.search(r"\branks\b", text)) for text in formulas] == [True, True]
+    assert not any(re.search(r"\bp\b", text) for text in formulas)
+
+
+def test_a_legend_below_takes_the_columns_that_fit():
+    trace = Trace([0, 0, 1], [0, 1, 2], [0, 50, 0], [50, 100, 100], ["a", "b"], ["run", "MPI_Wait", "MPI_Send"])
+    figure = perfcore.overheads(trace).plot(size="2.8x3in").figure
+    (legend,) = figure.legends
+    assert legend.get_window_extent().width <= figure.bbox.width
+    assert len(legend.get_texts()) > 1
 
 
 def test_a_notebook_cell_is_short_and_has_a_picture(laws):

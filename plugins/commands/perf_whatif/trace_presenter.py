@@ -91,7 +91,7 @@ class MessageTablePresenter(Presenter):
 
     def draw(self, result: MessageTable, figure: Figure, data: Any = None) -> None:
         """Bytes from each rank to each other one, and messages by size; of collectives alone the bytes of each."""
-        from matplotlib.ticker import EngFormatter
+        from matplotlib.ticker import EngFormatter, MaxNLocator
 
         if not len(result.sizes):
             axes = figure.subplots()
@@ -105,6 +105,8 @@ class MessageTablePresenter(Presenter):
         shown = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap="viridis", interpolation="nearest")
         figure.colorbar(shown, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
         matrix.set(xlabel="receiver", ylabel="sender")
+        for axis in (matrix.xaxis, matrix.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
         figure.suptitle(self.title(result), fontsize="medium")
         sizes.bar(range(len(result.sizes)), result.of_size)
         sizes.set_xticks(range(len(result.sizes)), [str(size) for size in result.sizes], rotation=90)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -279,17 +280,25 @@ def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None
     add_legend(area, list(kinds), list(kinds.values()), loc="outside lower center", ncols=4, fontsize=SMALL_POINTS)
 
 
-def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
+def _law_text(model: LawModel, path: int) -> str:
+    """The law by the names that parameters have in the data, as far as a formula can hold them."""
     law = model.leading[path]
+    names = {symbol: column for symbol, column in model.columns.items() if column.isidentifier()}
+    if not law.determined or not names:
+        return law.text
+    return re.sub(rf"\b({'|'.join(map(re.escape, names))})\b", lambda found: names[found[0]], law.text)
+
+
+def _title(model: LawModel, axes: Axes, path: int, is_alone: bool) -> None:
     most = _LONGEST[is_alone]
     row = next(row for row in model.rows if row.path == model.paths[path])
     grows = "; ".join(
-        f"{growth.statement}{f' in {symbol}' if len(model.symbols) > 1 else ''}"
+        f"{growth.statement}{f' in {shortened(model.columns[symbol], 24)}' if len(model.symbols) > 1 else ''}"
         for symbol, growth in zip(model.symbols, row.growths, strict=True)
     )
     below = textwrap.wrap(grows, most)
     share = f"  {row.share:.1%}" if len(model.paths) > 1 else ""
-    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(law.text, most), *below]
+    lines = [shortened(model.paths[path], most - len(share)) + share, shortened(_law_text(model, path), most), *below]
     axes.set_title("\n".join(lines), fontsize=SMALL_POINTS, loc="left", parse_math=False)
 
 

@@ -210,14 +210,17 @@ def _draw_breaks(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> No
     axes.axhline(len(model.phases), color=_MODEL, linewidth=0.8)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("phases")
-    axes.set_title("breakpoints; dark: kept when phases are added", fontsize=9)
+    own = [phase.start for phase in model.phases[1:]]
+    moved = any(entry.n_phases == len(model.phases) and list(entry.breaks) != own for entry in model.sequence)
+    before = " before they were refined" if moved else ""
+    axes.set_title(f"breakpoints{before}; dark: kept when phases are added", fontsize=9)
 
 
 def _draw_errors(model: PhaseModel, axes: Axes) -> None:
     counts = [entry.n_phases for entry in model.sequence]
     axes.plot(counts, [entry.bound for entry in model.sequence], color=_KEPT, marker=".", linewidth=1)
     axes.axvline(len(model.phases), color=_MODEL, linewidth=0.8)
-    axes.set_ylim(bottom=0.0)
+    axes.set_ylim(0.0, 1.05 * max(entry.bound for entry in model.sequence) or 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("phases")
     axes.set_title(model.sequence[0].bound_name, fontsize=9)

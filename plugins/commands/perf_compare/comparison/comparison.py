@@ -74,6 +74,8 @@ class Comparison(Result):
         At the last point, of the parts that both have, by number; empty where the models do not say.
     left_out : pair of mappings of str to str
         Parts that could not be fitted, and why. They, and what the other model says of them, are not in the totals.
+    predicted : (2, n) bool
+        Which model says something beyond what was measured, at which point.
     single_runs : bool
         The bounds of a model are of single runs and not of means, and so those of ratios are too wide.
     verdicts : tuple of Verdict
@@ -94,6 +96,7 @@ class Comparison(Result):
     crossings: tuple[Crossing, ...]
     growth: Mapping[int, GrowthChange]
     left_out: tuple[Mapping[str, str], Mapping[str, str]]
+    predicted: Booleans
     single_runs: bool
     verdicts: tuple[Verdict, ...] = ()
     measured: MeasuredRuns | None = None

@@ -67,6 +67,10 @@ def _draw_totals(axes: Axes, comparison: Comparison) -> None:
             axes.plot(
                 x[order], comparison.totals.values[number, order], style, color=_COLOURS[number], ms=3, label=name
             )
+            beyond = order[comparison.predicted[number, order]]
+            axes.plot(
+                x[beyond], comparison.totals.values[number, beyond], style[0], color=_COLOURS[number], ms=5, mfc="white"
+            )
             if np.isfinite(bounds[:, number, order]).all():
                 axes.fill_between(
                     x[order], *bounds[:, number, order], color=_COLOURS[number], alpha=0.15, linewidth=0.0
@@ -74,6 +78,8 @@ def _draw_totals(axes: Axes, comparison: Comparison) -> None:
     for crossing in comparison.crossings:
         axes.plot(crossing.at, crossing.value, "x", color="black")
     axes.set(yscale="log", ylabel=f"total{_unit(comparison)}")
+    if comparison.predicted.any():
+        axes.plot([], [], "o", color="0.4", ms=5, mfc="white", label="predicted: beyond what was measured")
     axes.legend(frameon=False, fontsize=8)
 
 

@@ -88,6 +88,7 @@ def compare_models(
         crossings=crossings,
         growth=growth_changes((one.growth_draws(last), other.growth_draws(last)), numbers) if parts else {},
         left_out=(drawn[0].left_out, drawn[1].left_out),
+        predicted=np.stack([_is_predicted(model, columns) for model in (one, other)]),
         single_runs=any(part.single_runs for part in drawn),
     )
 
@@ -138,3 +139,11 @@ def _total(model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> Floats:
     if CATEGORY in model.levels:
         columns = {**columns, CATEGORY: np.full(len(next(iter(columns.values()))), model.levels[CATEGORY][0])}
     return model.predict(points_of(model, columns))
+
+
+def _is_predicted(model: Model, columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.bool_]:
+    """Whether points (n,) lie beyond what was measured, as the model remarks of its first part."""
+    n = len(next(iter(columns.values())))
+    first = {name: np.full(n, levels[0]) for name, levels in model.levels.items()}
+    remarks = model.remarks(points_of(model, {**first, **columns})) or [""] * n
+    return np.array([remark != "" for remark in remarks])

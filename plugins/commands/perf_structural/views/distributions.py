@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perf_views.short_names import shortened
 from perfcore.stochastic import StochasticValue
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], un
     """
     import matplotlib as mpl
 
+    named = next(iter(values)) if len(values) == 1 else "value"
     density, cumulative = figure.subplots(1, 2)
     ends = [end for value in values.values() for end in _ends(value)]
     low, high = min(ends), max(ends)
@@ -58,7 +60,7 @@ def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], un
     cumulative.set_ylabel("probability of at most this")
     for axes in (density, cumulative):
         axes.set_xlim(places[0], places[-1])
-        axes.set_xlabel(unit)
+        axes.set_xlabel(f"{shortened(named)} ({unit})" if unit else shortened(named), parse_math=False)
     if len(values) > 1:
         density.legend(fontsize="small")
 
