@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What is imported is compiled by Python as it goes; all of numba and scipy at once takes longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test slow fuzz lint style types examples doctests docs clean
+.PHONY: demo test slow fuzz faults lint style types examples doctests docs clean
 
 demo: $(VENV)/.installed
 	@mkdir -p demo
@@ -21,6 +21,10 @@ slow: $(VENV)/.installed-test
 # A minute over all that a user gives; at length: $(BIN)/python benchmarks/fuzz.py --seconds 3600 --guided
 fuzz: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/fuzz.py --seconds 60
+
+# Disks that fill up or fail, and kill -9, at three calls of each command; at length: without --most. Needs cc.
+faults: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/faults.py --most 3
 
 # What lint does, in parts that may run side by side: make -j lint docs
 lint: style types examples doctests

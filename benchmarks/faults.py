@@ -321,7 +321,7 @@ def _page(act: Callable[..., object] | None) -> int:
         journal.mend()
         if act is not None:
             act(session(journal))
-    except PerfError as error:
+    except (PerfError, MemoryError, RuntimeError, ValueError) as error:  # to which a page's server has an answer, too
         print(f"perf: error: {error}")
         return 2
     return 0

@@ -68,7 +68,7 @@ def recognise(source: Source) -> tuple[str, Reader]:
         if sureness > 0 and (best is None or sureness > best[0]):
             best = (sureness, name, reader)
     if best is None:
-        if f'"{MODEL_SCHEMA}"'.encode() in source.head[:_MODEL_BEGINS]:
+        if f'"{MODEL_SCHEMA[:-1]}'.encode() in source.head[:_MODEL_BEGINS]:  # whichever version
             problem = "is a model, no data; `perf predict`, `perf compare` and `perf report` read it"
             raise InputError(source.name, problem)
         known = (

@@ -19,6 +19,7 @@ from perf_overheads import overheads
 from perf_overheads.views.trace_views import TraceViews
 from perf_profile import profile
 from perf_summaries import summarizing, unfinished
+from perf_summaries.summary import Gathered
 from perf_summaries.summary_file import encode, load
 from perf_summarize.api import merge, summarize
 from perfcore import Trace, read
@@ -151,6 +152,16 @@ def test_the_overheads_of_a_summary_are_those_of_the_trace_to_the_nanosecond(ran
     assert "'io' is in a class that no category of own.toml takes" in refused(
         "overheads", "whole", "--categories", "own.toml"
     )
+
+
+def test_what_an_interruption_left_added_in_part_is_not_kept(ranks, perf, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Gathered, "_add_markers", interrupt)
+        perf("summarize", "rank*.csv", "-o", "whole", *RECORDED, status=(1, 130))
+    assert not list(ranks.glob("whole*"))
 
 
 def test_an_interrupted_call_keeps_its_sums_and_the_next_goes_on_from_them(ranks, perf, monkeypatch):

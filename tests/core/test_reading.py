@@ -110,9 +110,10 @@ def test_an_unknown_format_is_refused_with_all_that_are_known_and_what_could_not
     assert "reader 'absent' of demo cannot be imported" in message
 
 
-def test_a_model_is_no_data_and_says_what_reads_it(put):
+@pytest.mark.parametrize("version", [b"1", b"0"])
+def test_a_model_is_no_data_and_says_what_reads_it(put, version):
     with pytest.raises(InputError, match=r"x\.json: is a model, no data; `perf predict`, .* read it"):
-        read(put("x.json", b'{\n "schema": "perfcore-model/1",\n "kind": "phases"}'))
+        read(put("x.json", b'{\n "schema": "perfcore-model/%b",\n "kind": "phases"}' % version))
 
 
 def test_options_reach_the_reader_checked(put):

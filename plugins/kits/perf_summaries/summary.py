@@ -152,6 +152,7 @@ class Gathered:
         self._windows = _Sums((0,))
         self._places: list[tuple[Integers, Integers, Integers]] = []
         self._total = 0
+        self._is_whole = True  # False while something is being added
 
     @property
     def held(self) -> frozenset[int]:
@@ -208,6 +209,7 @@ class Gathered:
         places = np.column_stack([np.full(len(own), at), location, code[own]])
         self._places.append((places, times[location, own], entries[location, own]))
         self._add_markers((int(start) + shift, int(end) + shift, name, at) for name, start, end in trace.markers)
+        self._is_whole = True
 
     def add(self, other: Summary) -> None:
         """Add a summary of other files of the same run.
@@ -226,6 +228,7 @@ class Gathered:
         places[:, 2] = code[places[:, 2]]
         self._places.append((places, other.times, other.entries))
         self._add_markers(other.markers)
+        self._is_whole = True
 
     def summary(self) -> Summary:
         """The sum.
@@ -233,10 +236,12 @@ class Gathered:
         Raises
         ------
         DataError
-            Nothing was added.
+            Nothing was added, or an interruption left something added in part.
         """
         if self._span is None:
             raise DataError("; ".join([*self.left_out.values()][:1]) or "there is nothing to be summarized")
+        if not self._is_whole:
+            raise DataError("a file is summed up in part only")
         order = sorted(self._states)
         codes = [self._states[state] for state in order]
         rank = np.empty(len(codes), np.int64)
@@ -277,6 +282,7 @@ class Gathered:
                 f"{source}: {listing(map(repr, torn), 3)} computes in some files of the run and not in others; one "
                 "table of classes (PERF_STATES) for all of them decides"
             )
+        self._is_whole = False
         for state, does in states:
             if self._states.setdefault(state, len(self._states)) == len(self._busy):
                 self._busy.append(does)

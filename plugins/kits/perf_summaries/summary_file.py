@@ -73,15 +73,21 @@ def encode(summary: Summary, part: tuple[int, int] | None = None) -> bytes:
     said: dict[str, Any] = {name: getattr(summary, name) for name in _OF_A_SUMMARY}
     document = _Document(version=VERSION, part=part, **said)
     target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        _put(archive, DOCUMENT, msgspec.json.encode(document))
-        for name in _ARRAYS:
-            values = getattr(summary, name)
-            member = io.BytesIO()
-            narrow = np.min_scalar_type(int(values.max(initial=0)))  # half of what zip would make of 64 bits
-            np.lib.format.write_array(member, np.ascontiguousarray(values.astype(narrow)), allow_pickle=False)
-            _put(archive, f"{name}.npy", member.getvalue())
+    try:
+        with zipfile.ZipFile(target, "w") as archive:
+            _put(archive, DOCUMENT, msgspec.json.encode(document))
+            for name in _ARRAYS:
+                _put(archive, f"{name}.npy", _bytes_of(getattr(summary, name)))
+    except ValueError as error:  # of zipfile, which has no memory left to close what it began
+        raise error.__context__ if isinstance(error.__context__, MemoryError) else error from None
     return target.getvalue()
+
+
+def _bytes_of(values: npt.NDArray[Any]) -> bytes:
+    member = io.BytesIO()
+    narrow = np.min_scalar_type(int(values.max(initial=0)))  # half of what zip would make of 64 bits
+    np.lib.format.write_array(member, np.ascontiguousarray(values.astype(narrow)), allow_pickle=False)
+    return member.getvalue()
 
 
 def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
