@@ -6,8 +6,14 @@ project = "perfcore"
 author = "The perfcore authors"
 version = release = perfcore.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"]
 exclude_patterns = ["_build", "conftest.py"]
+
+# Notebooks come without outputs: making the pages runs them, and a cell that fails stops it.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120  # seconds a cell
+nb_merge_streams = True
 html_theme = "furo"
 html_title = f"perfcore {release}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import typer
@@ -12,24 +13,27 @@ from perfcore.cli.app import program
 
 __all__ = ["main"]
 
-_INTERRUPTED = 130  # what typer makes of Ctrl-C, as shells do
+_INTERRUPTED, _TERMINATED = 130, 143  # as shells say that a signal ended a program; typer does so for Ctrl-C
 
 
 def main() -> None:
-    """Run the program; the user's mistakes become one line and exit status 2, bugs keep their traceback."""
-    name = os.path.basename(sys.argv[0]) if sys.argv else "perf"  # noqa: PTH119 (no pathlib at start-up)
-    if not name.startswith("perf"):
-        name = "perf"  # python -m perfcore
+    """Run the program; the user's mistakes and a full machine become one line and exit status 2, bugs a traceback."""
+    name = os.path.basename((sys.argv or ["perf"])[0])  # noqa: PTH119 (no pathlib at start-up)
+    name = name if name.startswith("perf") else "perf"  # python -m perfcore
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))  # so that temporary folders go
     try:
         # The completion script of `perfcore` must complete the word `perfcore`.
         complete_var = f"_{name.upper().replace('-', '_')}_COMPLETE"
         status = program().main(prog_name=name, standalone_mode=False, complete_var=complete_var)
     except PerfError as error:
         _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename or 'this machine'}: {error.strerror or error}")
+    except MemoryError as error:
+        _fail(f"{str(error) or 'an allocation failed'}: memory does not suffice; read or ask for less")
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)  # of mistakes in the line
-        where = f" (see `{context.command_path} --help`)" if context is not None else ""
-        _fail(error.format_message() + where)
+        _fail(error.format_message() + (f" (see `{context.command_path} --help`)" if context is not None else ""))
     except typer.Abort:
         status = _INTERRUPTED
     if status == _INTERRUPTED:

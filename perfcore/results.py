@@ -28,7 +28,7 @@ __all__ = ["Presenter", "Result", "Tables", "further_presenters", "presenter_of"
 Tables = list[tuple[str, list[str], list[list[str]]]]  # title (or none), header and rows of each
 
 _LINES = 10  # of a repr, at most
-_HEAD, _LETTERS, _CELL_SIZE = 6, 80, "6in"  # lines, letters of each, and width of the picture in a notebook cell
+_HEAD, _LETTERS, _CELL_SIZE = 6, 200, "6in"  # lines, letters of each, and width of the picture in a notebook cell
 
 
 class Presenter:
@@ -159,10 +159,10 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Summary, a small picture, and the head of the first table, for a notebook."""
-        parts = [f"<p>{'<br>'.join(html.escape(line[:_LETTERS]) for line in self.summary()[:_HEAD])}</p>"]
-        with contextlib.suppress(PerfError, NotImplementedError):  # not everything has a picture
-            main = list(presenter_of(self).panels(self))[:1]  # else all of it
-            parts.append(self.plot(panels=main, size=_CELL_SIZE)._repr_html_())
+        lines = [line[:_LETTERS] + "…" * (len(line) > _LETTERS) for line in self.summary()[:_HEAD]]
+        parts = [f"<p>{'<br>'.join(map(html.escape, lines))}</p>"]
+        with contextlib.suppress(PerfError, NotImplementedError):  # not everything has a picture, or panels with names
+            parts.append(self.plot(panels=list(presenter_of(self).panels(self))[:1], size=_CELL_SIZE)._repr_html_())
         for _, header, rows in self.tables()[:1]:
             table = [[f"<td>{html.escape(cell[:_LETTERS])}</td>" for cell in row] for row in [header, *rows[:_HEAD]]]
             parts.append(f"<table><tr>{'</tr><tr>'.join(map(''.join, table))}</tr></table>")

@@ -58,30 +58,28 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     try:
         check_folder(path)
-        target = Path(path)
-        special = _is_special(target)
-        if not special:
-            target = target.resolve()  # a link stays, and what it names is replaced
+        special = _is_special(Path(path))
+        target = Path(path) if special else Path(path).resolve()  # a link stays, and what it names is replaced
         # The ending stays: matplotlib and DuckDB choose the format by it.
-        folder = None if special else target.parent
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".tmp-", suffix=target.suffix)
+        handle, name = tempfile.mkstemp(dir=None if special else target.parent, prefix=".tmp-", suffix=target.suffix)
+        temporary = Path(name)
+        try:
+            os.close(handle)
+            yield temporary
+            umask = os.umask(0)
+            os.umask(umask)
+            temporary.chmod(0o666 & ~umask)
+            if special:
+                target.write_bytes(temporary.read_bytes())
+            else:
+                with temporary.open("rb") as written:
+                    os.fsync(written.fileno())  # or a crash of the machine might leave the name without the content
+                temporary.replace(target)
+        finally:
+            with contextlib.suppress(OSError):  # that it is there no longer, which is the rule
+                temporary.unlink()
     except OSError as error:
         raise InputError(path, f"cannot be written: {error.strerror or error}") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        if special:
-            target.write_bytes(temporary.read_bytes())
-        else:
-            temporary.replace(target)
-    except OSError as error:
-        raise InputError(path, f"cannot be written: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:

@@ -51,10 +51,10 @@ class Source:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._named = Path(path)
         # Bytes that are no text could be neither printed nor saved.
         self.name = os.fsencode(path).decode(errors="replace")
         self.is_stdin = self.name == "-"
+        self._named = Path("/dev/stdin" if self.is_stdin else path)
         self._spooled: Path | None = None
         with contextlib.ExitStack() as undo:
             undo.callback(self.close)  # what was spooled must not outlive a failure
@@ -73,8 +73,9 @@ class Source:
 
     def _locate(self) -> Path:
         """The file to read: the named one, or a copy of what can be read only once."""
-        if self.is_stdin:
-            return self._spool(sys.stdin.buffer)
+        stdin = sys.stdin if self.is_stdin else None  # which is None where it is closed, too
+        if stdin and (os.isatty(0) or not self._named.is_char_device() or self._named.samefile(os.devnull)):
+            return self._spool(stdin.buffer)  # other devices, such as /dev/zero, may never end
         if not self._named.exists():
             raise InputError(self.name, "there is no such file")
         if self._named.is_dir():

@@ -95,7 +95,19 @@ def test_empty_standard_input(program):
     assert program("fit", "-", input="") == (2, "", "perf: error: -: the file is empty\n")
 
 
-def test_an_interruption_is_one_line_and_leaves_nothing(folder):
+def test_a_device_without_end_is_refused_as_standard_input():
+    with Path("/dev/zero").open() as endless:
+        done = subprocess.run(
+            [PERF, "info", "-"], stdin=endless, capture_output=True, text=True, check=False, timeout=60
+        )
+    assert done.returncode == 2
+    assert done.stderr == "perf: error: -: is a device; name a file, or - for standard input\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "told"), [(signal.SIGINT, 130, "\nperf: interrupted\n"), (signal.SIGTERM, 143, "")]
+)
+def test_an_interruption_is_one_line_and_leaves_nothing(folder, number, status, told):
     """The program waits for a pipe that is open and says nothing; there it is interrupted."""
     os.mkfifo("pipe.csv")
     temporary = folder / "temporary"
@@ -105,10 +117,10 @@ def test_an_interruption_is_one_line_and_leaves_nothing(folder):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(temporary)},
     )  # fmt: skip
     with Path("pipe.csv").open("wb"):  # returns when the program has opened the other end
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         out, err = running.communicate(timeout=30)
     # On a terminal the first line already holds the ^C that was typed.
-    assert (running.returncode, out, err) == (130, "", "\nperf: interrupted\n")
+    assert (running.returncode, out, err) == (status, "", told)
     assert list(temporary.iterdir()) == []
     assert not Path("model.json").exists()
 

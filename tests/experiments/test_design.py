@@ -108,6 +108,8 @@ def test_the_file_is_toml_with_comments():
         ("replicates = 3\n[factors]\np = [1]", "replicates"),
         ('replications = "3"\n[factors]\np = [1]', "replications"),
         ("replications = 0\n[factors]\np = [1]", "replications of at least 1"),
+        ("replications = 1000000\n[factors]\np = [1, 2]", "2,000,000 runs, and at most 1,000,000 can be asked for"),
+        (f"[factors]\np = {[*range(1000)]}\nq = {[*range(1001)]}", "all combinations of the levels: 1e+06 points"),
         ('constraints = ["p <"]\n[factors]\np = [1]', "formula 'p <': column 3"),
         ('constraints = ["q < 2"]\n[factors]\np = [1]', "constraint 'q < 2': unknown factor 'q': Known: cores, p"),
         ('constraints = ["s < 2"]\n[factors]\ns = ["a"]', "the levels of s are words"),

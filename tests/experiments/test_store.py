@@ -86,6 +86,19 @@ def test_an_empty_file_is_a_store_to_be(tmp_path):
         assert store.runs() == []
 
 
+def test_a_store_whose_making_was_stopped_is_made_by_the_next(tmp_path):
+    """Its first commit is undone, which leaves a database without tables."""
+    with sqlite3.connect(tmp_path / "runs.db") as connection:
+        connection.execute("PRAGMA user_version = 0")
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("DROP TABLE t")
+    connection.close()
+    with pytest.raises(InputError, match="holds nothing yet, since `perf run` was stopped making it"):
+        Store.read(tmp_path / "runs.db").__enter__()
+    with Store.hold(tmp_path / "runs.db") as store:
+        assert store.runs() == []
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -176,6 +176,14 @@ def served(subject):
         listener.close()
 
 
+def settled(tab):
+    """The tab, once the view that was asked for is in the place of the one before."""
+    from playwright.sync_api import expect
+
+    expect(tab.locator("main[aria-busy]")).to_have_count(0, timeout=30_000)
+    return tab
+
+
 def missed_by_keyboard(tab) -> list[str]:
     """What one can click or scroll but not reach by Tab, folded parts included."""
     kinds = (

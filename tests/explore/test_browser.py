@@ -14,7 +14,7 @@ from perf_explore.shelf import Shelf
 from perf_overheads import STANDARD
 from perfcore import Trace, UtilizationCurve
 
-from .conftest import missed_by_keyboard, served
+from .conftest import missed_by_keyboard, served, settled
 
 SIZE = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
 TRACE = (
@@ -58,30 +58,35 @@ def explored(tmp_path_factory):
 
 
 def heading(tab):
-    return tab.locator("h1").inner_text()
+    """Of the view that is shown, once it is there."""
+    return settled(tab).locator("h1").inner_text()
 
 
 def test_from_the_data_to_phases_and_back(tab, explored):
     explored.enter(tab)
     assert "key=" not in tab.url
     assert heading(tab) == "trace.csv"
-    tab.get_by_role("link", name="worley").click()
+    tab.get_by_role("main").get_by_role("link", name="worley").click()
+    settled(tab)
     assert tab.url.endswith("/fit/worley")
     slider = tab.get_by_role("slider", name="number of phases")
     count = int(slider.input_value())
     slider.focus()
     slider.press("ArrowRight")  # scripts send the form, and the focus comes back
     tab.wait_for_url(f"**/fit/worley?phases={count + 1}*")
+    settled(tab)
     rows = tab.get_by_role("region", name="Phases", exact=True).locator("tbody tr")
     assert slider.input_value() == str(count + 1) == str(rows.count())
     assert tab.evaluate("document.activeElement.name") == "phases"
-    tab.get_by_role("link", name="Closer").click()
+    tab.get_by_role("main").get_by_role("link", name="Closer").click()
+    settled(tab)
     assert "from=25&to=75" in tab.url
     assert f"phases={count + 1}" in tab.url
-    tab.get_by_role("link", name="Where the cycles go, phase by phase").click()
+    tab.get_by_role("main").get_by_role("link", name="Where the cycles go, phase by phase").click()
     assert heading(tab).startswith("Where the cycles go")
     for _ in range(3):
         tab.go_back()
+        settled(tab)
     assert tab.url.endswith("/fit/worley")
     tab.get_by_label("Where you are").get_by_role("link", name="trace.csv").click()
     assert heading(tab) == "trace.csv"
@@ -163,7 +168,7 @@ def test_long_names_keep_the_width_of_the_page(tab):
         tab.goto(address)
         tab.wait_for_url("**/")
         assert tab.evaluate(SIZE)[0] == 1280
-        tab.get_by_role("link", name=long).first.click()
+        tab.get_by_role("main").get_by_role("link", name=long).first.click()
         width, height = tab.evaluate(SIZE)
         assert width == 1280
         assert height < 2500  # without boxes that scroll, the name of the state alone takes some 40 lines
@@ -177,7 +182,8 @@ def test_classes_of_states_are_chosen_and_stand_in_the_address(tab, tmp_path):
     with served(DataViews(trace, "trace")) as address:
         tab.goto(address)
         tab.wait_for_url("**/")
-        tab.get_by_role("link", name="Where the cycles go").click()
+        tab.get_by_role("main").get_by_role("link", name="Where the cycles go").click()
+        settled(tab)
         tab.goto(f"{tab.url}?categories={own}")
         assert f"{own} names 1 of 2 states" in tab.get_by_role("note").inner_text()
         choice = tab.get_by_role("combobox").first
@@ -188,6 +194,7 @@ def test_classes_of_states_are_chosen_and_stand_in_the_address(tab, tmp_path):
         choice.press("c")  # by keyboard: the first class that begins so
         assert choice.input_value() == "computing"
         tab.get_by_role("button", name="Show where the cycles go").press("Enter")
+        settled(tab)
         assert tab.get_by_role("region", name="Cycles by category").get_by_text("50.00%").first.is_visible()
         assert "=computing" in tab.url
         tab.reload()
@@ -200,7 +207,8 @@ def test_a_fit_is_saved_and_undone_with_its_file(tab, tmp_path, monkeypatch):
     with served(DataViews(curve, "curve.csv")) as address:
         tab.goto(address)
         tab.wait_for_url("**/")
-        tab.get_by_role("link", name="worley").click()
+        tab.get_by_role("main").get_by_role("link", name="worley").click()
+        settled(tab)
         assert tab.get_by_label("model file").input_value() == "curve-worley.json"
         tab.get_by_role("button", name="Save as").click()
         assert heading(tab) == "What would change"

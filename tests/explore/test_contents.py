@@ -54,7 +54,9 @@ class Checked(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page():
-    return Frame("whole", "7", "before").view(View("one & two", ALL, ("p",), (Link("whole", ()),)))
+    return Frame("whole", "7", "before", (Link("whole", ()),)).view(
+        View("one & two", ALL, ("p",), (Link("whole", ()),))
+    )
 
 
 def test_every_page_is_well_formed_and_escaped(page):
@@ -62,7 +64,7 @@ def test_every_page_is_well_formed_and_escaped(page):
     assert "<i>" not in page
     assert "a &lt; b" in page
     assert "a &lt;line&gt;" in page
-    assert [a["href"] for a in found.all("a")] == ["#main", "/", "/x?q=1+%26+2", "/y"]
+    assert [a["href"] for a in found.all("a")] == ["#main", "/", "/", "/p", "/x?q=1+%26+2", "/y"]
     names = [attributes["id"] for _, attributes in found.seen if "id" in attributes]
     assert len(names) == len(set(names))
 
@@ -75,7 +77,8 @@ def test_every_control_has_a_label_and_every_heading_cell_a_scope(page):
     assert all(a["scope"] in ("col", "row") for a in found.all("th"))
     assert found.all("svg")[0]["role"] == "img"
     assert found.all("svg")[0]["aria-label"] == "a <line>"
-    assert all(a["tabindex"] == "0" and a["aria-label"] for a in found.all("div"))
+    assert all(a["aria-label"] for a in found.all("div") if a.get("tabindex") == "0")
+    assert [each["aria-label"] for each in found.all("nav")] == ["Where you are", "Views"]
 
 
 def test_actions_carry_the_version_and_forms_are_in_the_address(page):

@@ -10,7 +10,8 @@ import pytest
 from perf_explore import journal as journal_module
 from perf_explore.journal import Journal, state_folder
 from perf_explore.session import Session
-from perfcore.base.errors import DataError
+from perf_views import kept_changes
+from perfcore.base.errors import DataError, InputError
 
 from .killed_program import FILES, TwoFiles, session
 
@@ -199,3 +200,31 @@ def test_a_record_that_is_none_is_passed_over(folder):
     record.with_suffix(".begun").write_text("{}")
     assert started().undoable is None
     assert held() == {"new"}
+
+
+@pytest.mark.parametrize("what", ["keep", "undo"])
+def test_where_a_full_disk_lets_nothing_be_put_back_the_next_start_does(folder, monkeypatch, what):
+    """The first file is written, and then there is no room."""
+    page = started()
+    if what == "undo":
+        page.keep((), {"text": "new"}, "0")
+    with monkeypatch.context() as patched:
+        patched.setattr(kept_changes, "write_bytes", writing(1))
+        with pytest.raises(DataError, match=r"b\.txt: cannot be written: no room; nor can .*a\.txt be put back now"):
+            page.keep((), {"text": "new"}, "0") if what == "keep" else page.undo("1")
+    assert held() == {"old", "new"}
+    assert started().undoable is None
+    assert held() == {"old"}
+
+
+def writing(files):
+    """Writes that have room for so many files."""
+    left = [files]
+
+    def write(path, content):
+        left[0] -= 1
+        if left[0] < 0:
+            raise InputError(path, "cannot be written: no room")
+        Path(path).write_bytes(content)
+
+    return write

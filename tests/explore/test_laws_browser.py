@@ -7,7 +7,7 @@ import pytest
 import perfcore
 from perf_explore.report import report_text
 
-from .conftest import missed_by_keyboard, served
+from .conftest import missed_by_keyboard, served, settled
 
 LAWS = {
     "main": lambda p: 2.0,
@@ -45,22 +45,26 @@ def test_the_story_of_a_call_tree(tab, model):
         target.fill("1024")
         target.press("Enter")
         tab.wait_for_url("**/?*at.p=1024*")
+        settled(tab)
         assert float(share.inner_text().rstrip("%")) > before
         region(tab, "exchange").get_by_role("link", name="exchange").click()
-        assert tab.locator("h1").inner_text() == "main->solve->exchange"
+        assert settled(tab).locator("h1").inner_text() == "main->solve->exchange"
         assert "At p = 1024" in tab.locator("main").inner_text()
         assert tab.locator("figure svg[role=img]").count() == 1
         tab.go_back()
+        settled(tab)
         assert target.input_value() == "1024"
         assert region(tab, "setup").count() == 1
         tab.get_by_label("name has").fill("set")
         tab.get_by_role("button", name="Show").click()
+        settled(tab)
         rows = tab.get_by_role("region", name="Paths").locator("tbody tr")
         assert rows.count() == 1
         assert "1024" in tab.url
-        tab.get_by_role("link", name="Growth of the whole").click()
-        assert tab.locator("h1").inner_text() == "Growth of the whole"
-        tab.get_by_role("link", name="p = 128").click()
+        tab.get_by_role("main").get_by_role("link", name="Growth of the whole").click()
+        assert settled(tab).locator("h1").inner_text() == "Growth of the whole"
+        tab.get_by_role("main").get_by_role("link", name="p = 128").click()
+        settled(tab)
         assert tab.get_by_role("columnheader", name="at p = 128").first.is_visible()
         assert missed_by_keyboard(tab) == []
 

@@ -12,7 +12,7 @@ import pytest
 import perfcore
 from perf_explore.opening import open_subjects
 
-from .conftest import missed_by_keyboard, served
+from .conftest import missed_by_keyboard, served, settled
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lost_cycles"
 ADDED = "a + b*D^2*log2(D)"
@@ -71,7 +71,8 @@ def to_formulae(tab):
     """From the overview to the formulas of a bad instance, by clicking."""
     of_sync(tab).get_by_role("link").click()
     tab.get_by_role("row", name="p=24").get_by_role("link").click()
-    tab.get_by_role("link", name="Formulae").click()
+    settled(tab).get_by_role("main").get_by_role("link", name="Formulae").click()
+    settled(tab)
     formulas = tab.get_by_label(LIST)
     formulas.wait_for()
     return formulas
@@ -79,7 +80,8 @@ def to_formulae(tab):
 
 def back_in_overview(tab) -> float:
     """What the overview has for synchronization loss over D."""
-    tab.get_by_role("link", name="Fitting overview").click()
+    settled(tab).get_by_label("Where you are").get_by_role("link", name="Fitting overview").click()
+    settled(tab)
     return float(of_sync(tab).inner_text())
 
 
@@ -88,19 +90,23 @@ def send(tab):
 
 
 def heading(tab):
-    return tab.locator("h1").inner_text()
+    """Of the view that is shown, once it is there."""
+    return settled(tab).locator("h1").inner_text()
 
 
 def test_the_story_of_the_example(context, folder):
     with explored(folder, "first.json", "profile.csv") as address:
         tab = opened(context, address)
         of_sync(tab).get_by_role("link", name="0.66").click()
+        settled(tab)
         assert heading(tab) == "Fitting over D"
         tab.get_by_role("row", name="p=24").get_by_role("link").click()
+        settled(tab)
         candidates = tab.get_by_role("region", name="Candidates").locator("tbody tr")
         assert candidates.count() == 3  # a constant and straight lines, as in the paper
         assert "single runs" in tab.locator("figure svg[role=img]").text_content()
-        tab.get_by_role("link", name="Formulae").click()
+        tab.get_by_role("main").get_by_role("link", name="Formulae").click()
+        settled(tab)
         formulas = tab.get_by_label(LIST)
         formulas.fill(f"{formulas.input_value()}\n{ADDED}")
         tab.get_by_label("where new ones come from").fill("the transform is applied log2(D) times")
@@ -179,7 +185,7 @@ def test_a_server_that_is_killed_in_between_loses_nothing_that_was_kept(context,
         formulas.fill(f"{formulas.input_value()}\n{ADDED}")
         send(tab)
         tab.get_by_role("button", name="Keep").click()
-        tab.get_by_role("link", name="Formulae").click()
+        tab.get_by_role("main").get_by_role("link", name="Formulae").click()
         tab.get_by_label(LIST).fill("a\nnot yet kept")
     assert tab.get_by_label(LIST).input_value() == "a\nnot yet kept"
     with explored(folder, "first.json") as address:
@@ -245,11 +251,12 @@ def test_a_server_that_is_killed_while_it_saves_leaves_files_that_belong_togethe
 def test_sliders_move_the_prediction(context, folder):
     with explored(folder, "first.json") as address:
         tab = opened(context, address)
-        tab.get_by_role("link", name="Verify").click()
+        tab.get_by_role("main").get_by_role("link", name="Verify").click()
         slider = tab.get_by_role("slider", name="p (measured 2 to 32)")
         slider.focus()
         slider.press("End")
         tab.wait_for_url("**/verify?at.p=256*")
         assert tab.get_by_role("heading", name="Prediction at p=256, D=512").is_visible()
         tab.go_back()
+        settled(tab)
         assert tab.get_by_role("heading", name="Prediction at p=64, D=512").is_visible()

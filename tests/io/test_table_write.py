@@ -1,5 +1,8 @@
 """What is written reads back as the same data."""
 
+import tempfile
+
+import duckdb
 import hypothesis.extra.numpy as arrays
 import numpy as np
 import pandas as pd
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 
 import perfcore
 from perf_io.tables import state_table
+from perf_io.tables.duck import Database, TableError
 from perfcore.base.errors import DataError, OptionError
 
 finite = st.floats(-1e15, 1e15, allow_nan=False)
@@ -141,3 +145,16 @@ def test_other_data_and_endings_are_refused(tmp_path):
     with pytest.raises(DataError, match="rename it"):
         perfcore.write(perfcore.Series([0, 1], {"Time_s": [1, 2]}, "s"), tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_room_for_temporary_tables_is_said(tmp_path, monkeypatch):
+    """DuckDB's own message names a file that the user never saw."""
+
+    def full(*_, **__):
+        raise duckdb.IOException('IO Error: Cannot write file "tables.duckdb": No space left on device')
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(duckdb, "connect", full)
+    with pytest.raises(TableError, match=r"No space left on device; make room, also in .*, or name .* in TMPDIR$"):
+        Database("runs.csv")
+    assert not [*tmp_path.iterdir()]

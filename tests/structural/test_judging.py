@@ -11,7 +11,6 @@ from perf_structural.api import schedule
 from perf_structural.judging.judge import judge, recalibrate
 from perf_structural.judging.presenter import rank_names
 from perf_structural.judging.recalibration import COVERAGES, Recalibration
-from perf_structural.mistakes import StructuralModelError
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.errors import DataError, InputError
 from perfcore.hooks.registry import registry
@@ -249,8 +248,22 @@ def test_candidates_are_corrected_too(learned):
     assert found.figures["a"] == pytest.approx(model.predict().evaluation.quantile(0.95), rel=0.01)
     assert found.figures["a"] > 1.05 * schedule(replace(model, recalibration=None), candidates).figures["a"]
     assert 0.9 < found.beaten["b"] <= 1.0
-    with pytest.raises(StructuralModelError, match="corrects results and not costs"):
-        schedule(model, candidates, deadline=110, penalty=2)
+
+
+def test_costs_of_candidates_are_those_of_corrected_results(learned):
+    """A cost that is the result is the corrected result; another knows the inputs with which it is large."""
+    model = StructuralModel("t", inputs={"t": {"normal": [100, 5], "unit": "s"}}, recalibration=learned)
+    candidates = {"a": {"t": {"normal": [100, 5]}}, "b": {"t": {"normal": [0.11, 0.005], "unit": "ks"}}}
+    plain, same = (schedule(model, candidates, by="quantile:0.9", **given) for given in ({}, {"cost": "result"}))
+    for name in candidates:
+        assert same.figures[name] == pytest.approx(plain.figures[name], rel=2e-3)
+        assert same.predictions[name].evaluation.std == pytest.approx(plain.predictions[name].evaluation.std, rel=0.02)
+    # The share of the time that a correction adds: its sign is the distance from the middle, which `t` tells.
+    apart = schedule(model, {"a": candidates["a"]}, cost="(result - t)/t", by="mean").predictions["a"].evaluation
+    assert apart.std < 0.6 * plain.predictions["a"].evaluation.std / 100.0
+    late = schedule(model, candidates, deadline=110, penalty=2)
+    assert late.figures["a"] == pytest.approx(2 * late.late["a"], abs=0.01)
+    assert late.late["a"] == pytest.approx(plain.predictions["a"].evaluation.value.place_of(110) * -1 + 1, abs=0.01)
 
 
 def test_a_recalibration_is_shown(learned, tmp_path):

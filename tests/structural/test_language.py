@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from perf_structural import StructuralModel, StructuralModelError
+from perf_structural.language.barriers import grained_progress
 from perf_structural.language.pipeline import pipeline_time
 from perf_structural.language.queues import mean_queue_wait, probability_of_waiting, queue_wait, sharing_slowdown
 from perf_structural.language.workers import loop_time
@@ -53,6 +54,7 @@ SIMULATED = {
     "min(b, p95(a))": np.minimum(DRAWN[1], 10 + stats.norm.ppf(0.95)),
     "if(b > quantile(b, 0.9), 0, b)": np.where(DRAWN[1] > 12 + 2 * stats.norm.ppf(0.9), 0.0, DRAWN[1]),
     "barrier_over(t/30, 0.75)": (DRAWN / 30).min(axis=0) * np.prod(np.sort(DRAWN / 30, axis=0)[1:], axis=0) ** 0.75,
+    "interpolate(a, 8, 1, 10, 2, 12, 8)": np.interp(DRAWN[0], [8, 10, 12], [1, 2, 8]),
     "loop_over(t, 20)": np.array([looped(times, 20, 1) for times in DRAWN.T[:20_000]]),
     "loop_over(t, 20, n)": np.array([looped(*each) for each in zip(DRAWN.T, [20] * 20_000, COUNTED, strict=False)]),
     "loop_over(t, 1)": DRAWN[0],
@@ -68,6 +70,40 @@ def test_as_numpy_simulates_it(equation):
     for name, level in (("p05", 0.05), ("p50", 0.5), ("p95", 0.95)):
         near = np.quantile(drawn, [level - 0.01, level + 0.01])
         assert near[0] - 1e-9 <= found[name] <= near[1] + 1e-9
+
+
+def stepped(shares, grain, steps, random):
+    """Progress of workers that meet at barriers, each with its processor for random turns of a slice or more."""
+    turns = int(2 * steps * (1 + grain) / np.prod(shares)) + 1000
+    clocks = []
+    for share in shares:
+        had, waited = max(1, share / (1 - share)), max(1, (1 - share) / share)
+        lengths = random.exponential([[had, waited]], (turns, 2))
+        clock = np.append(0, lengths.ravel().cumsum())
+        done = np.append(0, (lengths * [1, 0]).ravel().cumsum())
+        clocks.append((clock, done))
+    now = 0.0
+    for _ in range(steps):
+        computed = [np.interp(now, *clock) for clock in clocks]
+        now = max(np.interp(work + grain, done, clock) for work, (clock, done) in zip(computed, clocks, strict=True))
+    assert now < min(clock[-1] for clock, _ in clocks)
+    return steps * grain / now
+
+
+@pytest.mark.parametrize(
+    ("shares", "grain", "tolerance"),
+    [
+        ((0.5, 0.5), 0.1, 0.06),
+        ((0.5, 0.5), 1.0, 0.06),
+        ((0.5, 0.5), 10.0, 0.06),
+        ((0.3, 0.6), 1.0, 0.08),
+        ((0.5, 0.5, 0.5, 0.5), 1.0, 0.12),
+        ((0.9,) * 8, 3.0, 0.06),
+    ],
+)
+def test_progress_of_workers_that_meet_at_barriers_as_simulated(shares, grain, tolerance):
+    simulated = stepped(shares, grain, 2000 if grain >= 1 else 20_000, RANDOM)
+    assert float(grained_progress(*shares, grain, 1.0)) == pytest.approx(simulated, rel=tolerance)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +123,12 @@ def test_as_numpy_simulates_it(equation):
         ("loop_over(x, 6)", 5),
         ("loop_over(x, 7, 3)", 15),
         ("barrier_over(x/10, 0)", 0.1),
+        ("interpolate(x2, 1, 10, 5, 20, 9, 0)", 10),
+        ("max_over(interpolate(x, 2, 10, 5, 40))", 40),
+        ("grained_barrier_over(x/10, 0, 1)", 0.015),
+        ("grained_barrier_over(x/10, 1e9, 1)", 0.1),
+        ("grained_barrier_over(x/5, 0, 1)", 0.12),
+        ("grained_barrier_over(x - x, 1, 1)", 0),
         ("sharing_slowdown(0.8, 1, 1)", 5),
         ("mean_queue_wait(0.8, 1, 1)", 4),
     ],
@@ -277,7 +319,16 @@ def test_ties_and_chunks_of_a_loop():
         ("mean_queue_wait(1, 1, 2, -1)", "the coefficient of variation came to -1; at least 0 is accepted"),
         ("mean_queue_wait(2, 1, 2)", "mean_queue_wait(2, 1, 2) is inf"),
         ("queue_wait(2, 1, 2)", "the result is infinite: a divisor is zero, or more comes to a station than it can do"),
-        ("barrier_over(2*u, 1)", "the share of a processor came to 2 to 2; 0 to 1 is accepted"),
+        ("barrier_over(2*u, 1)", "the share of a processor came to 2; 0 to 1 is accepted"),
+        ("interpolate(a, 1, 2, 3, 4)", "x, x1, x2, ... needs one unit, but 'a' is in s and '1' has no unit"),
+        ("interpolate(2, 1, 2, 1, 4)", "points must increase, but 1 comes before 1"),
+        ("interpolate(2, 1, 2, 3)", "interpolate takes five arguments or more, not 4"),
+        ("interpolate(2, 1, 2, 3, 4, 5)", "points are pairs of numbers: interpolate(x, x1, y1, x2, y2)"),
+        ("interpolate(2, 1, 2, 3, max_over(t)/a)", "points are known numbers"),
+        ("grained_barrier_over(u/2, 1, 0)", "the slice came to 0; more than 0 is accepted"),
+        ("grained_barrier_over(u/2, -1, 1)", "the grain came to -1; at least 0 is accepted"),
+        ("grained_barrier_over(u/2, a, 3)", "'a' is in s"),
+        ("grained_barrier_over(t, a, a)", "a share takes a number without unit, but 't' is in s"),
         ("loop_over(u - 1, 9)", "the time of an iteration came to 0 to 1; more than 0 is accepted"),
         ("loop_over(u, -1)", "the number of iterations came to -1; 0 to"),
         ("pipeline_over(t, 1)", "'t' is replicated over processor; one time for each stage and item is expected"),

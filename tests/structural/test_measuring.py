@@ -158,6 +158,18 @@ def test_too_few_samples_for_a_quantile_is_an_answer(table):
     assert any("with probability 0.95, if the samples are independent: p50" in line for line in measured.summary())
 
 
+def test_a_tail_says_where_a_quantile_lies_that_too_few_samples_reach(tmp_path):
+    drawn = np.random.default_rng(7).exponential(1.0, 400)
+    (tmp_path / "lat.csv").write_text("\n".join(["ms", *map(str, drawn)]))
+    measured = value(tmp_path / "lat.csv", as_="empirical", quantile="0.5,0.999")
+    low, high = measured.tail_limits["p99.9"]
+    assert low < -math.log(0.001) < high
+    assert measured.to_dict()["tail_limits"] == {"p99.9": [low, high]}
+    assert measured.too_few
+    assert measured.summary()[-1].startswith("if the tail goes on as the largest samples show it")
+    assert value(tmp_path / "lat.csv", quantile="0.5,0.999").tail_limits == {}
+
+
 @pytest.mark.parametrize("levels", ["0", "1.5", "a", ""])
 def test_levels_that_are_none(table, levels):
     with pytest.raises(OptionError, match="numbers between 0 and 1 are expected"):

@@ -87,3 +87,22 @@ def test_a_shifted_copy_of_a_real_rank_is_found_again(real_data, tmp_path):
     assert trace.facts["clocks"] == "collectives"
     assert trace.facts["clock_residual_ns"] == 0
     assert starts(trace) == [0, 0]
+
+
+def test_collectives_of_other_groups_say_nothing_of_clocks(tmp_path):
+    """Kernels have one name; two pairs of ranks end theirs at other times, and all four end one a step together."""
+    for rank in range(4):
+        pair, start_us = rank // 2, 10**9 * (rank + 1)
+        groups = {"pair": (30 + 20 * pair, [2 * pair, 2 * pair + 1]), "all": (90, [0, 1, 2, 3])}
+        events = []
+        for step in range(STEPS):
+            for name, (end, members) in groups.items():
+                told = {"Process Group Name": name, "Process Group Ranks": str(members), "Group size": len(members)}
+                args = {"Collective name": "allreduce", **told}
+                kernel = {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7}
+                events.append({**kernel, "ts": start_us + 100 * step + end - 10, "dur": 10, "args": args})
+        document = {"distributedInfo": {"rank": rank, "world_size": 4}, "traceEvents": events}
+        (tmp_path / f"rank{rank}.json").write_text(json.dumps(document))
+    trace = read(tmp_path)
+    assert (trace.facts["clocks"], trace.facts["clock_residual_ns"]) == ("collectives", 0)
+    assert starts(trace) == [0, 0, 20_000, 20_000]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import count
@@ -18,6 +18,7 @@ from perf_views.contents import (
     Chart,
     Field,
     Form,
+    KeyFigures,
     Link,
     Live,
     Notice,
@@ -71,19 +72,22 @@ class Writer:
         self._numbers = count(1)
 
     def view(self, view: View) -> str:
-        """All blocks of a view."""
-        return "\n".join(filter(None, map(self.block, view.blocks)))
+        """All blocks of a view: what must not be overlooked, key figures, the first chart, the rest, and long forms."""
+        return "\n".join(filter(None, map(self.block, _in_order(view.blocks))))
 
     def block(self, block: Block) -> str:
         """One block as a section; empty where it cannot be used."""
         if isinstance(block, (Form, Action)) and not self.is_live:
             return ""
+        if isinstance(block, KeyFigures):
+            return self._key_figures(block)
         if isinstance(block, Notice):
             role = "alert" if block.kind == "error" else "note"
             return f'<p class="notice {block.kind}" role="{role}">{_scrolling(escape(block.text), block.text)}</p>'
         title = f"<h{self.level}>{escape(block.title)}</h{self.level}>" if block.title else ""
-        if isinstance(block, Form) and block.is_folded:
-            return f"<details><summary>{escape(block.title)}</summary><section>{self._form(block)}</section></details>"
+        if isinstance(block, (Form, Table)) and block.is_folded:
+            inside = self._form(block) if isinstance(block, Form) else self._table(block)
+            return f"<details><summary>{escape(block.title)}</summary><section>{inside}</section></details>"
         if isinstance(block, Text):
             inside = self._text(block)
         elif isinstance(block, Table):
@@ -109,6 +113,13 @@ class Writer:
         if links:
             parts.append(f'<p class="links">{" ".join(map(self.link, links))}</p>')
         return "".join(parts)
+
+    def _key_figures(self, block: KeyFigures) -> str:
+        tiles = "".join(
+            f"<div><dt>{escape(each.name)}</dt><dd>{_scrolling(escape(each.text), each.text)}</dd></div>"
+            for each in block.figures
+        )
+        return f'<dl class="tiles">{tiles}</dl>'
 
     def _table(self, table: Table) -> str:
         numeric = [
@@ -177,9 +188,7 @@ class Writer:
         labels = shortened_apart([item.label for item in block.fields], _LONGEST_LABEL)
         fields = "".join(map(self._field, block.fields, labels))
         address = escape(self.address(block.path, {}) or "")
-        # A few fields without explanations stand in one row.
-        seen = [item for item in block.fields if item.kind != "hidden"]
-        row = ' class="row"' if len(seen) <= _MOST_IN_ROW and not any(i.help or i.kind == "lines" for i in seen) else ""
+        row = ' class="row"' if _is_row(block) else ""
         if isinstance(block, Action):
             extra = "".join(_hidden(name, value) for name, value in self.hidden.items())
             check = " data-check" if any(item.is_checked for item in block.fields) else ""
@@ -227,6 +236,28 @@ class Writer:
         full = "" if label == item.label else f' title="{escape(item.label)}"'
         kind = "field below" if len(label) > _LONG else "field"
         return f'<p class="{kind}"><label for="{escape(name)}"{full}>{escape(label)}</label> {control} {hint}{said}</p>'
+
+
+def _in_order(blocks: Sequence[Block]) -> list[Block]:
+    """Charts first and forms after, as far as these are more than one row; else the order that the view gives."""
+    first_chart = next((block for block in blocks if isinstance(block, Chart)), None)
+
+    def rank(block: Block) -> int:
+        if isinstance(block, Notice):
+            return 0
+        if isinstance(block, KeyFigures):
+            return 1
+        if block is first_chart:
+            return 2
+        return 4 if isinstance(block, Action) or (isinstance(block, Form) and not _is_row(block)) else 3
+
+    return sorted(blocks, key=rank)
+
+
+def _is_row(form: Form | Action) -> bool:
+    """Whether it has a few fields without explanations, which stand in one row."""
+    seen = [item for item in form.fields if item.kind != "hidden"]
+    return len(seen) <= _MOST_IN_ROW and not any(item.help or item.kind == "lines" for item in seen)
 
 
 def _scrolling(inside: str, text: str) -> str:

@@ -301,8 +301,13 @@ class TouchedChart {
   }
 }
 
-const charts = [...document.querySelectorAll("figure[data-panels]")].map((figure, at) => new TouchedChart(figure, at));
+let charts = [];
 const read = () => charts.forEach((chart) => chart.readAddress());
+const begin = () => {
+  charts = [...document.querySelectorAll("figure[data-panels]")].map((figure, at) => new TouchedChart(figure, at));
+  read();
+};
 addEventListener("popstate", read);
-read();
+document.addEventListener("shown", begin); // another view came in the place of the one before
+begin();
 })();

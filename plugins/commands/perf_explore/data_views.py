@@ -16,6 +16,8 @@ from perf_explore.saving import SAVE_AS, save_action, saving
 from perf_views.contents import (
     Block,
     Cell,
+    KeyFigure,
+    KeyFigures,
     Link,
     Notice,
     NoViewError,
@@ -29,6 +31,7 @@ from perf_views.drawable import views_of
 from perf_views.edits import Change, Check, Checkable, Editable, Storable
 from perf_views.feeds import Feed, Feeding
 from perf_views.short_names import shortened
+from perf_views.ways import ways_of
 from perfcore.base.errors import OptionError, PerfError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.trace import Trace
@@ -41,6 +44,8 @@ __all__ = ["DataViews"]
 
 FIT = "fit"
 _MOST_FITS = 16  # that are remembered; those that were changed always are
+_TOLD = ("duration", "locations", "intervals", "steps", "mean utilization", "rows", "observations", "codes", "systems")
+_MOST_FIGURES, _LONGEST_FIGURE = 5, 24  # tiles, and letters of one
 _LONGEST = 200  # letters of a fact, such as why there is no curve; `perf info` prints all of it
 
 _Key = tuple[str, tuple[tuple[str, str], ...]]
@@ -103,6 +108,22 @@ class DataViews:
             yield from ((name, *path) for path in views.paths())
         if self._shown is not None:
             yield from (path for path in self._shown.paths() if path)
+
+    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
+        """What presenters give, then fitters; below a fit that is shown its own. See `perf_views.ways.Navigable`."""
+        yield Link(self.title, ())
+        if self._shown is not None:
+            yield from (way for way in ways_of(self._shown, path, query) if way.path)
+        for name, (views, _) in self._further.items():
+            yield Link(views.title, (name,))
+            yield from (way.mounted((name,), {}) for way in ways_of(views, path[1:], query) if way.path)
+        options, own = given_options(query)
+        for fitter in self._fitters():
+            yield Link(fitter, (FIT, fitter))
+            if path[:2] == (FIT, fitter):
+                with contextlib.suppress(PerfError):  # the view says why there is no model
+                    ways = ways_of(self._fitted(fitter, options), path[2:], own)
+                    yield from (way.mounted((FIT, fitter), as_query(options)) for way in ways if way.path)
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
         """Pass a question on to the view that presenters give, or to the fit; see `Feeding.feed`."""
@@ -180,7 +201,9 @@ class DataViews:
         links = [(Link(views.title, (name,)), what) for name, (views, what) in self._further.items()]
         links += [(Link(name, (FIT, name)), text) for name, text in self._fitters().items()]
         cells = tuple((Cell(link.text, link), text) for link, text in links)
+        figures = [KeyFigure(name, text) for name, text in rows if len(text) <= _LONGEST_FIGURE and name in _TOLD]
         return (
+            *([KeyFigures(tuple(figures[:_MOST_FIGURES]))] if figures else []),
             *(() if self._shown is None else self._shown.view((), query).blocks),
             Table(("", ""), tuple(rows), "What is there"),
             Table(("view", "what it shows"), cells, "Models of it"),

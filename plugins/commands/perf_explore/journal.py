@@ -69,8 +69,9 @@ class Journal:
         with self._begun(change) as record:
             yield
             if record is not None:
-                record.replace(record.with_suffix(_KEPT))
-                self._prune()
+                with contextlib.suppress(OSError):  # the next start finds that all was written
+                    record.replace(record.with_suffix(_KEPT))
+                    self._prune()
 
     @contextlib.contextmanager
     def undoing(self, change: KeptChange) -> Iterator[None]:
@@ -78,8 +79,9 @@ class Journal:
         with self._begun(change) as record:
             yield
             if record is not None:
-                record.with_suffix(_KEPT).unlink(missing_ok=True)
-                record.unlink()
+                with contextlib.suppress(OSError):  # the next start finds that all was taken back
+                    record.with_suffix(_KEPT).unlink(missing_ok=True)
+                    record.unlink()
 
     @contextlib.contextmanager
     def _begun(self, change: KeptChange) -> Iterator[Path | None]:
@@ -98,8 +100,9 @@ class Journal:
             try:
                 yield record
             except PerfError:
-                record.unlink(missing_ok=True)
-                raise
+                if len({digest(content(Path(file.path))) == file.after for file in change.files}) == 1:
+                    record.unlink(missing_ok=True)
+                raise  # where files do not belong together, on a disk that is full, the next start mends them
 
     def _look(self, look: Callable[[], _Found]) -> _Found | None:
         """What looking at the records alone gives; where they cannot be read, the page opens without them."""

@@ -1,26 +1,105 @@
-// Everything works without this file: it shows a slider's number while it moves, sends the form when it is let go,
-// keeps the place on the page, and has formulas checked while they are typed.
+// Everything works without this file: it fetches the next view and puts it in the place of this one, shows a slider's
+// number while it moves, sends the form when it is let go, and has formulas checked while they are typed.
 "use strict";
-const place = "place " + location.pathname;
-for (const form of document.querySelectorAll("form[data-live]")) {
-  form.addEventListener("input", (event) => {
-    const shown = form.querySelector(`output[for="${CSS.escape(event.target.id)}"]`);
-    if (shown) shown.value = event.target.value;
-  });
-  form.addEventListener("change", (event) => {
-    sessionStorage.setItem(place, JSON.stringify({ top: scrollY, focus: event.target.id }));
-    form.requestSubmit();
-  });
-}
-const before = JSON.parse(sessionStorage.getItem(place) || "null");
-sessionStorage.removeItem(place);
-if (before) {
-  document.getElementById(before.focus)?.focus({ preventScroll: true });
-  scrollTo(0, before.top);
-}
+(() => {
+let shown = location.pathname + location.search, asked;
+
+// ---- views in the place of others
+
+const parts = ["header", ".side", "main"];
+const put = (page) => {
+  for (const each of page.querySelectorAll("noscript")) each.remove();
+  for (const part of parts) {
+    const now = document.querySelector(part), next = page.querySelector(part);
+    if (now && next && part === ".side") now.innerHTML = next.innerHTML; // which stays where it was scrolled to
+    else if (now && next) now.replaceWith(next);
+    else if (next) document.querySelector(".beside").prepend(next);
+    else now?.remove();
+  }
+  document.title = page.title;
+};
+
+// Puts the view at an address in the place of this one; where that cannot be, the browser goes there by itself.
+const show = async (address, isStep, top) => {
+  asked?.abort();
+  asked = new AbortController();
+  const main = document.querySelector("main"), { signal } = asked, before = document.activeElement;
+  const [isSame, focus] = [address.split("?")[0] === shown.split("?")[0], before?.id];
+  const wasBeside = Boolean(before?.closest(".side"));
+  let height;
+  main.setAttribute("aria-busy", "true");
+  try {
+    const answer = await fetch(address, { signal });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (!page.querySelector("main")) throw new Error("not a view");
+    height = scrollY;
+    if (isStep) {
+      history.replaceState({ top: height }, "");
+      history.pushState(null, "", address);
+    }
+    put(page);
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    if (isStep) location.assign(address); else location.reload();
+    return;
+  }
+  shown = address;
+  document.dispatchEvent(new Event("shown"));
+  const marked = wasBeside && document.querySelector('.side [aria-current]');
+  const next = marked || (isSame && focus && document.getElementById(focus)) || document.getElementById("main");
+  next.focus({ preventScroll: true });
+  scrollTo(0, top ?? (isSame ? height : 0));
+};
+
+// Where a link or a form leads within the page; undefined where the browser is to go by itself.
+const within = (address) => {
+  const url = new URL(address, location.href);
+  const isOurs = url.origin === location.origin && !url.pathname.startsWith("/-/") && !url.hash;
+  return isOurs ? url.pathname + url.search : undefined;
+};
+const timeline = () => document.querySelector(".live");
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href]");
+  if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const address = link.download || link.target ? undefined : within(link.href);
+  if (address === undefined) return;
+  event.preventDefault();
+  if (timeline() && link.closest("main") && address.split("?")[0] === location.pathname) {
+    history.pushState(null, "", address); // another stretch of the timeline, which draws it
+    dispatchEvent(new PopStateEvent("popstate"));
+    timeline().scrollIntoView({ block: "nearest" });
+  } else show(address, true);
+});
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "get") return;
+  const address = within(`${form.getAttribute("action")}?${new URLSearchParams(new FormData(form))}`);
+  if (address === undefined) return;
+  event.preventDefault();
+  show(address, true);
+});
+addEventListener("popstate", (event) => {
+  const address = location.pathname + location.search;
+  const isTimeline = timeline() && location.pathname === shown.split("?")[0];
+  if (isTimeline) shown = address;
+  else if (address !== shown) show(address, false, event.state?.top);
+  else if (document.querySelector("main[aria-busy]")) { // back before what was asked for came
+    asked.abort();
+    document.querySelector("main").removeAttribute("aria-busy");
+  }
+});
+
+// ---- forms
+
+document.addEventListener("input", (event) => {
+  const number = document.querySelector(`form[data-live] output[for="${CSS.escape(event.target.id)}"]`);
+  if (number) number.value = event.target.value;
+});
+document.addEventListener("change", (event) => event.target.closest("form[data-live]")?.requestSubmit());
 
 const pause = 300; // ms after the last key; shorter ones fall between the letters of a slow typist
-for (const form of document.querySelectorAll("form[data-check]")) {
+const checkWhileTyped = (form) => {
   const said = form.querySelector("output.said");
   let waiting, asked;
   const ask = async () => {
@@ -48,4 +127,8 @@ for (const form of document.querySelectorAll("form[data-check]")) {
     clearTimeout(waiting);
     waiting = setTimeout(ask, pause);
   });
-}
+};
+const begin = () => document.querySelectorAll("form[data-check]").forEach(checkWhileTyped);
+document.addEventListener("shown", begin);
+begin();
+})();

@@ -9,6 +9,7 @@ from importlib import resources
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from perf_explore.blocks import Writer
+from perf_explore.navigation import navigation
 from perf_views.contents import Action, Link, Notice, Query, View, ViewPath
 from perf_views.edits import Change
 
@@ -83,11 +84,14 @@ class Frame:
         Goes with every action.
     undoable : str or None
         What the button of undo takes back.
+    ways : tuple of Link
+        What is listed beside the view.
     """
 
     title: str
     version: str
     undoable: str | None
+    ways: tuple[Link, ...] = ()
 
     def view(self, view: View, query: Query | None = None, notices: Sequence[Notice] = ()) -> str:
         """A page with one view, in the state that the query names."""
@@ -143,7 +147,8 @@ class Frame:
             '<a class="skip" href="#main">To the content</a>'
             f'<header><nav aria-label="Where you are"><ol>{steps}'
             f'<li aria-current="page">{escape(here.text)}</li></ol></nav>{undo}</header>'
-            f'<main id="main" tabindex="-1"><h1>{escape(title)}</h1>{body}</main>'
+            f'<div class="beside">{navigation(self.ways, here, writer)}'
+            f'<main id="main" tabindex="-1"><h1>{escape(title)}</h1>{body}</main></div>'
             + "".join(f'<script src="{script}" defer></script>' for script in SCRIPTS),
         )
 

@@ -54,7 +54,9 @@ def report_text(subject: Viewable, most_views: int = MOST_VIEWS, remarks: Sequen
     side = _sidebar(subject.title, views) if len(views) > 1 else ""
     main = f'<main id="{_TOP}"><h1>{escape(subject.title)}</h1>{lines}{"".join(sections)}</main>'
     scripts = [asset(name) for name in _SCRIPTS]
-    body = f'<div class="report">{side}{main}</div>' + "".join(f"<script>{script}</script>" for script in scripts)
+    body = f'<div class="beside report">{side}{main}</div>' + "".join(
+        f"<script>{script}</script>" for script in scripts
+    )
     return document(subject.title, body, styles=("page.css", "report.css"), policy=_policy(scripts))
 
 

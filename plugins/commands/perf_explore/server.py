@@ -164,7 +164,9 @@ class Page:
     def _shown(self, path: ViewPath, query: Query) -> tuple[int, str, dict[str, str]]:
         try:
             notices = [] if path else [Notice(text, "warning") for text in self.session.remarks]
-            return 200, self._frame.view(self.session.view(path, query), query, notices), {}
+            view = self.session.view(path, query)
+            frame = replace(self._frame, ways=self.session.ways(path, query))
+            return 200, frame.view(view, query, notices), {}
         except NoViewError as error:
             return 404, self._frame.failed("Not here", str(error)), {}
         except PerfError as error:
@@ -209,7 +211,8 @@ class Page:
         view = with_typed(self.session.view(*place), path, form)
         notice = Notice("Nothing was kept. What you typed is still here.")
         # What was typed stays of the version that it was begun at: an edit of another tab is not passed over.
-        return 200, replace(self._frame, version=version).view(view, place[1], [notice]), {}
+        frame = replace(self._frame, version=version, ways=self.session.ways(*place))
+        return 200, frame.view(view, place[1], [notice]), {}
 
     def _refused(self, message: str, path: ViewPath, form: Query, place: Place) -> str:
         try:

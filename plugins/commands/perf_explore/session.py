@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perf_explore.journal import Journal
-from perf_views.contents import NoViewError, Query, View, Viewable, ViewPath
+from perf_views.contents import Link, NoViewError, Query, View, Viewable, ViewPath
 from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, unsaved_of
 from perf_views.feeds import Feed, Feeding
 from perf_views.kept_changes import KeptChange, KeptFile, content, digest, put
+from perf_views.ways import ways_of
 from perfcore.base.errors import DataError, OptionError, PerfError
 
 __all__ = ["Place", "Session", "StaleEditError"]
@@ -109,6 +110,13 @@ class Session:
     def view(self, path: ViewPath, query: Query) -> View:
         """A view of the present subject; see `Viewable.view`."""
         return self._subject.view(path, query)
+
+    def ways(self, path: ViewPath, query: Query) -> tuple[Link, ...]:
+        """Where one can go from a view; see `perf_views.ways.ways_of`. Nowhere if that cannot be told."""
+        try:
+            return ways_of(self._subject, path, query)
+        except PerfError:
+            return ()
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
         """What a script of the page asks for; see `Feeding.feed`."""
@@ -229,7 +237,7 @@ def _taking_back(file: KeptFile) -> FileEdit:
 
 
 def _write(edits: Sequence[FileEdit]) -> None:
-    """Write all files or none."""
+    """Write all files or none; on a disk that is full what was written may have to wait for the journal's mending."""
     for edit in edits:
         if content(edit.path) != edit.before:
             raise DataError(_changed_by_others(edit.path))
@@ -238,10 +246,16 @@ def _write(edits: Sequence[FileEdit]) -> None:
         for edit in edits:
             put(edit.path, edit.after)
             done.append(edit)
-    except PerfError:
+    except PerfError as error:
+        stuck = []
         for edit in done:
-            with contextlib.suppress(PerfError):  # the first error is the one to report
+            try:
                 put(edit.path, edit.before)
+            except PerfError:
+                stuck.append(str(edit.path))
+        if stuck:
+            problem = f"{error}; nor can {', '.join(stuck)} be put back now: make room, and open the page again"
+            raise DataError(problem) from error
         raise
 
 

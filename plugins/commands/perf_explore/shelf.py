@@ -8,6 +8,7 @@ from dataclasses import replace
 from perf_views.contents import Cell, Link, NoViewError, Query, Table, View, Viewable, ViewPath
 from perf_views.edits import Change, Check, Checkable, Editable, unsaved_of
 from perf_views.feeds import Feed, Feeding
+from perf_views.ways import ways_of
 from perfcore.base.errors import OptionError
 
 __all__ = ["Shelf"]
@@ -50,6 +51,14 @@ class Shelf:
         for name, subject in self._subjects.items():
             for path in subject.paths():
                 yield (name, *path)
+
+    def ways(self, path: ViewPath, query: Query) -> Iterable[Link]:
+        """The subjects, and below the one that is shown its own; see `perf_views.ways.Navigable`."""
+        yield Link(self.title, ())
+        for name, subject in self._subjects.items():
+            yield Link(name, (name,))
+            if path[:1] == (name,):
+                yield from (way.mounted((name,), {}) for way in ways_of(subject, path[1:], query) if way.path)
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
         """Pass a question on to its subject; see `Feeding.feed`."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from perf_series.window import Window
 from perf_structural.quantile_limits import limits_of_quantile, samples_needed
@@ -26,6 +27,11 @@ __all__ = ["MeasuredValue", "check_scale", "represent", "variation_class"]
 _COARSE = 0.15  # of probability: three times what five equal bins lose of 300 samples of a normal at most
 _RESOLVED = "--rule tails --bins 50"
 _LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
+
+
+@runtime_checkable
+class _KnowsItsTail(Protocol):
+    def tail_limits(self, samples: npt.ArrayLike, level: float) -> tuple[float, float]: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,6 +74,18 @@ class MeasuredValue(Result):
         """Where the true quantile lies with probability 0.95 if the samples are independent; NaN of too few samples."""
         ordered, size = np.sort(self.window.values), self._size
         return {quantile_name(level): limits_of_quantile(ordered, level, size) for level in self.levels}
+
+    @property
+    def tail_limits(self) -> dict[str, tuple[float, float]]:
+        """Where quantiles that too few samples reach lie if the tail goes on as the representation has it, likewise.
+
+        Only of representations that say so, by a method of that name.
+        """
+        if not isinstance(self.value, _KnowsItsTail) or self._size != len(self.window.values):
+            return {}
+        wanted = [level for level in self.levels if level > 0.5 and self._size < samples_needed(level)]
+        found = {quantile_name(level): self.value.tail_limits(self.window.values, level) for level in wanted}
+        return {name: limits for name, limits in found.items() if all(map(math.isfinite, limits))}
 
     @property
     def too_few(self) -> list[str]:
@@ -134,6 +152,7 @@ class MeasuredValue(Result):
             "source": self.window.source,
             **self._stretch(),
             "quantile_limits": {name: list(limits) for name, limits in self.quantile_limits.items()},
+            "tail_limits": {name: list(limits) for name, limits in self.tail_limits.items()},
             "family_scores": dict(self.family_scores),
             "notes": list(self.notes),
         }

@@ -17,7 +17,7 @@ from perf_structural.structural_model import StructuralModel
 from perf_structural.together import predict_together, probability_below
 from perfcore.results import Result
 
-__all__ = ["Choice", "choose", "predict_candidates"]
+__all__ = ["Choice", "choose", "predict_candidates", "predict_models", "with_candidates"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,16 +88,48 @@ def predict_candidates(
     PerfError
         As of `StructuralModel.predict`, with the candidate's name; or there are none.
     """
+    return predict_models(with_candidates(model, candidates), candidates, **options)
+
+
+def with_candidates(model: StructuralModel, candidates: Mapping[str, Mapping[str, Any]]) -> dict[str, StructuralModel]:
+    """The model with each candidate's inputs in the place of its own.
+
+    Raises
+    ------
+    PerfError
+        As of `StructuralModel.with_inputs`, with the candidate's name; or there are none.
+    """
     if not candidates:
         raise StructuralModelError(
             f"{model.source}: there are no candidates; write [[candidate]] tables with a name and inputs"
         )
-    parts = []
+    found = {}
     for name, inputs in candidates.items():
         with located(model.source, f"candidate {name!r}"):
-            parts.append(model.with_inputs(inputs).part(f"candidate {name!r}", set(inputs)))
-    predicted = (model.recalibrated(found) for (found,) in predict_together(parts, options))
-    return dict(zip(candidates, predicted, strict=True))
+            found[name] = model.with_inputs(inputs)
+    return found
+
+
+def predict_models(
+    models: Mapping[str, StructuralModel], candidates: Mapping[str, Mapping[str, Any]], **options: Any
+) -> dict[str, Prediction]:
+    """What the model of each candidate predicts, all drawn at the same points; see `predict_candidates`.
+
+    Parameters
+    ----------
+    models : mapping of str to StructuralModel
+        By the candidates' names.
+    candidates : mapping of str to mapping
+        The inputs of each that are its own.
+    **options
+        Of `perf_structural.EvaluationOptions`.
+    """
+    parts = []
+    for name, model in models.items():
+        with located(model.source, f"candidate {name!r}"):
+            parts.append(model.part(f"candidate {name!r}", set(candidates[name])))
+    predicted = predict_together(parts, options)
+    return {name: model.recalibrated(found) for (name, model), (found,) in zip(models.items(), predicted, strict=True)}
 
 
 def choose(predictions: Mapping[str, Prediction], statistic: Statistic) -> Choice:

@@ -100,7 +100,7 @@ def whatif(
     Raises
     ------
     DataError
-        The trace has no messages, or is a part of a run.
+        The trace has neither messages nor collectives, or is a part of a run.
     OptionError, UnknownNameError
         An option is not accepted, or names a class or a state that there is not.
 
@@ -139,7 +139,7 @@ def whatif(
 def messages(
     trace: str | os.PathLike[str] | Trace, *, read: Callable[[str, Sequence[type]], Any] = _read
 ) -> MessageTable:
-    """Say who sends how much to whom, and in messages of which sizes.
+    """Say who sends how much to whom, in messages of which sizes, and what collectives there are.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def messages(
     Raises
     ------
     DataError
-        The trace has no messages, or is a part of a run.
+        The trace has neither messages nor collectives, or is a part of a run.
 
     Examples
     --------
@@ -158,8 +158,8 @@ def messages(
     [20, 20, 20, 20]
     """
     data, found = _with_calls(trace, read)
-    if not len(found.messages):
-        raise DataError(f"{data.source}: holds {len(found.calls)} calls and no message from one rank to another")
+    if not len(found.messages) and not found.collectives.n_on_communicators:
+        raise DataError(f"{data.source}: holds {len(found.calls)} calls, and no message or collective")
     return message_table(found)
 
 
@@ -227,7 +227,7 @@ def _with_calls(
     found = communication_of(data)
     if found is None or not len(found.calls):
         raise DataError(
-            f"{data.source}: holds no calls of a communication library; traces of Paraver and OTF2 that recorded MPI do"
+            f"{data.source}: holds no calls of a communication library; traces that recorded MPI or NCCL do"
         )
     return data, found
 

@@ -144,7 +144,7 @@ def traffic_of(found: Communication, parameters: Mapping[str, Any]) -> Traffic:
     {'MPI_Send': (1, 1, 8), 'MPI_Barrier': (2, 1, 0)}
     """
     n_names, together = len(found.calls.operations), found.collectives
-    joined = together.communicator >= 0
+    joined = together.of_data
     sender = np.concatenate([found.calls.operation[found.messages.send_call], together.operation[joined]])
     size = np.concatenate([found.messages.bytes, together.bytes[joined]])
     total = np.zeros(n_names, np.int64)

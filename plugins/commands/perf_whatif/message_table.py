@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from perf_messages.communication import Communication
+from perf_whatif.collective_table import CollectiveRow, collective_rows
 from perfcore.results import Result
 
 __all__ = ["MessageTable", "message_table"]
@@ -18,7 +19,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MessageTable(Result):
-    """Messages by sender and receiver, and by size.
+    """Messages by sender and receiver, and by size; collectives by operation.
 
     Parameters
     ----------
@@ -30,6 +31,7 @@ class MessageTable(Result):
     sizes, of_size : (m,) int64
         Upper ends of classes of sizes, powers of 2 and 0, and how many messages each has.
     bytes_of_size : (m,) int64
+    collectives : tuple of CollectiveRow
     remarks : tuple of str
         What is wrong with the trace.
     """
@@ -41,6 +43,7 @@ class MessageTable(Result):
     sizes: Integers
     of_size: Integers
     bytes_of_size: Integers
+    collectives: tuple[CollectiveRow, ...] = ()
     remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -54,6 +57,7 @@ class MessageTable(Result):
                 {"at_most_bytes": int(size), "messages": int(count), "bytes": int(total)}
                 for size, count, total in zip(self.sizes, self.of_size, self.bytes_of_size, strict=True)
             ],
+            "collectives": [asdict(row) for row in self.collectives],
             "remarks": list(self.remarks),
         }
 
@@ -82,5 +86,5 @@ def message_table(found: Communication) -> MessageTable:
     names = tuple(found.locations[place] for place in met.tolist())
     return MessageTable(
         found.source, names, count.astype(np.int64), total.reshape(count.shape), sizes, of_size.astype(np.int64),
-        bytes_of_size, tuple(found.remark_lines()),
+        bytes_of_size, collective_rows(found), tuple(found.remark_lines()),
     )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from perf_messages.communication import communication_of
 from perf_whatif.message_table import MessageTable, message_table
 from perfcore.base.errors import PerfError
+from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["MessageTablePresenter", "TracePresenter"]
 
 _MOST_PAIRS = 12
+_PAIRS = ["from", "to", "messages", "bytes"]
 _TITLE = "Messages"
 
 
@@ -36,25 +38,47 @@ class MessageTablePresenter(Presenter):
     def summary(self, result: MessageTable) -> list[str]:
         """How many, of how many bytes, and what is wrong with them."""
         pairs = int((result.count > 0).sum())
-        line = f"{result.count.sum()} messages of {result.bytes.sum()} bytes between {pairs} pairs of ranks"
-        return [line, *result.remarks]
+        lines = []
+        if pairs:
+            lines.append(f"{result.count.sum()} messages of {result.bytes.sum()} bytes between {pairs} pairs of ranks")
+        if result.collectives:
+            count, timed = sum(row.count for row in result.collectives), sum(row.timed for row in result.collectives)
+            of = "it" if count == 1 else str(timed)
+            which = f"; times are of {of}, with all members there, and summed up over them" if timed else ""
+            lines.append(f"{count} collective{'s' * (count != 1)}{which}")
+        return [*lines, *result.remarks]
 
     def tables(self, result: MessageTable) -> Tables:
-        """The pairs with most bytes, and sizes."""
+        """The pairs with most bytes, and sizes; collectives by operation."""
         pairs = self._pairs(result)
         title = f"The {_MOST_PAIRS} pairs with most bytes" if len(pairs) > _MOST_PAIRS else "Pairs"
         sizes = [
             [str(size), str(count), str(total)]
             for size, count, total in zip(result.sizes, result.of_size, result.bytes_of_size, strict=True)
         ]
-        return [
-            (title, ["from", "to", "messages", "bytes"], pairs[:_MOST_PAIRS]),
+        messages: Tables = [
+            (title, _PAIRS, pairs[:_MOST_PAIRS]),
             ("Sizes", ["bytes at most", "messages", "bytes"], sizes),
         ]
+        return [*(messages if pairs else []), *self._collectives(result)]
+
+    def _collectives(self, result: MessageTable) -> Tables:
+        rows = [
+            [
+                row.operation,
+                str(row.count),
+                str(row.bytes),
+                str(row.timed),
+                *(readable(time, "ns") if row.timed else "-" for time in (row.until_all_ns, row.after_ns)),
+            ]
+            for row in result.collectives
+        ]
+        header = ["operation", "collectives", "bytes", "timed", "until all are there", "from then on"]
+        return [("Collectives", header, rows)] if rows else []
 
     def plain_tables(self, result: MessageTable) -> Tables:
-        """All pairs."""
-        return [("", ["from", "to", "messages", "bytes"], self._pairs(result))]
+        """All pairs, or collectives where there are no messages."""
+        return [("", _PAIRS, pairs)] if (pairs := self._pairs(result)) else self._collectives(result)
 
     def _pairs(self, result: MessageTable) -> list[list[str]]:
         rows, columns = np.nonzero(result.count)
@@ -66,9 +90,17 @@ class MessageTablePresenter(Presenter):
         ]
 
     def draw(self, result: MessageTable, figure: Figure, data: Any = None) -> None:
-        """Bytes from each rank to each other one, and messages by size."""
+        """Bytes from each rank to each other one, and messages by size; of collectives alone the bytes of each."""
         from matplotlib.ticker import EngFormatter
 
+        if not len(result.sizes):
+            axes = figure.subplots()
+            axes.barh([row.operation for row in result.collectives], [row.bytes for row in result.collectives])
+            axes.xaxis.set_major_formatter(EngFormatter("B"))
+            axes.set(xlabel="bytes", ylabel="collective")
+            axes.invert_yaxis()
+            figure.suptitle(self.title(result), fontsize="medium")
+            return
         matrix, sizes = figure.subplots(1, 2, width_ratios=[1.3, 1])
         shown = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap="viridis", interpolation="nearest")
         figure.colorbar(shown, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
@@ -89,7 +121,9 @@ class TracePresenter(Presenter):
     def views(self, result: Trace, data: Any = None, file: Path | None = None) -> Viewable | None:
         """Messages by sender and receiver; None where there are none."""
         found = _communication(result)
-        return None if found is None or not len(found.messages) else _MessageViews(found)
+        if found is None or not (len(found.messages) or found.collectives.n_on_communicators):
+            return None
+        return _MessageViews(found)
 
     def commands(self, result: Trace, file: str) -> list[str]:
         """What if, where calls can be replayed; else who sends to whom."""

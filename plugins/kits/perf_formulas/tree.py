@@ -77,7 +77,7 @@ class Rule:
         return f"{least} argument{'s' if self.most > 1 else ''}"
 
 
-_COUNTS = ("no", "one", "two", "three", "four")
+_COUNTS = ("no", "one", "two", "three", "four", "five")
 
 
 def _rules(level: int, operands: tuple[int, ...], ufuncs: Mapping[str, str], most: int | None = 0) -> dict[str, Rule]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,12 @@ from perfcore.base.errors import DataError
 from perfcore.data.trace import Trace
 
 __all__ = [
-    "FACT", "NO_COLLECTIVES", "Calls", "Collectives", "Communication", "Messages", "carry", "communication_of",
-    "replayable_communication_of",
+    "FACT", "NOT_RECORDED", "NO_COLLECTIVES", "Calls", "Collectives", "Communication", "Messages", "carry",
+    "communication_of", "on_locations", "replayable_communication_of",
 ]  # fmt: skip
 
 FACT = "messages"  # under which a trace's facts hold a function that reads them
-UNKNOWN = -1
+UNKNOWN, NOT_RECORDED = -1, -2  # communicators: of no data, such as that of MPI_Init; and of data, not recorded
 _ANNOUNCED = re.compile(
     r"p?mpi_i(barrier|bcast|(all)?gatherv?|scatterv?|(all)?reduce|reduce_scatter(_block)?|alltoall[vw]?|(ex)?scan)",
     re.IGNORECASE,
@@ -27,11 +27,22 @@ _ANNOUNCED = re.compile(
 
 _SINGULAR = {
     "calls of collectives do": "call of a collective does",
+    "calls of MPI_Sendrecv or persistent requests do": "call of MPI_Sendrecv or a persistent request does",
     "calls announce": "call announces",
     "collectives lack": "collective lacks",
+    "collectives name": "collective names",
     "events of messages are outside of calls or name": "event of a message is outside of calls or names",
     "messages end before they are": "message ends before it is",
+    "descriptions of transfers are": "description of a transfer is",
+    "kernels of NCCL do": "kernel of NCCL does",
+    "receives are": "receive is",
+    "receives from": "receive from",
+    "sends or receives are": "send or receive is",
     "sends or receives have": "send or receive has",
+    "sends or receives name": "send or receive names",
+    "transfers are of an unknown size or type, and their bytes count": (
+        "transfer is of an unknown size or type, and its bytes count"
+    ),
 }
 
 Integers = npt.NDArray[np.int64]
@@ -47,7 +58,7 @@ class Calls:
     location : (n,) int32
         Sorted.
     enter_ns, leave_ns : (n,) int64, nanoseconds
-        ``enter <= leave``, sorted within each location, without overlap.
+        ``enter <= leave``, sorted within each location; without overlap where they can be replayed.
     operation : (n,) int32
         Index into ``operations``.
     operations : tuple of str
@@ -110,7 +121,8 @@ class Collectives:
     operation : (k,) int32
         Index into the calls' ``operations``.
     communicator : (k,) int64
-        As the file calls it; -1 of operations such as MPI_Init, of which it does not say.
+        As the file calls it; -1 of operations such as MPI_Init, of which it does not say, and -2 where it does not say
+        that of data.
     bytes : (k,) int64
         The most that one member sends or receives.
     size : (k,) int64
@@ -133,10 +145,23 @@ class Collectives:
     def __len__(self) -> int:
         return len(self.operation)
 
+    def only(self, rows: npt.NDArray[np.bool_]) -> Collectives:
+        """Some of them, with their members."""
+        taken = rows[self.member_of]
+        return Collectives(
+            self.operation[rows], self.communicator[rows], self.bytes[rows], self.size[rows],
+            (np.cumsum(rows) - 1)[self.member_of[taken]], self.member_call[taken], self.member_is_root[taken],
+        )  # fmt: skip
+
+    @property
+    def of_data(self) -> npt.NDArray[np.bool_]:
+        """Those of data and barriers, without MPI_Init and the like."""
+        return np.asarray(self.communicator != UNKNOWN)
+
     @property
     def n_on_communicators(self) -> int:
-        """Those of data and barriers, without MPI_Init and the like."""
-        return int((self.communicator >= 0).sum())
+        """How many of data and barriers."""
+        return int(self.of_data.sum())
 
     @property
     def n_incomplete(self) -> int:
@@ -200,11 +225,14 @@ class Communication:
     def facts(self) -> dict[str, str]:
         """What ``perf info`` says."""
         n_bytes = int(self.messages.bytes.sum())
-        joined = len(np.unique(self.collectives.communicator[self.collectives.communicator >= 0]))
-        n_joined = self.collectives.n_on_communicators
+        joined = self.collectives.communicator[self.collectives.of_data]
+        n_known = len(np.unique(joined[joined != NOT_RECORDED]))
+        where = f"{n_known} communicator{'s' * (n_known != 1)}"
+        if (joined == NOT_RECORDED).any():
+            where = f"{where} and others" if n_known else "unknown communicators"
         facts = {
             "messages": f"{len(self.messages)} of {n_bytes} bytes in all, by {len(self.calls)} calls",
-            "collectives": f"{n_joined} on {joined} communicator{'s' * (joined != 1)}",
+            "collectives": f"{len(joined)} on {where}",
         }
         lost = self.remark_lines()
         return facts | ({"about messages": "; ".join(lost)} if lost else {})
@@ -253,6 +281,39 @@ def carry(trace: Trace, read: Callable[[], Communication]) -> Trace:
 
     trace.facts = {**getattr(trace, "facts", {}), FACT: once}
     return trace
+
+
+def on_locations(found: Communication, place: Integers, locations: Sequence[str]) -> Communication:
+    """The same where several locations are one each; unchanged where calls of one location must not overlap.
+
+    Parameters
+    ----------
+    found : Communication
+    place : (n_locations,) int
+        The new location of each.
+    locations : sequence of str
+        Their names.
+    """
+    if not found.not_replayed or len(place) != len(found.locations):
+        return found
+    calls, messages, collectives = found.calls, found.messages, found.collectives
+    location = place[calls.location].astype(np.int32)
+    order = np.lexsort((calls.enter_ns, location))
+    new = np.empty(len(order), np.int64)
+    new[order] = np.arange(len(order))
+    ends = np.full(len(locations), found.start_ns, np.int64)
+    np.maximum.at(ends, place, found.end_ns)
+    moved = {name: getattr(messages, name) for name in ("send_call", "send_done_call", "post_call", "receive_call")}
+    return replace(
+        found,
+        locations=tuple(locations),
+        end_ns=ends,
+        calls=Calls(
+            location[order], calls.enter_ns[order], calls.leave_ns[order], calls.operation[order], calls.operations
+        ),
+        messages=replace(messages, **{name: np.where(of < 0, of, new[of]) for name, of in moved.items()}),
+        collectives=replace(collectives, member_call=new[collectives.member_call]),
+    )
 
 
 def communication_of(trace: Trace) -> Communication | None:

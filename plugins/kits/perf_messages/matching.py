@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from perf_messages.communication import Calls, Collectives
 
-__all__ = ["called_jointly", "collectives_in_order", "numbered", "paired_in_order"]
+__all__ = ["called_jointly", "codes_of", "collectives_in_order", "numbered", "paired_in_order"]
 
 # Operations that all ranks of a communicator call, and that may synchronise, without being collectives of data.
 _JOINTLY = re.compile(
@@ -62,7 +62,7 @@ def paired_in_order(sends: Sequence[Integers], receives: Sequence[Integers]) -> 
     >>> sent.tolist(), received.tolist()
     ([0, 2], [0, 1])
     """
-    code = _codes([np.concatenate(columns) for columns in zip(sends, receives, strict=True)])
+    code = codes_of([np.concatenate(columns) for columns in zip(sends, receives, strict=True)])
     n_sends = len(sends[0])
     one, other = (part * (len(code) + 1) + numbered(part) for part in (code[:n_sends], code[n_sends:]))
     _, sent, received = np.intersect1d(one, other, assume_unique=True, return_indices=True)
@@ -84,7 +84,7 @@ def called_jointly(calls: Calls, n_locations: int) -> npt.NDArray[np.bool_]:
     return np.asarray(everyone[calls.operation])
 
 
-def _codes(columns: Sequence[npt.NDArray[np.integer]]) -> Integers:
+def codes_of(columns: Sequence[npt.NDArray[np.integer]]) -> Integers:
     """One number from 0 for each combination of values."""
     code = np.zeros(len(columns[0]), np.int64)
     for column in columns:
@@ -120,8 +120,8 @@ def collectives_in_order(
         How many calls were left out, since calls that come together by order are different operations.
     """
     location = calls.location[taking_part].astype(np.int64)
-    number = numbered(_codes([group, location]))
-    member_of = _codes([group, number])
+    number = numbered(codes_of([group, location]))
+    member_of = codes_of([group, number])
     n_met = int(member_of.max(initial=-1)) + 1
     named = np.empty(n_met, np.int64)
     named[member_of] = communicator
@@ -135,10 +135,5 @@ def collectives_in_order(
     met = np.bincount(member_of, minlength=n_met)
     size = np.where(size < 0, met, size)
     good = least == most
-    renumbered = np.cumsum(good) - 1
-    member = good[member_of]
-    found = Collectives(
-        most[good], named[good], data[good], size[good], renumbered[member_of[member]], taking_part[member],
-        is_root[member],
-    )  # fmt: skip
-    return found, int((~member).sum())
+    found = Collectives(most, named, data, size, member_of, taking_part, is_root)
+    return found.only(good), int((~good[member_of]).sum())

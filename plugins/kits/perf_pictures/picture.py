@@ -136,7 +136,7 @@ def plot(
     <Drawing of 3.4 x 2.1 in>
     """
     from perf_pictures.figures import write_figures
-    from perf_pictures.style import break_long_lines, drawing, finish, set_text_size
+    from perf_pictures.style import drawing, finish, fit_width, set_text_size
 
     names = [name.strip() for name in panels.split(",")] if isinstance(panels, str) else list(panels)
     if ax is not None:
@@ -154,7 +154,7 @@ def plot(
         if font is not None:
             set_text_size(figure, font)
         if names or extent is not None:
-            break_long_lines(figure)
+            fit_width(figure)
         if figures is not None:
             write_figures(figure, figures)
         if path is not None and ending is not None:

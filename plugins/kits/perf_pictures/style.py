@@ -19,7 +19,8 @@ from perf_views.short_names import shortened
 from perfcore.base.errors import OptionError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import FigureBase
+    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.legend import Legend
 
 __all__ = [
     "COLOURS",
@@ -29,9 +30,9 @@ __all__ = [
     "SMALL_POINTS",
     "TINY_POINTS",
     "add_legend",
-    "break_long_lines",
     "drawing",
     "finish",
+    "fit_width",
     "set_logarithmic",
     "set_plain",
     "set_text_size",
@@ -109,9 +110,15 @@ def set_text_size(figure: FigureBase, points: float) -> None:
         text.set_fontsize(points)
 
 
-def break_long_lines(figure: FigureBase) -> None:
-    """Break titles and labels of axes that are longer than their panel, which a narrow picture would cut off."""
-    figure.draw_without_rendering()  # type: ignore[attr-defined]
+def fit_width(figure: Figure) -> None:
+    """Break what a narrow picture would cut off: legends below the panels, and titles and labels of axes."""
+    figure.draw_without_rendering()
+    for legend in list(figure.legends):
+        _narrow(legend, figure)
+    _break_long_lines(figure)
+
+
+def _break_long_lines(figure: Figure) -> None:
     for axes in figure.findobj(Axes):
         box = axes.get_window_extent()
         titles = [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
@@ -124,6 +131,19 @@ def break_long_lines(figure: FigureBase) -> None:
             if shown and reaches > length:
                 letters = max(int(len(max(shown.split("\n"), key=len)) * length / reaches), _SHORTEST_LINE)
                 text.set_text("\n".join(part for line in shown.split("\n") for part in textwrap.wrap(line, letters)))
+
+
+def _narrow(legend: Legend, figure: Figure) -> None:
+    """Give a legend fewer columns until it fits."""
+    names, size = [text.get_text() for text in legend.get_texts()], legend.get_texts()[0].get_fontsize()
+    columns = legend._ncols  # type: ignore[attr-defined]
+    while columns > 1 and legend.get_window_extent().width > figure.bbox.width:
+        columns -= 1
+        legend.remove()
+        handles: list[Any] = list(legend.legend_handles)
+        add_legend(figure, names, handles, loc="outside lower center", ncols=columns, fontsize=size)
+        legend = figure.legends[-1]
+        figure.draw_without_rendering()
 
 
 def set_logarithmic(axes: Axes, name: str, start: float, end: float, base: int = 10) -> None:

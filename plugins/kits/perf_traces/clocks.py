@@ -1,8 +1,9 @@
 """Clocks of ranks as one clock: as their files record them, or by when collectives end on all of them.
 
 A collective ends on every rank at nearly the same time, so that the k-th end of each of its kind tells how far two
-clocks are apart. Taken is the median over all that two ranks have in common; half of the single ends lie within the
-residual of it. Sends and receives between two ranks, which have no common end, are left out.
+clocks are apart: of its kind and group of processes, where files say these. Taken is the median over all that two ranks
+have in common; half of the single ends lie within the residual of it. Sends and receives between two ranks, which have
+no common end, are left out.
 
 Source: J. Doleschal, A. Knüpfer, M. S. Müller, W. E. Nagel, "Internal timer synchronization for parallel event
 tracing" (2008), who use collectives so; there a line is fitted to the offsets over time, here a clock is shifted only.
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perf_messages.rank_calls import COLLECTIVE, COLUMNS, RankCalls
 from perf_traces.options import MESSAGES
 from perf_traces.stored_trace import StoredTrace
 from perfcore.base.errors import DataError
@@ -177,7 +179,12 @@ def no_common_clock(parts: Sequence[StoredTrace], ranks: Sequence[int]) -> str |
 
 
 def _ends(part: StoredTrace) -> Ends:
-    """Sorted ends, and the median duration, of each kind of collective."""
+    """Sorted ends and the median duration of each kind of collective; of each group of processes where these are told.
+
+    Ranks of different groups have no end of theirs in common.
+    """
+    if (calls := part.rank_calls()) is not None and (ends := _ends_in_groups(calls)):
+        return ends
     kinds = [code for code, name in enumerate(part.states) if _COLLECTIVE.search(name)]
     found: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
     if not kinds:
@@ -190,8 +197,28 @@ def _ends(part: StoredTrace) -> Ends:
     for code in kinds:
         mine = state == code
         if mine.any():
-            found[part.states[code]] = np.sort(end[mine]), _median(np.sort(end[mine] - start[mine]))
+            found[part.states[code]] = _ends_and_duration(start[mine], end[mine])
     return found
+
+
+def _ends_in_groups(calls: RankCalls) -> Ends:
+    of = dict(zip(COLUMNS, calls.columns.T, strict=True))
+    kinds = [_COLLECTIVE.search(name) is not None for name in calls.operations]
+    rows = np.flatnonzero((of["kind"] == COLLECTIVE) & (of["group"] >= 0) & np.array(kinds, bool)[of["operation"]])
+    key = of["operation"][rows] * len(calls.groups) + of["group"][rows]
+    found: dict[str, tuple[npt.NDArray[np.int64], int]] = {}
+    for code in np.unique(key).tolist():
+        operation, group = divmod(code, len(calls.groups))
+        mine = rows[key == code]
+        name = f"{calls.operations[operation]} of {calls.groups[group]}"
+        found[name] = _ends_and_duration(of["enter_ns"][mine], of["leave_ns"][mine])
+    return found
+
+
+def _ends_and_duration(
+    start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], int]:  # fmt: skip
+    return np.sort(end), _median(np.sort(end - start))
 
 
 def _matched(first: Ends, other: Ends) -> _Match:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_messages.communication import FACT, carry, on_locations
 from perf_states.classes import state_classes
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.lazy_columns import COLUMNS, LazyTrace, run_of
@@ -87,6 +88,8 @@ class LocatedTrace(LazyTrace):
             levels=self._merged.levels,
             facts=recorded.facts,
         )
+        if (calls := recorded.facts.get(FACT)) is not None:
+            carry(self, lambda: on_locations(calls(), place, locations))
         self.notes = (*self.notes, _how_many_at_once(self))
         if len(place) > len(locations):
             mark_nested(self)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from perf_messages.communication import carry
+from perf_messages.rank_calls import communication_of_ranks
 from perf_traces.clocks import aligned
 from perf_traces.joined_trace import JoinedTrace
 from perf_traces.options import TraceOptions
@@ -78,7 +81,7 @@ def one_run(
     facts |= {} if clocks.residual_ns is None else {"clock_residual_ns": clocks.residual_ns}
     facts |= {"world_size": size} if (size := traces[0].facts.get("world_size")) is not None else {}
     count = f"{len(ranks)} ranks" if len(ranks) > 1 else "one rank"
-    return JoinedTrace(
+    run = JoinedTrace(
         traces,
         ranks,
         clocks.shifts_ns,
@@ -87,6 +90,23 @@ def one_run(
         notes=[f"{count} as one run, told {how}", *missing, clocks.note, *notes_of_ranks(ranks, traces)],
         facts=facts,
     )
+    return _with_calls(run, traces, clocks.shifts_ns, size)
+
+
+def _with_calls(run: JoinedTrace, parts: Sequence[StoredTrace], shifts: Sequence[int], size: int | None) -> JoinedTrace:
+    """The run with the communication of its ranks, where their files tell it."""
+    files = [part.rank_calls() for part in parts]
+    if all(calls is None for calls in files):
+        return run
+    firsts = itertools.accumulate((len(part.locations) for part in parts), initial=0)
+    told = [
+        (rank, first, shift, calls)
+        for rank, first, shift, calls in zip(run.ranks, firsts, shifts, files, strict=False)
+        if calls is not None
+    ]
+    locations, span, source = run.locations, run.span_ns, run.source
+    carry(run, lambda: communication_of_ranks(told, locations, span, source, size))
+    return run
 
 
 def _with_host(part: StoredTrace, path: Path) -> StoredTrace:

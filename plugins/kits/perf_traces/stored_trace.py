@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from perf_messages.rank_calls import OF_RANK, RankCalls
 from perf_traces.lazy_columns import COLUMNS
 from perfcore.data.trace import Trace
 
@@ -72,6 +73,8 @@ class StoredTrace:
             {name: value for name, value in trace.facts.items() if isinstance(value, _PLAIN)},
         )
         stored.put({name: getattr(trace, name) for name in COLUMNS})
+        if (calls := trace.facts.get(OF_RANK)) is not None:
+            calls.save(path)
         return stored
 
     def put(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -99,6 +102,10 @@ class StoredTrace:
         said["markers"] = tuple((str(name), int(start), int(end)) for name, start, end in said["markers"])
         said["levels"] = {level: tuple(names) for level, names in said["levels"].items()}
         return cls(path, **said)
+
+    def rank_calls(self) -> RankCalls | None:
+        """Calls of the communication library, whose partners are of other ranks; None where the file tells none."""
+        return RankCalls.load(self.path) if Path(f"{self.path}.calls.json").exists() else None
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """One of ``location``, ``state``, ``start_ns`` and ``end_ns``, mapped from its file."""

@@ -7,6 +7,8 @@ from perf_views.contents import (
     Chart,
     Field,
     Form,
+    KeyFigure,
+    KeyFigures,
     Link,
     Live,
     Notice,
@@ -20,6 +22,7 @@ from perf_views.contents import (
 )
 from perf_views.edits import Change, Check, Checkable, Editable, FileEdit, Fitting, Storable
 from perf_views.feeds import Feed, Feeding
+from perf_views.ways import Navigable, ways_of
 
 __all__ = [
     "Action",
@@ -36,8 +39,11 @@ __all__ = [
     "FileEdit",
     "Fitting",
     "Form",
+    "KeyFigure",
+    "KeyFigures",
     "Link",
     "Live",
+    "Navigable",
     "NoViewError",
     "Notice",
     "Query",
@@ -47,4 +53,5 @@ __all__ = [
     "View",
     "ViewPath",
     "Viewable",
+    "ways_of",
 ]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from perf_views.forms import Action, Field, Form, ViewPath
 from perfcore.base.errors import PerfError
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ __all__ = [
     "Chart",
     "Field",
     "Form",
+    "KeyFigure",
+    "KeyFigures",
     "Link",
     "Live",
     "NoViewError",
@@ -34,7 +37,6 @@ __all__ = [
     "Viewable",
 ]
 
-ViewPath = tuple[str, ...]
 Query = Mapping[str, str]
 
 
@@ -124,6 +126,8 @@ class Table:
     title : str
     note : str
         What must be known to read it.
+    is_folded : bool
+        Only its title is shown until it is opened; for what few need, such as every parameter of a model.
 
     Raises
     ------
@@ -135,6 +139,7 @@ class Table:
     rows: tuple[tuple[Cell | str, ...], ...]
     title: str = ""
     note: str = ""
+    is_folded: bool = False
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows, 1):
@@ -208,86 +213,6 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Field:
-    """One field of a form.
-
-    Parameters
-    ----------
-    name : str
-        In the query or the posted form.
-    label : str
-    value : str
-        What it holds now.
-    kind : {"text", "number", "range", "choice", "lines", "hidden"}
-        ``lines`` is a text of several lines, such as formulas. A ``range`` is a slider with its number beside it.
-    choices : tuple of str
-        Of a ``choice``.
-    minimum, maximum, step : str
-        Of a ``number`` or ``range``; empty for none.
-    help : str
-        In one sentence.
-    is_checked : bool
-        Whether the page says while it is typed what is right and what is not; at most one field of an action. The
-        subject answers, see `perf_views.edits.Checkable`.
-    """
-
-    name: str
-    label: str = ""
-    value: str = ""
-    kind: Literal["text", "number", "range", "choice", "lines", "hidden"] = "text"
-    choices: tuple[str, ...] = ()
-    minimum: str = ""
-    maximum: str = ""
-    step: str = ""
-    help: str = ""
-    is_checked: bool = False
-
-
-@dataclass(frozen=True)
-class Form:
-    """Fields that lead to another state of a view; the state stands in the address. A report leaves it out.
-
-    Parameters
-    ----------
-    fields : tuple of Field
-    path : tuple of str
-        The view that gets them as its query.
-    submit : str
-        On the button.
-    title : str
-    is_folded : bool
-        Only its title is shown until it is opened; for forms that few need.
-    """
-
-    fields: tuple[Field, ...]
-    path: ViewPath
-    submit: str = "Show"
-    title: str = ""
-    is_folded: bool = False
-
-
-@dataclass(frozen=True)
-class Action:
-    """Fields that change what is kept. The page first shows what would change. A report leaves it out.
-
-    The fields go to `Editable.act` with the path; several actions at one path are told apart by a hidden field.
-
-    Parameters
-    ----------
-    fields : tuple of Field
-    path : tuple of str
-    submit : str
-        On the button that leads to the preview.
-    title : str
-    """
-
-    fields: tuple[Field, ...]
-    path: ViewPath
-    submit: str = "Preview"
-    title: str = ""
-
-
-@dataclass(frozen=True)
 class Notice:
     """Something that must not be overlooked.
 
@@ -301,7 +226,34 @@ class Notice:
     kind: Literal["note", "warning", "error"] = "note"
 
 
-Block = Text | Table | Chart | Form | Action | Notice
+@dataclass(frozen=True)
+class KeyFigure:
+    """One number that says most of what a view shows.
+
+    Parameters
+    ----------
+    name : str
+    text : str
+        With its unit.
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class KeyFigures:
+    """Three to five figures that stand above everything else.
+
+    Parameters
+    ----------
+    figures : tuple of KeyFigure
+    """
+
+    figures: tuple[KeyFigure, ...]
+
+
+Block = Text | Table | Chart | Form | Action | Notice | KeyFigures
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,34 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from perf_views.contents import Block, Chart, NoViewError, Query, Table, Text, View, Viewable, ViewPath
+from perf_views.contents import (
+    Block,
+    Chart,
+    KeyFigure,
+    KeyFigures,
+    NoViewError,
+    Query,
+    Table,
+    Text,
+    View,
+    Viewable,
+    ViewPath,
+)
 from perfcore.models.model import Model
 from perfcore.results import Presenter, Result, presenter_of
 
-__all__ = ["DrawableViews", "drawing_of", "model_blocks", "parameter_table", "statistics_table", "views_of"]
+__all__ = [
+    "DrawableViews",
+    "drawing_of",
+    "key_figures",
+    "model_blocks",
+    "parameter_table",
+    "statistics_table",
+    "views_of",
+]
+
+
+_MOST_FIGURES = 5  # more are not taken in at a glance
 
 
 class DrawableViews:
@@ -71,7 +94,8 @@ def views_of(subject: Result, data: Any = None, file: Path | None = None) -> Vie
 def model_blocks(subject: Result, data: Any = None, draws: bool = True) -> tuple[Block, ...]:
     """Summary, picture where it has one, formula, tables and, of a model, parameters and statistics."""
     tables = [Table.of(*table) for table in subject.tables()]
-    blocks: list[Block] = [Text(tuple(line for line in subject.summary() if line != subject.title))]
+    blocks: list[Block] = [key_figures(subject)] if isinstance(subject, Model) and subject.statistics else []
+    blocks.append(Text(tuple(line for line in subject.summary() if line != subject.title)))
     if draws:
         blocks.append(drawing_of(subject, data))
     if subject.formula and subject.formula not in subject.summary():
@@ -87,13 +111,20 @@ def drawing_of(subject: Result, data: Any = None, tables: tuple[Table, ...] = ()
     return Chart(lambda figure: subject.draw(figure, data), f"Drawing: {subject.title}", tables, size=(10.0, 4.5))
 
 
+def key_figures(model: Any) -> KeyFigures:
+    """The first figures of a fit that are numbers, which are the most telling ones."""
+    numbers = [(name, value) for name, value in model.statistics.items() if isinstance(value, (int, float))]
+    figures = [KeyFigure(name.replace("_", " "), f"{value:.4g}") for name, value in numbers[:_MOST_FIGURES]]
+    return KeyFigures(tuple(figures))
+
+
 def parameter_table(model: Any) -> Table:
     """Every number of a model with its standard error."""
     rows = [
         (p.name, f"{p.estimate:.6g}", "-" if p.standard_error is None else f"{p.standard_error:.3g}", p.unit or "")
         for p in model.parameters
     ]
-    return Table(("parameter", "estimate", "standard error", "unit"), tuple(rows), "Parameters")
+    return Table(("parameter", "estimate", "standard error", "unit"), tuple(rows), "Parameters", is_folded=True)
 
 
 def statistics_table(model: Any) -> Table:
@@ -102,4 +133,4 @@ def statistics_table(model: Any) -> Table:
     for name, value in model.statistics.items():
         shown = "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
         rows.append((name.replace("_", " "), shown))
-    return Table(("figure", "value"), tuple(rows), "Figures of the fit")
+    return Table(("figure", "value"), tuple(rows), "Figures of the fit", is_folded=True)

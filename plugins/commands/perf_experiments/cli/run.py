@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-from types import FrameType
 from typing import Annotated, Literal
 
 import typer
@@ -130,7 +128,6 @@ def command(
             words = [design, *(words or ())]
             design = None
         path = store or default_store(design)
-        before = signal.signal(signal.SIGTERM, _end)  # a batch system's: the run in flight is ended as by Ctrl-C
         try:
             summary = run(
                 design,
@@ -159,14 +156,8 @@ def command(
             again = f"`perf run{more}`"
             typer.echo(f"perf: all runs that ended are kept in {path}; {again} goes on", err=True)
             raise
-        finally:
-            signal.signal(signal.SIGTERM, before)
     for line in summary.summary():
         typer.echo(typer.format_filename(line))
     if summary.waiting:
         return _SOME_WAITING
     return _SOME_FAILED if summary.failed else 0
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)

@@ -15,6 +15,7 @@ from perf_experiments.design.constraints import meeting
 from perf_experiments.design.factors import Level, Point, check_factors, level_text, point_text
 from perf_experiments.design.versions import VERSION, next_to_each_other
 from perf_formulas.toml_file import read_toml
+from perf_points.ranges import MOST_POINTS
 from perfcore.base.errors import InputError, OptionError, PerfError, UnknownNameError, key_first
 from perfcore.results import Result
 
@@ -105,7 +106,7 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises
         ------
         PerfError
-            As `candidates`; or no point is left.
+            As `candidates`; or no point is left, or there would be more than a million runs.
         """
         points, refused = self.candidates()
         without = {_key(point) for point in _listed(self.left_out, check_factors(self.factors), "left_out")}
@@ -113,6 +114,8 @@ class Design(Result, msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not kept:
             why = ", ".join(f"{text} refuses {count}" for text, count in refused.items() if count)
             raise OptionError(f"no point is left to measure{': ' + why if why else ''}; change levels or constraints")
+        if (runs := sum(self.counts(kept))) > MOST_POINTS:
+            raise OptionError(f"{runs:,} runs, and at most {MOST_POINTS:,} can be asked for; lower the replications")
         return kept
 
     def counts(self, points: Sequence[Point]) -> list[int]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from perf_experiments.design.factors import Level, Point, level_text
+from perf_points.ranges import check_count
 from perfcore.base.errors import MissingDependencyError, OptionError, UnknownNameError
 
 __all__ = ["centre_of", "fraction", "full_factorial", "latin_hypercube", "one_at_a_time", "sobol"]
@@ -21,11 +23,17 @@ _MOST_DRAWS = 2**16  # of a Sobol' sequence that is searched for points that mee
 def full_factorial(factors: Factors) -> list[Point]:
     """Every combination of levels; the last factor varies fastest.
 
+    Raises
+    ------
+    OptionError
+        There are more than a million.
+
     Examples
     --------
     >>> full_factorial({"p": [1, 2], "D": [64]})
     [{'p': 1, 'D': 64}, {'p': 2, 'D': 64}]
     """
+    check_count(math.prod(map(len, factors.values())), "all combinations of the levels")
     return [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
 
 

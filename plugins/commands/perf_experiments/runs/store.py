@@ -83,8 +83,7 @@ class Store:
             store._connection.execute("PRAGMA journal_mode = DELETE")
             store._connection.execute("PRAGMA synchronous = EXTRA")
             store._begin()
-            # Another may have made it since.
-            if store._pragma("application_id") == 0 and not store._rows("SELECT 1 FROM sqlite_master"):
+            if store._is_blank():  # another may have made it since
                 for statement in SCHEMA:
                     store._connection.execute(statement)
                 store._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -137,9 +136,14 @@ class Store:
         self._connection.execute("COMMIT")
         self._begin()
 
+    def _is_blank(self) -> bool:
+        return self._pragma("application_id") == 0 and not self._rows("SELECT 1 FROM sqlite_master LIMIT 1")
+
     def _check(self) -> None:
         """Refuse what is no store of this version, or is damaged."""
         self._rows("SELECT 1 FROM sqlite_master LIMIT 1")  # locks the file, and undoes what a killed process left
+        if self._is_blank():
+            raise InputError(self.path, "holds nothing yet, since `perf run` was stopped making it; call it again")
         if self._pragma("application_id") != APPLICATION_ID:
             raise InputError(self.path, "is an SQLite file of another program, not a store of runs; name another file")
         if (version := self._pragma("user_version")) != SCHEMA_VERSION:

@@ -26,11 +26,20 @@ class Timeline {
     this.settings = JSON.parse(host.dataset.settings);
     this.colours = this.settings.classes.map((each) => rgb(each.colour));
     this.phases = [];
+    this.ended = new AbortController();
+    this.pathname = location.pathname;
     this.build();
     this.readAddress();
-    addEventListener("popstate", () => { this.readAddress(); this.ask(); });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
-    new ResizeObserver(() => this.resized()).observe(this.pane);
+    const { signal } = this.ended;
+    addEventListener("popstate", () => {
+      if (location.pathname !== this.pathname) return; // of another view, which comes in this one's place
+      this.readAddress();
+      this.ask();
+    }, { signal });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal });
+    const sizes = new ResizeObserver(() => this.resized());
+    sizes.observe(this.pane);
+    signal.addEventListener("abort", () => sizes.disconnect());
     fetch(`${this.settings.feed}phases`).then((answer) => answer.json()).then((said) => {
       this.phases = said.phases || [];
       if (said.phases && said.phases.length) this.ask();
@@ -218,7 +227,7 @@ class Timeline {
   // ---- what the server answers; of several questions the last one counts
 
   async ask() {
-    if (this.width === undefined) return;
+    if (this.width === undefined || this.ended.signal.aborted) return;
     if (this.waiting) { this.again = true; return; }
     this.waiting = true;
     const began = performance.now(), query = this.query();
@@ -459,5 +468,11 @@ class Timeline {
   }
 }
 
-for (const host of document.querySelectorAll('.live[data-kind="timeline"]')) new Timeline(host);
+let timelines = [];
+const begin = () => {
+  timelines.forEach((timeline) => timeline.ended.abort());
+  timelines = [...document.querySelectorAll('.live[data-kind="timeline"]')].map((host) => new Timeline(host));
+};
+document.addEventListener("shown", begin); // another view came in the place of the one before
+begin();
 })();

@@ -9,13 +9,14 @@ from perf_structural.algebra import Algebra
 from perf_structural.expression import Constant, Expression
 from perf_structural.indexed import Indexed, aligned, at_place, joined, need_numbers, places, reduced, rows
 from perf_structural.language.copies import whole
-from perf_structural.language.functions import OVER_COPIES
+from perf_structural.language.functions import INTERPOLATE, OVER_COPIES
 from perf_structural.units import PLAIN
 from perfcore.base.errors import DataError
 
 __all__ = ["Calls"]
 
 _STATIONS = frozenset({"queue_wait", "mean_queue_wait", "sharing_slowdown"})
+_OF_SHARES = frozenset({"barrier_over", "grained_barrier_over"})
 
 
 class Calls:
@@ -62,6 +63,8 @@ class Calls:
                 return self._station(text, symbol, parts)
             if symbol == QUANTILE:
                 return joined(text, self._quantile, parts, self.sizes, parts[0].unit)
+            if symbol == INTERPOLATE:
+                return self._interpolated(text, parts)
             need_numbers("the place", parts[:1])
             values, unit = aligned(symbol, parts[1:], self.algebra)
             return joined(text, lambda k, *cells: self._k_th(k, cells), [parts[0], *values], self.sizes, unit)
@@ -72,7 +75,12 @@ class Calls:
     def _over_copies(self, text: str, symbol: str, parts: Sequence[Indexed], over: str | None) -> Indexed:
         place = OVER_COPIES[symbol]
         others = [*parts[:place], *parts[place + 1 :]]
-        need_numbers(symbol, [*others, *(parts[:1] if symbol == "barrier_over" else ())])
+        if symbol in _OF_SHARES:
+            need_numbers("a share", parts[:1])
+        if symbol == "grained_barrier_over":
+            others, _ = aligned("a grain and a slice", others, self.algebra)
+        else:
+            need_numbers(symbol, others)
         return reduced(text, lambda group, numbers: self._of_copies(symbol, group, numbers), parts[place], over, others)
 
     def _of_copies(self, symbol: str, group: Sequence[Expression], numbers: Sequence[Expression]) -> Expression:
@@ -88,8 +96,8 @@ class Calls:
                 return algebra.call(symbol, [*group, number])
             case "loop_over":
                 return algebra.call(symbol, [*group, numbers[0], *(numbers[1:] or [algebra.constant(1.0)])])
-            case "barrier_over":
-                return algebra.call(symbol, [*group, numbers[0]])
+            case "barrier_over" | "grained_barrier_over":
+                return algebra.call(symbol, [*group, *numbers])
         for count in numbers:
             if not isinstance(count, Constant):
                 return algebra.call(symbol, [*group, count])
@@ -105,6 +113,17 @@ class Calls:
             if place in {1, len(cells)}:
                 return self.algebra.extremum(place == len(cells), cells)
         return self.algebra.call("k_th", [k, *cells])
+
+    def _interpolated(self, text: str, parts: Sequence[Indexed]) -> Indexed:
+        operand, *points = parts
+        if len(points) % 2:
+            raise DataError("points are pairs of numbers: interpolate(x, x1, y1, x2, y2)")
+        (operand, *at), _ = aligned("x, x1, x2, ...", [operand, *points[::2]], self.algebra)
+        values, unit = aligned("y1, y2, ...", points[1::2], self.algebra)
+        cells = [cell for point in (*at, *values) for cell in point.cells.values()]
+        if len(cells) != len(points) or not all(isinstance(cell, Constant) for cell in cells):
+            raise DataError("points are known numbers, not uncertain or replicated ones")
+        return joined(text, lambda x: self.algebra.call(INTERPOLATE, [x, *cells]), [operand], self.sizes, unit)
 
     def _quantile(self, operand: Expression, level: Expression) -> Expression:
         if not isinstance(level, Constant) or not 0.0 < level.value < 1.0:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError
 
-__all__ = ["k_th", "max_of_first", "mean_of_first", "min_of_first", "picked", "sum_of_first", "whole"]
+__all__ = ["k_th", "max_of_first", "mean_of_first", "min_of_first", "picked", "sum_of_first", "whole", "within"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,14 +27,29 @@ def whole(name: str, numbers: npt.ArrayLike, least: int, most: float) -> Floats:
     >>> whole("workers", [1.2, 3.9], 1, 4)
     array([1., 4.])
     """
+    return within(name, np.rint(np.asarray(numbers, dtype=np.float64)), least, most)
+
+
+def within(name: str, numbers: npt.ArrayLike, least: float, most: float = np.inf) -> Floats:
+    """Numbers that are none less than the least, and none more than the most that is accepted.
+
+    Raises
+    ------
+    DataError
+        One is NaN, or outside of what is accepted.
+
+    Examples
+    --------
+    >>> within("share of a processor", [0.2, 1.0], 0.0, 1.0)
+    array([0.2, 1. ])
+    """
     given = np.asarray(numbers, dtype=np.float64)
-    rounded = np.rint(given)
-    if not np.all((rounded >= least) & (rounded <= most)):  # NaN is neither
+    if not np.all((given >= least) & (given <= most)):  # NaN is neither
         low, high = float(given.min()), float(given.max())
         found = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-        accepted = f"at least {least}" if most == np.inf else f"{least} to {most:.0f}"
+        accepted = f"at least {least:.0f}" if most == np.inf else f"{least:.0f} to {most:.0f}"
         raise DataError(f"the {name} came to {found}; {accepted} is accepted")
-    return rounded
+    return given
 
 
 def sum_of_first(*arguments: npt.ArrayLike) -> Floats:

@@ -9,13 +9,23 @@ import numpy.typing as npt
 
 from perf_formulas.parser import QUANTILE, Limits, Parser
 from perf_formulas.tree import FUNCTIONS, OR, Node, Rule
-from perf_structural.language import copies, pipeline, queues, workers
+from perf_structural.language import barriers, copies, curves, pipeline, queues, workers
 
-__all__ = ["COMPUTED", "EQUATION_FUNCTIONS", "LIMITS", "MAY_BE_INFINITE", "OVER_COPIES", "compute", "parsed"]
+__all__ = [
+    "COMPUTED",
+    "EQUATION_FUNCTIONS",
+    "INTERPOLATE",
+    "LIMITS",
+    "MAY_BE_INFINITE",
+    "OVER_COPIES",
+    "compute",
+    "parsed",
+]
 
 Floats = npt.NDArray[np.float64]
 
 _LEVEL = FUNCTIONS["max"].level
+INTERPOLATE = "interpolate"
 
 # An equation of a thousand terms is written by a program and is meant; ten thousand take a second.
 LIMITS = Limits(length=100_000, nodes=10_000)
@@ -35,6 +45,7 @@ OVER_COPIES: Mapping[str, int] = {
     "pick_over": 0,
     "loop_over": 0,
     "barrier_over": 0,
+    "grained_barrier_over": 0,
     "pipeline_over": 0,
 }
 
@@ -52,7 +63,9 @@ _RULES = (
     _rule("sharing_slowdown", 3, 3),
     _rule("loop_over", 2, 3),
     _rule("barrier_over", 2, 2),
+    _rule("grained_barrier_over", 3, 3),
     _rule("pipeline_over", 2, 2),
+    _rule(INTERPOLATE, 5, None),
 )
 EQUATION_FUNCTIONS: Mapping[str, Rule] = FUNCTIONS | {rule.symbol: rule for rule in _RULES}
 
@@ -69,8 +82,10 @@ COMPUTED: Mapping[str, Callable[..., Floats]] = {
     "mean_queue_wait": queues.mean_queue_wait,
     "sharing_slowdown": queues.sharing_slowdown,
     "loop_over": workers.loop_time,
-    "barrier_over": workers.barrier_progress,
+    "barrier_over": barriers.barrier_progress,
+    "grained_barrier_over": barriers.grained_progress,
     "pipeline_over": pipeline.pipeline_time,
+    INTERPOLATE: curves.interpolated,
 }
 
 # What gives infinity of finite numbers for good reason: a station to which more comes than it can do.

@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincc, gammainccinv, gammaln, xlogy
 
-from perf_structural.language.copies import whole
-from perfcore.base.errors import DataError
+from perf_structural.language.copies import whole, within
 
 __all__ = ["mean_queue_wait", "probability_of_waiting", "queue_wait", "sharing_slowdown"]
 
@@ -84,7 +83,7 @@ def mean_queue_wait(
     array(2.)
     """
     rate, service, number = _checked(rate, service, servers)
-    spread = _not_negative("coefficient of variation", variation)
+    spread = within("coefficient of variation", variation, 0.0)
     busy = rate * service
     with np.errstate(all="ignore"):
         load = busy / number
@@ -102,7 +101,7 @@ def queue_wait(*arguments: npt.ArrayLike) -> Floats:
     """
     *station, chance = arguments
     rate, service, number = _checked(*station[:3])
-    spread = _not_negative("coefficient of variation", station[3] if len(station) > 3 else 1.0)
+    spread = within("coefficient of variation", station[3] if len(station) > 3 else 1.0, 0.0)
     busy, level = rate * service, np.asarray(chance, dtype=np.float64)
     with np.errstate(all="ignore"):
         load = busy / number
@@ -144,14 +143,7 @@ def _relative_mean(load: Floats, servers: Floats, variation: Floats) -> Floats:
 
 def _checked(rate: npt.ArrayLike, service: npt.ArrayLike, servers: npt.ArrayLike) -> tuple[Floats, Floats, Floats]:
     return (
-        _not_negative("arrival rate", rate),
-        _not_negative("service time", service),
+        within("arrival rate", rate, 0.0),
+        within("service time", service, 0.0),
         whole("number of servers", servers, 1, _MOST_SERVERS),
     )
-
-
-def _not_negative(name: str, values: npt.ArrayLike) -> Floats:
-    found = np.asarray(values, dtype=np.float64)
-    if not np.all(found >= 0.0):
-        raise DataError(f"the {name} came to {float(found.min()):.4g}; at least 0 is accepted")
-    return found

@@ -1,10 +1,7 @@
-"""Workers of unequal speed: a loop that they share by taking chunks, and what barriers leave of their progress.
+"""Workers of unequal speed: a loop that they share by taking chunks.
 
-Sources. Barriers: D. G. Feitelson and L. Rudolph, "Gang scheduling performance benefits for fine-grain
-synchronization", Journal of Parallel and Distributed Computing 16, 1992, say why processes that are not scheduled
-together progress together only while all of them run; the exponent between that and the slowest is ours. The loop:
-C. D. Polychronopoulos and D. J. Kuck, "Guided self-scheduling", IEEE Transactions on Computers 36, 1987, section II
-(self-scheduling with a fixed size of chunks): whoever is free takes the next chunk.
+Source: C. D. Polychronopoulos and D. J. Kuck, "Guided self-scheduling", IEEE Transactions on Computers 36, 1987,
+section II (self-scheduling with a fixed size of chunks): whoever is free takes the next chunk.
 """
 
 from __future__ import annotations
@@ -15,40 +12,11 @@ import numpy.typing as npt
 from perf_structural.language.copies import whole
 from perfcore.base.errors import DataError
 
-__all__ = ["barrier_progress", "loop_time"]
+__all__ = ["loop_time"]
 
 Floats = npt.NDArray[np.float64]
 
 _MOST_ITERATIONS = 2.0**53
-
-
-def barrier_progress(*arguments: npt.ArrayLike) -> Floats:
-    """Share of full speed that workers which meet at barriers make together of their shares of their processors.
-
-    The smallest share, times every other one to the power of an exponent. Between barriers that are much further apart
-    than time slices only the slowest counts: 0. Where they are much closer together, all must run at once, which
-    happens with the product of the shares: 1.
-
-    Parameters
-    ----------
-    *arguments : array_like
-        Shares, 0 to 1; then the exponent, 0 to 1.
-
-    Examples
-    --------
-    >>> barrier_progress(0.5, 0.8, [0.0, 1.0])
-    array([0.5, 0.4])
-    """
-    *shares, exponent = (np.asarray(argument, dtype=np.float64) for argument in arguments)
-    for name, values in (("exponent", [exponent]), ("share of a processor", shares)):
-        for value in values:
-            if not np.all((value >= 0.0) & (value <= 1.0)):
-                raise DataError(f"the {name} came to {value.min():.4g} to {value.max():.4g}; 0 to 1 is accepted")
-    spread = np.array(np.broadcast_arrays(*shares))
-    slowest = spread.min(axis=0)
-    with np.errstate(all="ignore"):
-        others = np.where(slowest > 0.0, spread.prod(axis=0) / slowest, 1.0)
-    return np.asarray(slowest * others**exponent)
 
 
 def loop_time(*arguments: npt.ArrayLike) -> Floats:

@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from perf_structural.judging.recalibration import Recalibration
 from perf_structural.mistakes import StructuralModelError, located
-from perf_structural.scheduling import Choice, choose, predict_candidates
+from perf_structural.scheduling import Choice, choose, predict_models, with_candidates
 from perf_structural.statistic import Statistic
 from perf_structural.structural_model import StructuralModel
 from perfcore.base.errors import DataError, OptionError
@@ -16,6 +20,9 @@ from perfcore.base.errors import DataError, OptionError
 __all__ = ["Costs", "choose_by_cost"]
 
 _RESULT, _DEADLINE, _PENALTY = "result", "deadline", "penalty"
+_PREDICTED, _UNIT = "result_as_predicted", "unit_of_result"  # where a recalibration corrects results
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -51,8 +58,15 @@ class Costs:
         if not all(math.isfinite(number) for number in (self.deadline, self.penalty) if number is not None):
             raise OptionError("--deadline and --penalty are finite numbers")
 
-    def of(self, model: StructuralModel) -> StructuralModel:
+    def of(self, model: StructuralModel, corrected: tuple[Floats, Floats] | None = None) -> StructuralModel:
         """The model of the cost.
+
+        Parameters
+        ----------
+        model : StructuralModel
+        corrected : pair of (n,) float, optional
+            What results become by the model's recalibration, see
+            `perf_structural.judging.recalibration.Recalibration.curve_of`.
 
         Raises
         ------
@@ -64,6 +78,10 @@ class Costs:
         result = model.compose().result
         unit = str(result.unit) if result.unit.powers else None
         given: dict[str, dict[str, Any]] = {_RESULT: {"equation": model.equation, "unit": model.unit}}
+        if corrected is not None:
+            given[_PREDICTED] = given[_RESULT]
+            given[_RESULT] = {"equation": _by_lines(*corrected), "unit": unit}
+            given[_UNIT] = {"value": 1.0, "unit": unit}
         for name, number in ((_DEADLINE, self.deadline), (_PENALTY, self.penalty)):
             if number is not None:
                 given[name] = {"value": number, "unit": unit if name == _DEADLINE else None}
@@ -71,7 +89,7 @@ class Costs:
             if name in components or name in inputs:
                 with located(model.source, "--cost"):
                     raise DataError(f"the model has a {name!r} of its own; give it another name")
-        components[_RESULT] = given.pop(_RESULT)
+        components |= {name: given.pop(name) for name in (_RESULT, _PREDICTED) if name in given}
         paid = self.equation or "0"
         costly = replace(
             model,
@@ -118,18 +136,31 @@ def choose_by_cost(
     Raises
     ------
     PerfError
-        As of `perf_structural.predict_candidates`, `perf_structural.choose` and `Costs`; or the model has a
-        recalibration, which corrects its result and not what costs are made of.
+        As of `perf_structural.predict_candidates`, `perf_structural.choose` and `Costs`; or results can be infinite,
+        which the model's recalibration cannot correct.
     """
-    if model.recalibration is not None:
-        raise StructuralModelError(
-            f"{model.source}: recalibration: it corrects results and not costs; leave it out, or choose "
-            "without --cost, --deadline and --penalty"
-        )
-    choice = choose(predict_candidates(costs.of(model), candidates, **options), statistic)
+    models = with_candidates(model, candidates)
+    curves: dict[str, tuple[Floats, Floats]] = {}
+    timed = {name: given for name, given in options.items() if name in {"method", "bins", "samples", "seed"}}
+    if isinstance(model.recalibration, Recalibration):
+        as_they_are = {name: replace(found, recalibration=None) for name, found in models.items()}
+        for name, predicted in predict_models(as_they_are, candidates, **timed).items():
+            curves[name] = model.recalibration.curve_of(predicted.value)
+            if not all(np.isfinite(row).all() for row in curves[name]):
+                with located(model.source, f"candidate {name!r}"):
+                    raise DataError("the result can be infinite; what it costs then cannot be corrected")
+    paid = {name: costs.of(found, curves.get(name)) for name, found in models.items()}
+    choice = choose(predict_models(paid, candidates, **options), statistic)
     if costs.deadline is None:
         return choice
-    timed = {name: given for name, given in options.items() if name in {"method", "bins", "samples", "seed"}}
-    results = predict_candidates(model, candidates, **timed)
+    results = predict_models(models, candidates, **timed)
     late = {name: 1.0 - result.evaluation.cdf(costs.deadline) for name, result in results.items()}
     return replace(choice, deadline=costs.deadline, late=late)
+
+
+def _by_lines(before: Floats, after: Floats) -> str:
+    """The equation of a corrected result; as predicted where nothing is to be corrected."""
+    if len(before) < 2:
+        return _PREDICTED
+    points = ", ".join(f"{x!r}*{_UNIT}, {y!r}*{_UNIT}" for x, y in zip(before.tolist(), after.tolist(), strict=True))
+    return f"interpolate({_PREDICTED}, {points})"

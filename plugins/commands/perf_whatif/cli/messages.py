@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -57,11 +58,12 @@ def command(
             found = messages(traces[0], read=how.read_file)
         else:
             reading, files = options_of_runs(how)
-            runs = messages_of_runs(traces, from_name=how.from_name, files=files, read=reading.read_file)
+            read = _Kept(reading.read_file)
+            runs = messages_of_runs(traces, from_name=how.from_name, files=files, read=read)
             if output is not None:
                 write(runs.measurements, output)
             # A folder may be that of one run.
-            found = messages(traces[0], read=how.read_file) if may_be_one and len(runs.runs) == 1 else runs
+            found = messages(traces[0], read=read) if may_be_one and len(runs.runs) == 1 else runs
         if picture is not None:
             plot(found, None, picture)
     if as_json:
@@ -72,3 +74,23 @@ def command(
         print_findings(found, table=output, picture=picture)
         if output is not None and len(runs.runs) > 1:
             typer.echo(next_step(output, [run.parameters for run in runs.runs], runs.parameters))
+
+
+class _Kept:
+    """Reads files, and the one that was read last not again: the ranks of a run are many.
+
+    Parameters
+    ----------
+    read : callable
+        Takes a path and the wanted types.
+    """
+
+    def __init__(self, read: Callable[[str, Sequence[type]], Any]) -> None:
+        self._read = read
+        self._last: dict[str, Any] = {}
+
+    def __call__(self, name: str, wanted: Sequence[type]) -> Any:
+        if name not in self._last:
+            self._last.clear()  # before the next one is there, too
+            self._last[name] = self._read(name, wanted)
+        return self._last[name]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import errno
 import json
 import os
 import re
@@ -48,6 +49,7 @@ _NO_DELIMITER = "\\x01"
 
 _LINE_OF_TEXT = re.compile(r"CSV Error on Line: (\d+)")
 
+_OF_THE_DISK = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS))
 _OUR_MISTAKES = (duckdb.ParserException, duckdb.CatalogException)
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -74,23 +76,13 @@ class Database:
     def __init__(self, source: str) -> None:
         self.source = source
         self._folder = Path(tempfile.mkdtemp(prefix="perfcore-"))
-        self._connection = duckdb.connect(
-            str(self._folder / "tables.duckdb"),
-            config={
-                "memory_limit": MEMORY_LIMIT,
-                "threads": _n_threads(),
-                "temp_directory": str(self._folder / "spill"),
-                "autoinstall_known_extensions": "false",  # reading a file never asks the network
-                "autoload_known_extensions": "false",
-            },
-        )
-        # DuckDB 2.0 moves a TRY_CAST into the scan of text, where a bad value fails instead of being NULL.
-        optimizers = self._connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
-        if ("type_pushdown",) in optimizers:
-            self._connection.execute("SET disabled_optimizers = 'type_pushdown'")
         self._thread = concurrent.futures.ThreadPoolExecutor(1)
         self._idle: list[duckdb.DuckDBPyConnection] = []
-        self._connection.execute("PRAGMA disable_checkpoint_on_shutdown")  # the folder is removed then
+        try:
+            self._connection = _connected(self._folder)
+        except duckdb.Error as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise self._problem(error) from None
         weakref.finalize(self, _discard, self._thread, self._connection, self._folder)
 
     def link(self, path: Path) -> str:
@@ -154,7 +146,10 @@ class Database:
         telling = text.split("\nPossible")[0].strip().splitlines()[-1 if at else 0]
         said = telling.partition("Error: ")[2] or telling
         said = said.replace(f"{self._folder}{os.sep}", "").rstrip(" .!")
-        return TableError(self.source, f"{said}; the file may be damaged", line=int(at[1]) if at else None)
+        advice = "the file may be damaged"
+        if isinstance(error, duckdb.FatalException) or any(each in text for each in _OF_THE_DISK):
+            advice = f"make room, also in {self._folder.parent}, or name another folder for temporary files in TMPDIR"
+        return TableError(self.source, f"{said}; {advice}", line=int(at[1]) if at else None)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The result as rows of Python values."""
@@ -204,25 +199,21 @@ class Database:
 
     def add_arrays(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Make ``table`` of arrays of equal length, in their order."""
-        cursor = self._session()
-        cursor.register("arrays", dict(arrays))
-        cursor.execute(f"CREATE TABLE {table} AS SELECT * FROM arrays")
+        self._take(f"CREATE TABLE {table} AS SELECT * FROM arrays", arrays)
 
     def append_by_name(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Add arrays of equal length behind the rows of ``table``, to the columns of their names."""
-        cursor = self._session()
-        cursor.register("arrays", dict(arrays))
-        try:
-            cursor.execute(f"INSERT INTO {table} BY NAME SELECT * FROM arrays")
-        except duckdb.Error as error:
-            raise self._problem(error) from None
+        self._take(f"INSERT INTO {table} BY NAME SELECT * FROM arrays", arrays)
 
     def append(self, table: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Add arrays of equal length behind the rows of ``table``, in the order of its columns."""
+        self._take(f"INSERT INTO {table} SELECT * FROM arrays", arrays)
+
+    def _take(self, sql: str, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         cursor = self._session()
         cursor.register("arrays", dict(arrays))
         try:
-            cursor.execute(f"INSERT INTO {table} SELECT * FROM arrays")
+            cursor.execute(sql)
         except duckdb.Error as error:  # the disk is full, as a rule
             raise self._problem(error) from None
 
@@ -245,6 +236,25 @@ def _n_threads() -> int:
     """As many as there are processors, or as OMP_NUM_THREADS says: 1 in each of several processes at work."""
     said = os.environ.get("OMP_NUM_THREADS", "")
     return min(int(said) if said.isdecimal() and int(said) else os.cpu_count() or 1, _MAX_THREADS)
+
+
+def _connected(folder: Path) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(
+        str(folder / "tables.duckdb"),
+        config={
+            "memory_limit": MEMORY_LIMIT,
+            "threads": _n_threads(),
+            "temp_directory": str(folder / "spill"),
+            "autoinstall_known_extensions": "false",  # reading a file never asks the network
+            "autoload_known_extensions": "false",
+        },
+    )
+    # DuckDB 2.0 moves a TRY_CAST into the scan of text, where a bad value fails instead of being NULL.
+    optimizers = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+    if ("type_pushdown",) in optimizers:
+        connection.execute("SET disabled_optimizers = 'type_pushdown'")
+    connection.execute("PRAGMA disable_checkpoint_on_shutdown")  # the folder is removed then
+    return connection
 
 
 def _discard(thread: concurrent.futures.Executor, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:

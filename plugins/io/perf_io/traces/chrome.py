@@ -26,6 +26,8 @@ from perf_io.traces.json_array import ArrayPieces
 from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
 from perf_io.traces.options import ChromeOptions
 from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, TraceEvent
+from perf_messages.communication import carry
+from perf_messages.rank_calls import OF_RANK, RankCalls, communication_of_ranks
 from perf_states.classes import class_of
 from perf_states.table import MARKER
 from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
@@ -262,7 +264,20 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
         ),
     )
     where = np.searchsorted(met, calling["location"]).astype(np.int32)
-    return keep_nesting(trace, Nesting(where, calling["name"], calling["start"], calling["end"], is_call))
+    keep_nesting(trace, Nesting(where, calling["name"], calling["start"], calling["end"], is_call))
+    place = np.full(len(keys), -1, np.int64)
+    place[met] = np.arange(len(met))
+    return _with_calls(trace, columns.of_library.rank_calls(launches, place, first))
+
+
+def _with_calls(trace: Trace, calls: RankCalls | None) -> Trace:
+    """The trace with what its rank sends and receives, as far as that is told without the files of other ranks."""
+    if calls is None:
+        return trace
+    rank, size = trace.facts.get("rank", 0), trace.facts.get("world_size")
+    trace.facts = {**trace.facts, OF_RANK: calls}
+    parts = [(rank, 0, 0, calls)]
+    return carry(trace, lambda: communication_of_ranks(parts, trace.locations, trace.span_ns, trace.source, size))
 
 
 Columns = dict[str, npt.NDArray[Any]]

@@ -4,7 +4,8 @@ Read are kernels, launches of CUDA graphs, copies and memory sets of GPUs (``CUP
 ``_GRAPH_TRACE``, ``_MEMCPY``, ``_MEMSET``) by device and stream, or calls of the CUDA runtime
 (``CUPTI_ACTIVITY_KIND_RUNTIME``; without any, ranges of NVTX, ``NVTX_EVENTS``) by process and thread. Names come from
 ``StringIds``. Where intervals of one location overlap, the one counts that began last. Times are nanoseconds from the
-start of the session. Where calls of the runtime are recorded too, gaps of a stream tell whether it waits for the host
+start of the session. Calls of MPI are states of threads, too, with their messages (see `perf_io.traces.nsight_mpi`).
+Where calls of the runtime are recorded too, gaps of a stream tell whether it waits for the host
 (see `perf_io.traces.launches`).
 
 Source: "Nsight Systems, Analysis guide", sections "SQLite schema reference" and "CUDA graph trace".
@@ -24,8 +25,11 @@ import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
+from perf_io.traces.nsight_mpi import MPI_TABLES, mpi_calls, ranks_of_processes
 from perf_io.traces.options import NsightOptions
-from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
+from perf_messages.communication import carry
+from perf_messages.rank_calls import OF_RANK, communication_of_ranks
+from perf_traces.nesting import BACKGROUND, Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress
 from perfcore.base.errors import InputError
@@ -44,7 +48,11 @@ _COPIES = {"CUPTI_ACTIVITY_KIND_MEMCPY": "memory copy", "CUPTI_ACTIVITY_KIND_MEM
 _KERNELS, _CALLS, _RANGES = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS"
 # Unless nodes were asked for, the kernels of a graph are recorded as one interval, and not among the kernels.
 _GRAPHS, _GRAPH = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", "CUDA graph"
-_TABLES = re.compile(rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|META_DATA_EXPORT|ENUM_NSYS_EVENT|TARGET_INFO_")
+_TABLES = re.compile(
+    rb"CUPTI_ACTIVITY_KIND|NVTX_EVENTS|MPI_[A-Z0-9_]*_EVENTS|META_DATA_EXPORT|ENUM_NSYS_EVENT|TARGET_INFO_"
+)
+_OUTSIDE = "(outside of all regions)"  # as of OTF2, since often nothing but MPI is recorded
+_MPI_OF_THREADS = "calls of MPI are those of threads: --locations thread reads them and their messages"
 _BEGINS = "TARGET_INFO_SESSION_START_TIME"
 _PUSH_POP, _START_END = 59, 60  # types of NVTX events that have an end
 # A globalTid is hardware, virtual machine, process and thread in 8, 8, 24 and 24 bits.
@@ -139,18 +147,25 @@ class _Export:
         self._only_ranges = False
 
     def trace(self, options: NsightOptions) -> Trace:
-        if not self._gpu_tables and not self._tables & {_CALLS, _RANGES}:
-            raise InputError(self._source, "holds none of the tables that Nsight Systems exports of GPUs, CUDA or NVTX")
+        if not self._gpu_tables and not self._tables & {_CALLS, _RANGES, *MPI_TABLES}:
+            raise InputError(
+                self._source, "holds none of the tables that Nsight Systems exports of GPUs, CUDA, MPI or NVTX"
+            )
         which = recorded_by(options.locations, bool(self._gpu_tables))
         if which != "threads":
             for table in (_KERNELS, _GRAPHS, *_COPIES):
                 self._take_streams(table)
         if which != "streams":
             # Ranges are what a user wrote beside the calls; without any calls they are all that is known of a thread.
-            self._only_ranges = _CALLS not in self._tables and _RANGES in self._tables
-            self._take_threads(_RANGES if self._only_ranges else _CALLS)
+            self._only_ranges = not self._tables & {_CALLS, *MPI_TABLES} and _RANGES in self._tables
+            for table in (_RANGES,) if self._only_ranges else (_CALLS, *MPI_TABLES):
+                self._take_threads(table)
+            if self._tables & {*MPI_TABLES}:
+                self._fill_threads()
         if not self._pieces:
-            wanted = {"streams": "kernels", "threads": "CUDA calls or NVTX ranges"}.get(which, "kernels and calls")
+            wanted = {"streams": "kernels", "threads": "calls of CUDA or MPI, or NVTX ranges"}.get(
+                which, "kernels and calls"
+            )
             raise InputError(self._source, f"contains no {wanted}; export the report again with them")
         location, state, start, end, correlation = np.concatenate(self._pieces).T
         del self._pieces
@@ -158,6 +173,7 @@ class _Export:
         if not len(piece):
             raise InputError(self._source, "contains no interval that lasts")
         callers, is_call = nesting_of_pieces(start, end, piece, first, last)
+        callers = callers[state[callers] != self._states.get(_OUTSIDE, -1)]
         met, place = np.unique(location[piece], return_inverse=True)
         callers = callers[np.isin(location[callers], met)]
         labels, n_recorded = list(self._states), len(self._states)
@@ -180,17 +196,39 @@ class _Export:
             labels,
             time_unit="us",
             source=self._source,
-            facts=self._facts(),
+            facts=self._facts() | ({BACKGROUND: _OUTSIDE} if _OUTSIDE in self._states else {}),
             notes=[
                 *([f"{self._unended} intervals without an end passed over"] if self._unended else []),
                 *([WITHOUT_LAUNCHES] if without else []),
+                *([_MPI_OF_THREADS] if which == "streams" and self._tables & {*MPI_TABLES} else []),
                 *(["there are no CUDA calls: NVTX ranges are read as states of threads"] if self._only_ranges else []),
             ],
             levels=self._levels(found, several),
         )
         where = np.searchsorted(met, location[callers]).astype(np.int32)
         nesting = Nesting(where, state[callers].astype(np.int32), start[callers], end[callers], is_call)
-        return keep_nesting(trace, nesting)
+        keep_nesting(trace, nesting)
+        return trace if which == "streams" else self._with_calls(trace, {key: at for at, key in enumerate(found)})
+
+    def _with_calls(self, trace: Trace, places: dict[_Location, int]) -> Trace:
+        """The trace with its calls of MPI; of the file of one rank those of others are missing."""
+        if "StringIds" not in self._tables:
+            return trace
+        columns = {table: self._columns(table) for table in MPI_TABLES if table in self._tables}
+        of_process = mpi_calls(
+            self._connection, columns, lambda process, thread: places.get(_Location(process, 0, thread, False), -1)
+        )
+        ranks = ranks_of_processes(self._connection, self._tables)
+        if len(of_process) == 1:
+            (process, calls), = of_process.items()  # fmt: skip
+            trace.facts = {**trace.facts, OF_RANK: calls} | ({"rank": ranks[process]} if process in ranks else {})
+            ranks.setdefault(process, 0)
+        if missing := [process for process in of_process if process not in ranks]:
+            trace.notes = (*trace.notes, f"messages are not read: of process {missing[0]} the rank is not recorded")
+        elif of_process:
+            parts = [(ranks[process], 0, 0, calls) for process, calls in of_process.items()]
+            carry(trace, lambda: communication_of_ranks(parts, trace.locations, trace.span_ns, trace.source, None))
+        return trace
 
     def _facts(self) -> dict[str, int]:
         """The moment of time 0, if the session says when it began."""
@@ -252,13 +290,32 @@ class _Export:
         if table not in self._tables:
             return
         names = self._name_of(table, ("nameId", "textId"))
-        ranges = f" WHERE eventType IN ({_PUSH_POP}, {_START_END}) AND end IS NOT NULL" if table == _RANGES else ""
+        ranges = "" if table == _CALLS else " WHERE end IS NOT NULL"
+        if table == _RANGES:
+            ranges += f" AND eventType IN ({_PUSH_POP}, {_START_END})"
         if table == _RANGES and "text" in self._columns(table):
             names = f"COALESCE(text, {names})"
         process, thread = f"globalTid >> {_PROCESS_SHIFT} & {_ID_MASK}", f"globalTid & {_ID_MASK}"
         self._take(
-            table, f"SELECT start, end, {process}, 0, {thread}, {names}, NULL FROM {table}{ranges}", stream=False
+            # A call of MPI that waits for several requests has a row for each.
+            table,
+            f"SELECT {'DISTINCT' if table in MPI_TABLES else ''} start, end, {process}, 0, {thread}, {names}, NULL "
+            f"FROM {table}{ranges}",
+            stream=False,
         )
+
+    def _fill_threads(self) -> None:
+        """Let threads compute outside of all calls, between the first and the last one: where MPI is recorded."""
+        rows = np.concatenate([np.zeros((0, 5), np.int64), *self._pieces])
+        threads = [code for key, code in self._locations.items() if not key.stream]
+        first = np.full(len(self._locations), _LARGEST_NS)
+        last = np.full(len(self._locations), -_LARGEST_NS)
+        np.minimum.at(first, rows[:, 0], rows[:, 2])
+        np.maximum.at(last, rows[:, 0], rows[:, 3])
+        state = self._states.setdefault(_OUTSIDE, len(self._states))
+        found = [(code, state, first[code], last[code], -1) for code in threads]
+        # Intervals in which others lie come first.
+        self._pieces.insert(0, np.array(found, np.int64).reshape(-1, 5))
 
     def _columns(self, table: str) -> set[str]:
         return {str(row[1]) for row in self._connection.execute(f'PRAGMA table_info("{table}")')}

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import _otf2  # type: ignore[import-untyped]
 import numpy as np
 import otf2  # type: ignore[import-untyped]
 
@@ -65,6 +66,8 @@ def write_archive_file(data: Any, path: Path) -> None:
     ------
     OptionError
         The data are no trace, or ``path`` does not end in ``.tar``.
+    OSError
+        The temporary folder or the archive cannot be written.
     """
     if not isinstance(data, Trace):
         raise OptionError(f"OTF2 holds traces, and this is a {type(data).__name__}; write it as .csv or .parquet")
@@ -75,7 +78,10 @@ def write_archive_file(data: Any, path: Path) -> None:
         )
     with tempfile.TemporaryDirectory(prefix="perfcore-") as folder:
         root = Path(folder) / _NAME
-        write_files(data, root)
+        try:
+            write_files(data, root)
+        except _otf2.Error as error:
+            raise OSError(f"OTF2's library says: {error}; is there room in {tempfile.gettempdir()}?") from None
         with tarfile.open(path, "w") as archive:
             for file in sorted(root.rglob("*")):
                 if file.is_file():

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import pair_events
+from perf_io.traces.library_events import LibraryEvents
 
 __all__ = ["MORE_NAMES", "Codes", "EventColumns", "TimeError", "TraceEvent"]
 
@@ -101,6 +102,7 @@ class EventColumns:
         self.names: Codes[str] = Codes(_MOST_NAMES)
         self.categories: Codes[str] = Codes(_MOST_NAMES)
         self.passed_over: Counter[str] = Counter()
+        self.of_library = LibraryEvents()
         # They grow in place, where pieces would need as much memory again to become one array.
         self._columns = {name: bytearray() for name in _TYPES}
 
@@ -140,6 +142,7 @@ class EventColumns:
             "end": start + duration,
             "correlation": np.fromiter(map(_correlation, rows), np.int64, len(rows)),
         }
+        self.of_library.add(rows, found, self.names)
         for name, values in found.items():
             self._columns[name].extend(values)
 

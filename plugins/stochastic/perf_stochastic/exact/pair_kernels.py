@@ -65,14 +65,23 @@ def _sum(
 
 
 @kernel
+def _series(ratio: float) -> float:
+    """Of log(r/t), for (r - t)/(r + t)."""
+    square = ratio * ratio
+    return ratio * (2.0 + square * (2 / 3 + square * (2 / 5 + square * (2 / 7 + square * (2 / 9)))))
+
+
+@kernel
 def _product(
     z: Floats, knots: Floats, jumps: Floats, ends: Floats, rows: Floats, guide: Places, cdf: Floats, integral: Floats
 ) -> None:
     # As if all were parts of the largest: logarithms of what matters are then small, and differ by little rounding.
     z_logs, y_logs = np.log(z / (ends[-2] * knots[-1])), np.log(knots / knots[-1])
     inverse_knots, weights = 1.0 / knots, -jumps * knots
+    squares = weights * knots
     first, last, scale = ends[0], ends[-2], (len(guide) - 1) / (ends[-2] - ends[0])
-    inverse_of_all, mean_of_all = rows[0, 5], rows[len(rows) - 1, 4]
+    mean_of_all, inverse_of_all = rows[len(rows) - 1, 3], rows[0, 4]
+    all_narrow = np.all(ends[1:-1] - ends[:-2] < _SMALL * (ends[1:-1] + ends[:-2]))
     at = np.empty(len(knots), np.uint32)
     ahead_of_all = jumps.sum()
     first_moment = second_moment = 0.0
@@ -80,17 +89,13 @@ def _product(
     for n in range(len(z)):
         while beyond < len(knots) and z[n] * inverse_knots[beyond] >= last:
             first_moment += weights[beyond]
-            second_moment += weights[beyond] * knots[beyond]
+            second_moment += squares[beyond]
             beyond += 1
         while inside < len(knots) and z[n] * inverse_knots[inside] > first:
             ahead_of_all -= jumps[inside]
             inside += 1
-        mass = first_moment
-        total = z[n] * first_moment - 0.5 * mean_of_all * second_moment
-        if inside < len(knots):
-            share_of_all = -ahead_of_all * z[n] * inverse_of_all
-            mass += share_of_all
-            total += 0.5 * z[n] * share_of_all
+        starts, means = first_moment, mean_of_all * second_moment
+        inverses = ahead_of_all * inverse_of_all if inside < len(knots) else 0.0
         for k in range(beyond, inside):
             t = z[n] * inverse_knots[k]
             j = guide[np.uint32((t - first) * scale)]
@@ -101,18 +106,16 @@ def _product(
         for k in range(beyond, inside):  # apart from the search, so that it becomes vector instructions
             row = rows[at[k]]
             t = z[n] * inverse_knots[k]
-            ratio = (row[3] - t) / (row[3] + t)
-            square = ratio * ratio
-            series = ratio * (2.0 + square * (2 / 3 + square * (2 / 5 + square * (2 / 7 + square * (2 / 9)))))
-            log = series if ratio < _SMALL else row[6] - (z_logs[n] - y_logs[k])
-            inverse = t * (row[5] + row[2] * log)
-            share = row[2] * (t - row[0])
-            start = row[1] + share
-            mean = row[4] + 0.5 * share * (t + row[0])
-            mass += weights[k] * (start + inverse)
-            total += weights[k] * knots[k] * (t * start - 0.5 * (mean - t * inverse))
-        cdf[n] = mass
-        integral[n] = total
+            behind, both = row[0] - t, row[0] + t
+            rise = row[2] * behind
+            starts += weights[k] * (row[1] - rise)
+            means += squares[k] * (row[3] - 0.5 * rise * both)
+            ratio = behind / both
+            log = _series(ratio) if all_narrow or ratio < _SMALL else row[5] - (z_logs[n] - y_logs[k])
+            inverses += jumps[k] * (row[4] + row[2] * log)
+        inverses *= -z[n]
+        cdf[n] = starts + inverses
+        integral[n] = z[n] * (starts + 0.5 * inverses) - 0.5 * means
 
 
 def _guide(knots: Floats) -> Places:
@@ -155,7 +158,7 @@ def sum_pairs(x: PiecewiseUniform, z: Floats, knots: Floats, jumps: Floats) -> t
 
 
 def product_pairs(
-    x: PiecewiseUniform, columns: tuple[Floats, Floats, Floats], z: Floats, knots: Floats, jumps: Floats
+    x: PiecewiseUniform, columns: tuple[Floats, ...], z: Floats, knots: Floats, jumps: Floats
 ) -> tuple[Floats, Floats]:
     """What `ProductLaw.of_knots` gives, for places and knots above 0.
 
@@ -163,7 +166,7 @@ def product_pairs(
     ----------
     x : PiecewiseUniform
     columns : tuple of (m,) float
-        In the order of X's table: the knot to the right, E[X; X <= knot to the left], and E[1/X; X > right].
+        In the order of X's table its first three rows; of the knots l and r around: r, E[X; X <= l], E[1/X; X > r].
     z : (n,) float, not decreasing
     knots, jumps : (k,) float
         Of Y.
@@ -172,6 +175,7 @@ def product_pairs(
     -------
     cdf, integral : (n,) float
     """
-    return _summed(
-        _product, x, np.vstack([x.table[:3], *columns, _logarithms(columns[0] / x.knots[-1])]), z, knots, jumps
-    )
+    left, start, slope, right, mean, inverse = columns
+    rise = slope * (right - left)
+    rows = [right, start + rise, slope, mean + 0.5 * rise * (right + left), inverse, _logarithms(right / x.knots[-1])]
+    return _summed(_product, x, np.vstack(rows), z, knots, jumps)

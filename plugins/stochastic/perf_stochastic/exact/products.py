@@ -61,11 +61,12 @@ class ProductLaw(_OfPositive):
         return self.x.mean * self.y.mean
 
     @cached_property
-    def _columns(self) -> tuple[Floats, Floats, Floats]:
-        """In the order of X's table: the knot r to the right, E[X; X <= knot to the left], and E[1/X; X > r]."""
+    def _columns(self) -> tuple[Floats, ...]:
+        """In the order of X's table its first rows; of the knots l and r around: r, E[X; X <= l], E[1/X; X > r]."""
         inverses = _inverses(self.x)
         return (
-            np.concatenate([self.x.knots, self.x.knots[-1:]]),
+            *self.x.table[:3],
+            np.append(self.x.knots, self.x.knots[-1]),
             np.concatenate([[0.0, 0.0], np.cumsum(_means(self.x))]),
             np.concatenate([np.cumsum(inverses[::-1])[::-1], [0.0, 0.0]]),
         )
@@ -77,15 +78,22 @@ class ProductLaw(_OfPositive):
         z = np.maximum(z, _TINY * self.support[1])
         t = z / knots
         at = self.x.place(t)
-        base, start, slope = (row.take(at) for row in self.x.table[:3])
-        right, mean, inverse = (column.take(at) for column in self._columns)
-        inverse += slope * np.log(right / t)
-        inverse *= t  # t E[1/X; X > t]
-        slope *= t - base
+        left, start, slope, right, mean, inverse = (column.take(at) for column in self._columns)
+        # In place: new arrays would cost more than the arithmetic.
+        right -= t
+        right /= t
+        np.log1p(right, out=right)
+        right *= slope
+        inverse += right  # E[1/X; X > t]
+        slope *= t - left
         start += slope  # F_X(t)
-        mean += 0.5 * slope * (t + base)  # E[X; X <= t]
+        left += t
+        left *= slope
+        left *= 0.5
+        mean += left  # E[X; X <= t]
         weights = -jumps * knots[:, 0]
-        return weights @ (start + inverse), (weights * knots[:, 0]) @ (t * start - 0.5 * (mean - t * inverse))
+        starts, inverses = weights @ start, -z * (jumps @ inverse)
+        return starts + inverses, z * (starts + 0.5 * inverses) - 0.5 * ((weights * knots[:, 0]) @ mean)
 
     def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
         """By the same C and D."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_stochastic.families.generalized_pareto import beyond, excess_of, fitted_excess
+from perf_stochastic.families.tail_limits import limits_in_tail, misfit
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, checked_samples
 
@@ -22,6 +23,9 @@ _LARGEST_SHARE, _PER_ROOT = 0.2, 3.0
 _FEWEST_IN_TAIL = 25
 _MOST_KNOTS = 1000  # of the body: quantiles between two are within a thousandth of probability
 _ROUNDING = 1e-12
+_GROSS_MISFIT = 1.5  # of what tails describe, less than one in a thousand are as far from the fitted one
+_NO_TAIL = "no tail fits the largest samples: it ends with the largest"
+_FARTHEST_IN_BODY = 0.25  # of the tail: a quantile before that is for the samples to bound
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -91,19 +95,42 @@ class Empirical(StochasticValue):
         """Quantiles by Hazen's rule, and a tail where the samples are enough."""
         ordered = np.sort(checked_samples(samples))
         count = len(ordered)
-        size = int(min(_LARGEST_SHARE * count, _PER_ROOT * math.sqrt(count)))
-        threshold = float(ordered[count - size - 1]) if size >= _FEWEST_IN_TAIL else math.inf
-        excesses = ordered[ordered > threshold] - threshold
-        scale = shape = 0.0
-        if len(excesses) >= _FEWEST_IN_TAIL and np.ptp(excesses) > _ROUNDING * abs(threshold):
-            scale, shape = fitted_excess(excesses)
-        if not (0.0 < scale < math.inf and shape < 1.0):
-            return cls(
-                *_thinned(np.concatenate([[0.0], _hazen(count), [1.0]]), ordered[[0, *range(count), -1]]), 0.0, 0.0
-            )
+        threshold, excesses = _tail(ordered)
+        scale, shape = fitted_excess(excesses) if len(excesses) else (0.0, 0.0)
+        is_tail = 0.0 < scale < math.inf and shape < 1.0
+        fits = is_tail and misfit(excesses, scale, shape) <= _GROSS_MISFIT
+        if not fits:
+            knots = _thinned(np.concatenate([[0.0], _hazen(count), [1.0]]), ordered[[0, *range(count), -1]])
+            return cls(*knots, 0.0, 0.0, notes=(_NO_TAIL,) if is_tail else ())
         below = count - len(excesses)
         levels = np.concatenate([[0.0], _hazen(count)[:below], [below / count]])
         return cls(*_thinned(levels, np.concatenate([ordered[:1], ordered[:below], [threshold]])), scale, shape)
+
+    def __repr__(self) -> str:
+        tail = f", tail of scale {self.scale:.6g} and shape {self.shape:.3g}" if self._share else ""
+        return f"Empirical({len(self.levels)} quantiles from {self.places[0]:.6g} to {self.places[-1]:.6g}{tail})"
+
+    def tail_limits(self, samples: npt.ArrayLike, level: float) -> tuple[float, float]:
+        """Between what a quantile far in the tail lies if the tail goes on as the samples show it.
+
+        Parameters
+        ----------
+        samples : array_like
+            Of which the value was made.
+        level : float
+
+        Returns
+        -------
+        low, high : float
+            With a probability of 0.95 or so; NaN of a level before the tail, and where no tail fits the samples.
+        """
+        ordered = np.sort(checked_samples(samples))
+        threshold, excesses = _tail(ordered)
+        share = (1.0 - level) * len(ordered) / max(1, len(excesses))
+        if not self._share or not 0.0 < share < _FARTHEST_IN_BODY:
+            return math.nan, math.nan
+        low, high = limits_in_tail(excesses, share)
+        return threshold + low, threshold + high
 
     @property
     def mean(self) -> float:
@@ -161,6 +188,16 @@ class Empirical(StochasticValue):
             excess = places - self.places[-1]
             found = np.where(excess > 0.0, 1.0 - self._share * beyond(excess, self.scale, self.shape), found)
         return np.where(np.isnan(places), np.nan, found)
+
+
+def _tail(ordered: Floats) -> tuple[float, Floats]:
+    """Where the tail of samples begins, and by what they exceed that; infinity and none where they show no tail."""
+    size = int(min(_LARGEST_SHARE * len(ordered), _PER_ROOT * math.sqrt(len(ordered))))
+    threshold = float(ordered[len(ordered) - size - 1]) if size >= _FEWEST_IN_TAIL else math.inf
+    excesses = ordered[ordered > threshold] - threshold
+    if len(excesses) >= _FEWEST_IN_TAIL and np.ptp(excesses) > _ROUNDING * abs(threshold):
+        return threshold, excesses
+    return math.inf, np.empty(0)
 
 
 def _hazen(count: int) -> Floats:

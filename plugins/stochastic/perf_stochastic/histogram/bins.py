@@ -76,7 +76,7 @@ def checked_bins(
         bad = int(outside.argmax())
         ends = f"{at[bad]:.6g} to {at[bad + 1]:.6g}"
         raise DataError(f"histogram: the mean {centre[bad]:.6g} is outside its bin {bad + 1}, {ends}")
-    if given != total:
+    if abs(given - total) > len(mass) * np.finfo(np.float64).eps:  # less is rounding, and would go on being rounded
         mass = mass * (total / given)
     first, last = 0, len(mass)
     if mass[0] == 0.0 or mass[-1] == 0.0:  # empty bins at the ends

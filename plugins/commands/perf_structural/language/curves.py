@@ -1,0 +1,40 @@
+"""A quantity that was measured at some places of another, such as a bandwidth by the size of messages."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from perfcore.base.errors import DataError
+
+__all__ = ["interpolated"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def interpolated(x: npt.ArrayLike, *points: npt.ArrayLike) -> Floats:
+    """On lines between points; before the first and beyond the last as there.
+
+    Parameters
+    ----------
+    x : array_like
+    *points : float
+        Where the points are, increasing, then as many values.
+
+    Raises
+    ------
+    DataError
+        Points do not increase.
+
+    Examples
+    --------
+    >>> interpolated([0.0, 2.0, 9.0], 1.0, 3.0, 10.0, 20.0)
+    array([10., 15., 20.])
+    """
+    rows = np.asarray(points, dtype=np.float64)
+    places, values = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    steps = np.diff(places)
+    if not np.all(steps > 0.0):
+        at = int(np.flatnonzero(~(steps > 0.0))[0])
+        raise DataError(f"points must increase, but {places[at]:.6g} comes before {places[at + 1]:.6g}")
+    return np.asarray(np.interp(np.asarray(x, dtype=np.float64), places, values))

@@ -1,0 +1,208 @@
+"""Collectives, sends and receives of PyTorch's traces: by kernels, by the host, and of older versions."""
+
+import json
+
+import pytest
+from traces.kineto_files import START_US
+
+import perfcore
+from perf_messages.communication import communication_of
+from perf_whatif.collective_table import collective_rows
+from perfcore.base.errors import DataError
+
+KERNEL = "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
+ALL, PAIR = {"Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]", "Group size": 4}, {"Group size": 2}
+
+
+def told(name, elements, group=ALL, **more):
+    """Arguments that say what is transferred."""
+    return {
+        "Collective name": name,
+        "dtype": "BFloat16",
+        "In msg nelems": elements,
+        "Out msg nelems": 8,
+        **group,
+        **more,
+    }
+
+
+def kernel(at, until, args, **more):
+    return {"ph": "X", "cat": "kernel", "name": KERNEL, "pid": 0, "tid": 7, "ts": START_US + at, "dur": until - at,
+            "args": args, **more}  # fmt: skip
+
+
+def events(rank):
+    """A reduction among all, whose number is told; two among neighbours, in their order; messages in a ring of four."""
+    first = rank - rank % 2
+    pair = {**PAIR, "Process Group Name": str(7 + first), "Process Group Ranks": f"[{first}, {first + 1}]"}
+    after, before = (rank + 1) % 4, (rank - 1) % 4
+    return [
+        kernel(0, 10, {}, name="gemm"),
+        kernel(20 + rank, 40, told("allreduce", 100, Seq=5 + rank // 4)),
+        kernel(50, 60 + rank, told("_allgather_base", 4, pair)),
+        kernel(70, 80, told("_allgather_base", 6, pair)),
+        kernel(90, 100, told("send", 50, **{"Dst Rank": after, "Seq": 1})),
+        kernel(101, 120, told("recv", 50, **{"Src Rank": before, "Seq": 2})),
+    ]
+
+
+def written(folder, change=lambda rank, found: found, ranks=range(4), size=4):
+    for rank in ranks:
+        document = {"distributedInfo": {"rank": rank, "world_size": size}, "traceEvents": change(rank, events(rank))}
+        (folder / f"rank{rank}.json").write_text(json.dumps(document))
+    return perfcore.read(folder)
+
+
+def test_the_files_of_ranks_fit_together(tmp_path):
+    trace = written(tmp_path)
+    assert trace.locations == tuple(f"rank {rank} / GPU 0" for rank in range(4))
+    found = communication_of(trace)
+    assert found.remarks() == {}
+    collectives, calls = found.collectives, found.calls
+    names = [calls.operations[code] for code in collectives.operation]
+    assert sorted(zip(names, collectives.size.tolist(), collectives.bytes.tolist(), strict=True)) == [
+        *[("nccl:_allgather_base", 2, 16)] * 4, ("nccl:allreduce", 4, 200),
+    ]  # fmt: skip
+    assert len(set(collectives.communicator.tolist())) == 3
+    one = collectives.member_call[collectives.member_of == names.index("nccl:allreduce")]
+    assert calls.location[one].tolist() == [0, 1, 2, 3]
+    pairs = zip(found.sender.tolist(), found.receiver.tolist(), found.messages.bytes.tolist(), strict=True)
+    assert sorted(pairs) == [(0, 1, 100), (1, 2, 100), (2, 3, 100), (3, 0, 100)]
+    times = {row.operation: (row.timed, row.until_all_ns, row.after_ns) for row in collective_rows(found)}
+    assert times == {"nccl:allreduce": (1, 6_000, 68_000), "nccl:_allgather_base": (4, 0, 86_000)}
+    assert (found.messages.logical_send_ns - found.messages.physical_receive_ns == -30_000).all()
+
+
+def test_of_one_rank_the_others_are_missing(tmp_path):
+    written(tmp_path)
+    found = communication_of(perfcore.read(tmp_path / "rank2.json"))
+    assert found.remarks() == {"collectives lack members": 3, "sends or receives have no partner in the files": 2}
+    assert len(communication_of(perfcore.read(tmp_path / "rank2.json", locations="stream")).collectives) == 3
+    with pytest.raises(DataError, match="belong to the whole run"):
+        communication_of(perfcore.read(tmp_path / "rank2.json", since="50%"))
+
+
+def _late(rank, found):
+    for event in found[3:4] if rank == 1 else ():
+        event["ts"] += 600_000
+    return found
+
+
+def _early(rank, found):
+    for event in found[5:] if rank == 0 else ():
+        event["ts"], event["dur"] = START_US + 82, 4
+    return found
+
+
+CHANGES = [  # what is written instead, and what is said of it
+    (_early, {"messages end before they are sent, so the clocks of locations differ": 1}),
+    (_late, {"calls of collectives do not fit to those of other ranks": 2}),
+    (lambda rank, found: [{**each, "args": each["args"] | {"dtype": "Thing"}} for each in found],
+     {"transfers are of an unknown size or type, and their bytes count as 0": 20}),
+    (lambda rank, found: [{**each, "args": each["args"] | {"Group size": [rank]}} for each in found],
+     None),
+    (lambda rank, found: [{**each, "args": each["args"] | {"Dst Rank": 9, "Src Rank": rank}} for each in found],
+     {"sends or receives name ranks that do not exist (rank 9)": 4,
+      "sends or receives have no partner in the files": 4}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "remarks"), CHANGES)
+def test_what_does_not_fit_is_counted(tmp_path, change, remarks):
+    found = communication_of(written(tmp_path, change))
+    if remarks is None:
+        assert found is None  # nothing is left that says anything
+    else:
+        assert found.remarks() == remarks
+
+
+DAMAGED = [
+    {"Collective name": "allreduce", "Group size": 10**30},
+    {"Collective name": "allreduce", "In msg nelems": -4},
+    {"Collective name": ["allreduce"]},
+    {"Collective name": "allreduce", "In msg nelems": 1 << 62},
+]
+SHAPES = [[[2.5]], [["x", 2]], [[-3]], [3], [[]], [], [[10**30]]]  # of the last one the bytes are the most there are
+
+
+def test_damaged_descriptions_are_counted(tmp_path):
+    """One kernel is whole; annotations with shapes of no tensors say no bytes."""
+    document = [kernel(0, 1, told("allreduce", 4))]
+    document += [kernel(10 * at, 10 * at + 5, args) for at, args in enumerate(DAMAGED, 1)]
+    for number, shape in enumerate(SHAPES):
+        dims = {"Input Dims": shape, "Input type": ["float"]}
+        document += [host(100 * number, 100 * number + 50, "nccl:all_reduce", "user_annotation", **dims)]
+        document += [launch(100 * number + 5, number), kernel(100 * number + 60, 100 * number + 90,
+                                                              {"correlation": number})]  # fmt: skip
+    (tmp_path / "rank0.json").write_text(json.dumps(document))
+    found = communication_of(perfcore.read(tmp_path / "rank0.json"))
+    assert sorted(found.collectives.bytes.tolist()) == [0, 0, 0, 0, 0, 0, 16, 1 << 50]
+    remarks = found.remarks()
+    assert remarks["descriptions of transfers are damaged"] == len(DAMAGED)
+    assert remarks["transfers are of an unknown size or type, and their bytes count as 0"] == len(SHAPES) - 1
+
+
+def host(at, until, name, cat="cpu_op", **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 3, "ts": START_US + at, "dur": until - at,
+            "args": args}  # fmt: skip
+
+
+def launch(at, number):
+    return host(at, at + 1, "cudaLaunchKernel", "cuda_runtime", correlation=number)
+
+
+def test_the_host_says_what_a_kernel_does_not(tmp_path):
+    """By its record with arguments; by annotations of older versions with shapes; a send without a kernel."""
+    shapes = {"Input Dims": [[1024], [64], []], "Input type": ["float", "float", "Scalar"]}
+    document = [
+        host(0, 9, "record_param_comms", **told("allreduce", 100)),
+        host(1, 8, "nccl:all_reduce", "user_annotation", **{"Input Dims": [[100]], "Input type": ["c10::BFloat16"]}),
+        launch(2, 1),
+        host(10, 29, "c10d::_allgather_base_", **shapes),
+        host(11, 28, "nccl:_all_gather_base", "user_annotation", **{"Input Dims": [[64]], "Input type": ["float"]}),
+        launch(12, 2),
+        launch(30, 3),
+        host(40, 45, "record_param_comms", **told("send", 4, **{"Dst Rank": 1})),
+        *(kernel(50 * number, 50 * number + 10, {"correlation": number}) for number in (1, 2, 3)),
+    ]
+    (tmp_path / "rank0.json").write_text(json.dumps(document))
+    found = communication_of(perfcore.read(tmp_path / "rank0.json"))
+    names = [found.calls.operations[code] for code in found.collectives.operation]
+    assert dict(zip(names, found.collectives.bytes.tolist(), strict=True)) == {
+        "nccl:allreduce": 200, "nccl:_all_gather_base": 4096,
+    }  # fmt: skip
+    assert found.remarks() == {
+        "kernels of NCCL do not say what they transfer": 1,
+        "sends or receives have no kernel of their own": 1,
+        "collectives name no known group of processes: each call of a rank counts as one": 1,
+        "collectives lack members": 1,
+    }
+
+
+def test_a_batch_of_messages_is_one_kernel_after_their_records(tmp_path):
+    for rank in range(2):
+        batch = [("send", 100, {"Dst Rank": 1 - rank}), ("recv", 100, {"Src Rank": 1 - rank})]
+        events = [host(10 * at, 10 * at + 5, "record_param_comms", **told(name, elements, **peer))
+                  for at, (name, elements, peer) in enumerate(batch)]  # fmt: skip
+        events += [launch(30, 1), kernel(50, 60 + rank, {"correlation": 1})]
+        document = {"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}
+        (tmp_path / f"rank{rank}.json").write_text(json.dumps(document))
+    found = communication_of(perfcore.read(tmp_path))
+    assert (found.remarks(), found.messages.bytes.tolist()) == ({}, [200, 200])
+    assert sorted(found.messages.physical_receive_ns.tolist()) == [10_000, 11_000]  # from the first kernel on
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    # Elements of the shapes times the size of their type, summed up over annotations by a separate script.
+    [
+        ("rank0.json.gz", {"nccl:all_reduce": (10, 8_965_794_640)}),
+        ("two_ranks", {"nccl:_all_gather_base": (4, 1 << 32)}),
+    ],
+)
+def test_real_runs(real_data, file, expected):
+    found = communication_of(perfcore.read(real_data / "traces" / "chrome" / file))
+    for name, (count, n_bytes) in expected.items():
+        mine = found.collectives.operation == found.calls.operations.index(name)
+        assert (int(mine.sum()), int(found.collectives.bytes[mine].sum())) == (count, n_bytes)
