@@ -9,10 +9,13 @@ noise of 5 %.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -52,9 +55,16 @@ def write(file: Path, count: int) -> None:
         duckdb.sql(f"copy (from '{folder}/*.parquet') to '{file}' (format parquet)")
 
 
+def _alone(work: Callable[..., None], *given: object) -> None:
+    """Work in a process of its own: one that is started from here begins with the peak of memory that was reached."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        pool.submit(work, *given).result()
+
+
 def fitted(file: Path) -> tuple[float, float, float]:
     """Elapsed seconds, those of the processor, and the peak of memory in bytes."""
-    command = [sys.executable, "-m", "perfcore", "fit", str(file), "--fitter", "scaling"]
+    table = file.parent / "laws.parquet"
+    command = [sys.executable, "-m", "perfcore", "fit", str(file), "--fitter", "scaling", "-o", str(table)]
     started = time.perf_counter()
     with (file.parent / "printed.txt").open("wb") as printed:
         process = os.posix_spawn(
@@ -74,7 +84,7 @@ def main() -> None:
     for count in parser.parse_args().paths:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "measured.parquet"
-            write(file, count)
+            _alone(write, file, count)
             elapsed, cpu, memory = fitted(file)
         row = (f"{count:,} x {len(LEVELS)} x {RUNS}", f"{elapsed:.1f}", f"{cpu:.1f}", f"{1e3 * cpu / count:.2f}")
         print(f"| {' | '.join(row)} | {memory / 2**30:.2f} |", flush=True)

@@ -1,6 +1,8 @@
 """Laws of very many paths in parts: what is said of each is what a model says."""
 
+import errno
 import itertools
+import os
 
 import duckdb
 import numpy as np
@@ -127,7 +129,11 @@ def test_lines_of_files_are_told(tmp_path, small_parts):
     assert not (tmp_path / "laws.parquet").exists()
 
 
-def test_what_goes_wrong_is_one_line(tmp_path):
+def full_disk(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_what_goes_wrong_is_one_line(tmp_path, monkeypatch):
     file = written(profile(3).query("p < 10"), tmp_path / "runs.parquet")
     with pytest.raises(DataError, match=r"none of 3 paths can be fitted; .*: measured at 2 points; 3 are needed"):
         fit_many_paths(file, tmp_path / "laws.parquet")
@@ -137,8 +143,14 @@ def test_what_goes_wrong_is_one_line(tmp_path):
         fit_many_paths(file, tmp_path / "laws.parquet", where="p>100")
     with pytest.raises(InputError, match="there is no folder"):
         fit_many_paths(file, tmp_path / "none" / "laws.parquet")
+    with pytest.raises(InputError, match="cannot be written"):
+        fit_many_paths(file, "/proc/laws.parquet")
     with pytest.raises(InputError, match="is no table of laws"):
         PathTable(file)
+    monkeypatch.setattr(np, "savez", full_disk)
+    with pytest.raises(InputError, match="cannot be written: No space left on device"):
+        fit_many_paths(written(profile(3), tmp_path / "runs.parquet"), tmp_path / "laws.parquet")
+    assert [path.name for path in tmp_path.iterdir()] == ["runs.parquet"]
 
 
 def test_callers_are_those_of_the_tree():

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from perf_laws.data import Note, gathered
 from perf_laws.options import LawOptions
 from perf_laws.runs import Runs
+from perfcore.base.files import atomic_path, write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,6 +95,11 @@ def gather_part(folder: str, source: str, roles: str, options: str) -> bytes:
     -------
     bytes
         Where its paths were measured, and how many there are, as JSON.
+
+    Raises
+    ------
+    PerfError
+        The part holds what cannot be fitted, or the disk is full.
     """
     from perf_io.tables.parted import read_part
 
@@ -103,12 +109,13 @@ def gather_part(folder: str, source: str, roles: str, options: str) -> bytes:
         data, chosen = data.where(chosen.where), dataclasses.replace(chosen, where=())
     seen = gathered(data, chosen)
     points = np.stack(list(seen.points.values()), axis=1).tolist()
-    np.savez(
-        Path(folder, _RUNS), means=seen.runs.means, counts=seen.runs.counts, variances=seen.runs.variances,
-        outliers=seen.runs.outliers,
-    )  # fmt: skip
+    with atomic_path(Path(folder, _RUNS)) as target:
+        np.savez(
+            target, means=seen.runs.means, counts=seen.runs.counts, variances=seen.runs.variances,
+            outliers=seen.runs.outliers,
+        )  # fmt: skip
     kept = Gathered(points, dict(seen.columns), list(seen.paths), list(seen.metrics), dict(seen.unfitted))
-    Path(folder, _PATHS).write_bytes(msgspec.json.encode(kept))
+    write_bytes(Path(folder, _PATHS), msgspec.json.encode(kept))
     first = next((f"{name}: {reason}" for name, reason in seen.unfitted.items()), "")
     return msgspec.json.encode(
         Facts(points, len(seen.paths), len(seen.unfitted), first, seen.value_name, seen.unit, list(seen.notes))

@@ -106,7 +106,8 @@ def weigh_one_parameter(
                 FIRST_VARIANCE, parts,
                 law, setting, level, weights, count,
             )  # fmt: skip
-            law, setting, level, weights = (array[:, : count.max()] for array in (law, setting, level, weights))
+            law, setting, level = (array[:, : count.max()] for array in (law, setting, level))
+            weights = weights[:, : count.max()]
             filled = np.arange(law.shape[1]) < count[:, None]
             setting = np.where(filled, order[setting], len(order))
             # What is alike in noise is predicted at once; few bits are sorted by their digits.

@@ -19,7 +19,7 @@ from perfcore.base.kernels import kernel
 __all__ = ["draw_paths", "mixture_quantiles", "predict_components"]
 
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
-_CLOSE = 1e-3  # step, of the narrowest deviation, with which a search for a quantile ends
+_CLOSE = 1e-5  # step, of the narrowest deviation, with which a search for a quantile ends
 
 
 @kernel
@@ -187,9 +187,10 @@ def _normal_quantile(probability):  # type: ignore[no-untyped-def]
 
 @kernel
 def mixture_quantiles(means, variances, weights, levels, found):  # type: ignore[no-untyped-def]
-    """Quantiles of mixtures of normal distributions, by Newton's method within a bracket, to some 1e-7 of the narrowest deviation.
+    """Quantiles of mixtures of normal distributions, by Newton's method within a bracket.
 
-    It begins where a normal distribution of the same mean and variance has the quantile.
+    It begins where a normal distribution of the same mean and variance has the quantile, and ends where what is left is
+    some 1e-10 of the narrowest component's deviation.
 
     Parameters
     ----------

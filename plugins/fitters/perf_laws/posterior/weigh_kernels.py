@@ -160,7 +160,7 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                 for s in range(0, size - 1, 2):  # two by two: each comparison waits for the one before it
                     top = max(top, reached[h, begin + s])
                     other = max(other, reached[h, begin + s + 1])
-                top = max(max(top, other), reached[h, end - 1])
+                top = max(top, other, reached[h, end - 1])
                 reached_most[h, tile] = top
                 best = max(best, top)
         # The combinations that count, one noise after the other; first what they add up to.

@@ -16,7 +16,7 @@ from perf_io.tables.duck import Database, parquet_scan, quoted, quoted_name
 from perf_io.tables.measurement_table import sql_fields
 from perf_io.tables.parquet import ParquetReader, opened_parquet
 from perf_io.tables.table import Table
-from perfcore.base.errors import DataError
+from perfcore.base.errors import DataError, InputError
 from perfcore.data.measurements import Measurements
 from perfcore.reading.many_files import named_files
 from perfcore.reading.recognise import read_named
@@ -68,7 +68,11 @@ class PartedMeasurements:
         folder: Path,
         how: Mapping[str, Any],
     ) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix=".perfcore-parts-", dir=folder))
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix=".perfcore-parts-", dir=folder))
+        except OSError as error:
+            problem = f"cannot be written, and parts are kept there meanwhile: {error.strerror or error}"
+            raise InputError(folder, problem) from error
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         database = Database(name)
         files = named_files(name)
