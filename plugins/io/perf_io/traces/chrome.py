@@ -25,7 +25,8 @@ from perf_io.traces.interval_kernels import latest_running
 from perf_io.traces.json_array import ArrayPieces
 from perf_io.traces.launches import UNKNOWN_NS, WITHOUT_LAUNCHES, with_gaps
 from perf_io.traces.options import ChromeOptions
-from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError, TraceEvent
+from perf_io.traces.trace_event import TraceEvent
+from perf_io.traces.trace_events import MORE_NAMES, EventColumns, TimeError
 from perf_messages.communication import carry
 from perf_messages.rank_calls import OF_RANK, RankCalls, communication_of_ranks
 from perf_states.classes import class_of

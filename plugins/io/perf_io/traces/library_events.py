@@ -25,7 +25,7 @@ import numpy.typing as npt
 from perf_messages.rank_calls import COLLECTIVE, COLUMNS, ITSELF, RECEIVE, SEND, UNTOLD, RankCalls
 
 if TYPE_CHECKING:
-    from perf_io.traces.trace_events import TraceEvent
+    from perf_io.traces.trace_event import TraceEvent
 
 __all__ = ["LibraryEvents"]
 

@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from perf_io.traces.interval_kernels import pair_events
 from perf_io.traces.library_events import LibraryEvents
+from perf_io.traces.trace_event import MISSING, TraceEvent
 
-__all__ = ["MORE_NAMES", "Codes", "EventColumns", "TimeError", "TraceEvent"]
+__all__ = ["MORE_NAMES", "Codes", "EventColumns", "TimeError"]
 
 K = TypeVar("K", bound=Hashable)
 
 MORE_NAMES = "(more names)"
 _MOST_NAMES = 1 << 16  # beyond, names are made for each event and tell nothing; memory must not grow with them
-_MISSING = -(1 << 62)
 _NS_PER_US = 1000
 # Doubles below this are less than 2^-12 us off, a quarter of a nanosecond, so that rounding gives what was written.
 _EXACT_US = float(1 << 41)
@@ -43,25 +43,9 @@ _CORRELATED = _CALLS | {"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"
 _CORRELATION = re.compile(rb'"correlation"\s*:\s*"?([0-9]{1,18})[^0-9]')
 
 
-class TraceEvent(msgspec.Struct, gc=False):
-    """What is read of each event; all else in it is passed over.
-
-    Some tools write numbers as texts, or an event without anything.
-    """
-
-    ph: str = ""
-    ts: int | float | str = _MISSING
-    dur: int | float | str = 0
-    pid: int | str = ""
-    tid: int | str = ""
-    name: str = ""
-    cat: str = ""
-    args: msgspec.Raw = msgspec.Raw(b"")
-
-
 class _ExactEvent(msgspec.Struct, gc=False):
     ph: str = ""
-    ts: Decimal = Decimal(_MISSING)
+    ts: Decimal = Decimal(MISSING)
     dur: Decimal = Decimal(0)
 
 
@@ -231,7 +215,7 @@ def _is_number(text: str) -> bool:
 
 
 def _exactly(value: Decimal) -> int:
-    if value == _MISSING:
+    if value == MISSING:
         raise TimeError("an event has no time 'ts'")
     if not abs(value) < _LARGEST_US:
         raise TimeError(f"time {str(value)[:40]!r} is beyond 64 bits of nanoseconds")
