@@ -163,8 +163,9 @@ class PhaseViews:
         rows: list[tuple[Cell | str, ...]] = []
         for phase, (number, start, *cells) in zip(model.phases, table.rows, strict=True):
             query = {**state, **zoom.query(phase.start, phase.end)}
-            way = Link("", (_TIMELINE,), query) if _TIMELINE in self._further else None
-            rows.append((Cell(str(number), Link("", (), query)), Cell(_text(start), way), *cells))
+            way = Link("", (_TIMELINE,), query)
+            begins = Cell(_text(start), way) if _TIMELINE in self._further else start
+            rows.append((Cell(str(number), Link("", (), query)), begins, *cells))
         return Table(table.header, tuple(rows), "Phases", table.title)
 
     def _links(self, state: dict[str, str]) -> Sequence[Block]:
