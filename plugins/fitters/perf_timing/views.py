@@ -14,7 +14,7 @@ from perf_timing.pictures.panels import add_system_legend
 from perf_timing.pictures.selection import select
 from perf_timing.scaling_model import ScalingModel
 from perf_views.contents import Block, Cell, Chart, Link, NoViewError, Query, Table, Text, View, ViewPath
-from perf_views.drawable import parameter_table, statistics_table
+from perf_views.drawable import chosen_figures, parameter_table, statistics_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["ScalingViews"]
 
 PAIR, CURVES, RESIDUALS, PARAMETERS = "pair", "curves", "residuals", "parameters"
+_FIGURES = (
+    ("n_observations", "measurements", ",d"),
+    ("mean_relative_error", "mean relative error", ".1%"),
+    ("max_relative_error", "largest relative error", ".1%"),
+    ("mean_relative_error_left_out_cells", "of pairs predicted from the others", ".1%"),
+)
 _MOST_ROWS = 60  # of residuals
 _MOST_SHOWN = 30  # codes or systems in the table of pairs; the tables below it name the worst of all
 _LARGE_ERROR = 0.5  # relative error that gets the darkest colour
@@ -81,6 +87,7 @@ class ScalingViews:
         model = self._model
         links = (Link("Curves", (CURVES,)), Link("Parameters", (PARAMETERS,)), Link("Residuals and Q-Q", (RESIDUALS,)))
         return (
+            *chosen_figures(model, _FIGURES),
             Text(tuple(model.summary()[1:]), links=links),
             self._pair_table(),
             Text(tuple(model.formula.split("\n")), "Formula", "formula"),

@@ -143,7 +143,7 @@ def curve_chart(
             overlay(axes, place, zoom)
         axes.set_xlim(*place([zoom.start, zoom.end]))
         axes.set_ylabel("processors computing")
-        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8, frameon=False)
+        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=6, fontsize=8, frameon=False)
 
     span = f"{readable(zoom.start - zoom.first, curve.time_unit)} to {readable(zoom.end - zoom.first, curve.time_unit)}"
     part = summary.stretch(zoom.start, zoom.end, _ROWS)

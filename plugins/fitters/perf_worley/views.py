@@ -24,7 +24,7 @@ from perf_views.contents import (
     View,
     ViewPath,
 )
-from perf_views.drawable import drawing_of, parameter_table, statistics_table
+from perf_views.drawable import chosen_figures, drawing_of, parameter_table, statistics_table
 from perf_views.feeds import Feed, Feeding
 from perf_worley.curve_blocks import FROM, TO, Zoom, zoom_blocks
 from perf_worley.curve_summary import CurveSummary
@@ -45,6 +45,12 @@ __all__ = ["PhaseViews"]
 _PHASES, _DEGREE = "phases", "degree"
 _TIMELINE = "timeline"  # what others show of the data, where each stretch has an address
 _OF_DATA = ("busy", "idle", "column", "phases_from")  # options that a curve alone has no use for
+_FIGURES = (
+    ("n_phases", "phases", ",d"),
+    ("n_steps", "steps of the curve", ",d"),
+    ("epsilon", "largest local L2 error", ".4g"),
+    ("r2_centered", "R^2 centered", ".4f"),
+)
 _MOST_ON_SLIDER = 40
 _MOST_FITS = 32  # that are remembered
 _POINTS = 61  # of a phase's line
@@ -129,14 +135,15 @@ class PhaseViews:
         return self._fits[key], state
 
     def _blocks(self, model: PhaseModel, query: Query, state: dict[str, str]) -> tuple[Block, ...]:
-        summary = Text(tuple(model.summary()[1:]))
+        figures, summary = chosen_figures(model, _FIGURES), Text(tuple(model.summary()[1:]))
         tables = [Table.of(*table) for table in model.tables()]
         if self._summary is None:
-            blocks: list[Block] = [drawing_of(model), summary, *tables]
+            blocks: list[Block] = [*figures, drawing_of(model), summary, *tables]
         else:
             zoom = Zoom.of(self._summary, query)
             phases = self._phase_table(model, tables[0], zoom, state)
             blocks = [
+                *figures,
                 self._sliders(model, query),
                 *zoom_blocks(self._summary, zoom, (), state, _overlay(model)),
                 summary,

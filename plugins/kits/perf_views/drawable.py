@@ -5,7 +5,8 @@ Whoever writes a result gets these for nothing, and a presenter's `views` for mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from perfcore.results import Presenter, Result, presenter_of
 
 __all__ = [
     "DrawableViews",
+    "chosen_figures",
     "drawing_of",
     "key_figures",
     "model_blocks",
@@ -109,6 +111,24 @@ def model_blocks(subject: Result, data: Any = None, draws: bool = True) -> tuple
 def drawing_of(subject: Result, data: Any = None, tables: tuple[Table, ...] = ()) -> Chart:
     """The subject's own drawing; its tables stand beside it."""
     return Chart(lambda figure: subject.draw(figure, data), f"Drawing: {subject.title}", tables, size=(10.0, 4.5))
+
+
+def chosen_figures(model: Model, chosen: Sequence[tuple[str, str, str]]) -> tuple[KeyFigures, ...]:
+    """Figures of a fit that stand above everything else; one block, or none where the model has none of them.
+
+    Parameters
+    ----------
+    model : Model
+    chosen : sequence of (str, str, str)
+        Name among the model's statistics, what it is called, and how it is written, such as ``.1%``.
+    """
+    known = [(name, model.statistics.get(key), form) for key, name, form in chosen]
+    figures = tuple(
+        KeyFigure(name, format(value, form))
+        for name, value, form in known
+        if isinstance(value, (int, float)) and math.isfinite(value)
+    )
+    return (KeyFigures(figures),) if figures else ()
 
 
 def key_figures(model: Any) -> KeyFigures:

@@ -16,12 +16,19 @@ from perf_laws.views.outlook import GROWTH, ORDERS, PATH_VIEW, Outlook, State, o
 from perf_laws.views.scale import SCALE_NOTE, class_cell, share_cell
 from perf_laws.views.tree_picture import tree_chart
 from perf_views.contents import Block, Cell, Field, Form, Link, Notice, Table, Text
+from perf_views.drawable import chosen_figures
 from perfcore.base.errors import OptionError
 
 __all__ = ["path_link", "tree_blocks", "tree_cells", "tree_header", "unfitted_blocks"]
 
 Floats = npt.NDArray[np.float64]
 
+_FIGURES = (
+    ("n_paths", "paths", ",d"),
+    ("n_points", "points", ",d"),
+    ("median_noise", "noise of one run", ".1%"),
+    ("last_level_error", "error at the last level, left out", ".1%"),
+)
 _MOST_UNFITTED = 40
 
 
@@ -32,6 +39,7 @@ def tree_blocks(outlook: Outlook, state: State) -> tuple[Block, ...]:
     whole = tree.with_callees(outlook.shares)
     top = _top(tree, state)
     blocks: list[Block] = [
+        *chosen_figures(model, _FIGURES),
         Text(outlook.summary, links=(Link("Growth of the whole", (GROWTH,), state.query(name="", under="")),)),
         *target_blocks(state, model, ()),
     ]

@@ -9,10 +9,18 @@ import numpy as np
 from perf_lost_cycles.views.paths import FITTING, SHADES, VERIFY, category_path, r2_cell
 from perf_lost_cycles.views.subject import Subject
 from perf_views.contents import Block, Cell, Field, Form, Link, Notice, Query, Table, Text
+from perf_views.drawable import chosen_figures
 
 __all__ = ["overview_blocks", "worst_first"]
 
 _MOST, _NAME, _ORDER = "rows", "name", "order"
+_FIGURES = (
+    ("n_categories", "categories", ",d"),
+    ("n_points", "points", ",d"),
+    ("median_relative_error", "median error of the sum", ".1%"),
+    ("max_relative_error", "largest error of the sum", ".1%"),
+    ("set_aside_median_relative_error", "median of what was set aside", ".1%"),
+)
 _ROWS = 40
 _MOST_ROWS = 500  # a longer table takes seconds to draw in a browser
 _ORDERS = ("worst fit first", "largest share first", "by name")
@@ -33,7 +41,10 @@ def overview_blocks(subject: Subject, query: Query) -> tuple[Block, ...]:
     order = query.get(_ORDER, _ORDERS[0])
     shares = np.nansum(subject.values, axis=1) / subject.total.sum()
     chosen = [k for k in _ordered(subject, order, shares) if part.casefold() in model.names[k].casefold()]
-    blocks: list[Block] = [Text(tuple(model.summary()[1:]), links=(Link("Verify and extrapolate", (VERIFY,)),))]
+    blocks: list[Block] = [
+        *chosen_figures(model, _FIGURES),
+        Text(tuple(model.summary()[1:]), links=(Link("Verify and extrapolate", (VERIFY,)),)),
+    ]
     if len(model.names) > _MOST_ACROSS:
         blocks.append(
             Form(
