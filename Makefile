@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What is imported is compiled by Python as it goes; all of numba and scipy at once takes longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: demo test slow fuzz faults lint style types examples doctests docs clean
+.PHONY: demo test quick slow fuzz faults lint style types examples doctests docs clean
 
 demo: $(VENV)/.installed
 	@mkdir -p demo
@@ -14,6 +14,10 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Without the tests that take longest, in a third of the time
+quick: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow and not thorough"
 
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m slow

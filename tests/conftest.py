@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+import thorough_tests
 from hypothesis import settings
 
 # The same examples in every run, so that a failure says something of the change and not of luck; new ones are searched
@@ -11,6 +12,18 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True, deadline=None)  # tests are not timed
 settings.register_profile("search", derandomize=False, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks choose tests
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark those that `make quick` leaves out."""
+    thorough = thorough_tests.names()
+    root = Path(__file__).parents[1]
+    for item in items:
+        path, *within = item.nodeid.split("::")
+        module = ".".join([*(root / path).relative_to(root).with_suffix("").parts, *within[:-1]])
+        if thorough_tests.name_of(module, within[-1]) in thorough:
+            item.add_marker("thorough")
 
 
 @pytest.fixture(scope="session")

@@ -582,7 +582,7 @@ def extrap_binary(order: str = "<") -> bytes:
 
 def summary() -> bytes:
     """Of one file with two locations."""
-    gathered = Gathered(Run((ListedFile("run.csv", 9, 7),), 16, None, "auto", {}))
+    gathered = Gathered(Run((ListedFile("run.csv", 9, "7"),), 16, None, "auto", {}))
     trace = Trace([0, 0, 1], [0, 1, 0], [0, 6, 1], [6, 90, 70], ["a", "b"], ["solve", "MPI_Wait"], time_unit="ms")
     gathered.add_trace(0, trace, ordered_columns(trace))
     return encode(gathered.summary())

@@ -278,7 +278,9 @@ def test_options_go_to_the_opener_that_declares_them(tmp_path, monkeypatch):
 def test_data_without_a_presenter_still_have_facts_and_fits(monkeypatch):
     monkeypatch.setattr(data_views, "presenter_of", lambda data: Presenter())
     view = DataViews(CURVE, "c.csv").view((), {})
-    assert [block.title for block in view.blocks] == ["What is there", "Models of it"]
+    figures, *tables = view.blocks
+    assert [figure.name for figure in figures.figures][:1] == ["steps"]
+    assert [table.title for table in tables] == ["What is there", "Models of it"]
 
 
 def test_a_view_that_lacks_its_library_hides_no_other(monkeypatch):
