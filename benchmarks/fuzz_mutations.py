@@ -96,6 +96,8 @@ def _zip(content: bytes, luck: random.Random) -> bytes | None:
         return None
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
+    if not members:
+        return None
     name = luck.choice(list(members))
     match luck.randrange(12):
         case 0:
