@@ -92,6 +92,9 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     (Column(name='WorkerId', kind='text'),)
     """
     finder = _Finder(columns, source)
+    one_value = "curve"
+    if options.kind == "samples":
+        options, one_value = replace(options, kind="auto"), "series"
     if options.kind == "measurements" or (options.kind == "auto" and _are_measurements(columns, options)):
         return Roles("measurements")
     time = finder.find("time", options.time)
@@ -116,7 +119,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     if options.kind in ("auto", "curve", "series") and time and not (_has_durations(finder) and (location or state)):
         kind, values = options.kind, finder.values(options.value, but=taken, several=options.kind != "curve")
         if kind == "auto" and values:
-            kind = "curve" if len(values) == 1 else "series"
+            kind = one_value if len(values) == 1 else "series"
         if (kind == "series" and values) or (kind == "curve" and len(values) == 1):
             return Roles(kind, finder.unit(options, time), time, values=values)
     names = ", ".join(one_line(column.name) for column in columns)
