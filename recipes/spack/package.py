@@ -21,8 +21,8 @@ class PyPerfcore(PythonPackage):
     with default_args(type=("build", "run")):
         depends_on("duckdb+python@1.4:")
         depends_on("py-matplotlib@3.10.7:")
-        depends_on("py-msgspec@0.19:")
-        depends_on("py-numba@0.60:")
+        depends_on("py-msgspec@0.21:")
+        depends_on("py-numba@0.61:")
         depends_on("py-numpy@1.26:")
         depends_on("py-pandas@2.2.1:")
         depends_on("py-pluggy@1.7:")
