@@ -115,8 +115,8 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
                 for i in range(k):
                     for s in range(OCTET):
                         whole_rest[i, place + s] = middle[i] - centred[i, first + s]
-            _reach(whole_rest, _filled(n_whole * OCTET), projection[h], offset[h], gain[h], base[h], whole_priors, q, evidence,
-                   most, value)  # fmt: skip
+            _reach(whole_rest, _filled(n_whole * OCTET), projection[h], offset[h], gain[h], base[h], whole_priors, q,
+                   evidence, most, value)  # fmt: skip
             for number in range(n_whole):
                 code = h * n_shapes + whole[number]
                 for s in range(OCTET):
