@@ -14,7 +14,9 @@ from perf_basics import many_paths
 from perf_basics.many_paths import fit_many_paths
 from perf_executors.executors import LocalProcesses
 from perf_io.tables.path_table import PathTable
+from perf_laws import chunk
 from perf_laws.call_tree import callers_of, tree_of
+from perf_laws.engine import fit_paths
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 
 P = (4.0, 8.0, 16.0, 32.0, 64.0)
@@ -41,6 +43,12 @@ def written(frame, file):
 def small_parts(monkeypatch):
     """Several parts of few rows."""
     monkeypatch.setattr(many_paths, "_ROWS_OF_PART", 50)
+
+
+@pytest.fixture
+def every_law(monkeypatch):
+    """No law stands for another, as in a model."""
+    monkeypatch.setattr(chunk, "fit_paths", lambda *given, sparse: fit_paths(*given))
 
 
 def of_model(frame, **options):
@@ -83,7 +91,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_rows_are_those_of_a_model(case, tmp_path, small_parts):
+def test_rows_are_those_of_a_model(case, tmp_path, small_parts, every_law):
     frame, options = CASES[case]
     table = fit_many_paths(written(frame, tmp_path / "runs.parquet"), tmp_path / "laws.parquet", **options)
     expected, found = of_model(frame, **options), of_table(table)
@@ -106,7 +114,7 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path, small_parts):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here.parquet", "runs.parquet", "there.parquet"]
 
 
-def test_folders_and_text_are_read_file_by_file(tmp_path, small_parts):
+def test_folders_and_text_are_read_file_by_file(tmp_path, small_parts, every_law):
     frame = profile(5)
     folder = tmp_path / "runs"
     folder.mkdir()
