@@ -157,6 +157,13 @@ def test_what_is_refused(values, options, error, message):
         forecast(values, **options)
 
 
+def test_negative_times_are_refused_unless_they_are_declared():
+    waits = Series([0, 1, 2, 3], {"wait_ms": [1.0, -2.0, 1.0, 2.0]}, "s")
+    with pytest.raises(DataError, match="'wait_ms': sample 2 of 4 is -2, and a time is not negative"):
+        perfcore.fit(waits, fitter="forecast")
+    assert perfcore.fit(waits, fitter="forecast", within="none").lower is None
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -191,6 +191,19 @@ def test_constants_are_recognised(noise, share):
     assert np.mean([law.is_constant for law in model.leading]) >= share
 
 
+def test_what_rises_at_every_level_is_not_called_a_constant():
+    levels = np.array([1, 2, 4, 8, 16, 32, 64])
+    truth = np.broadcast_to(5 + 0.3 * np.log2(levels), (30, 7))
+    rows = [
+        (p, f"f{k}", y)
+        for k, runs in enumerate(noisy(truth, 0.02, seed=5))
+        for run in runs
+        for p, y in zip(levels, run, strict=True)
+    ]
+    model = perfcore.fit(pd.DataFrame(rows, columns=["p", "function", "time_s"]), fitter="scaling")
+    assert not any(law.is_constant for law in model.leading)
+
+
 @pytest.mark.parametrize("noise", [0.05, 0.2])
 def test_bounds_hold_the_truth(noise):
     """300 functions of Extra-P's orders, four times beyond; 93 to 98 %, less twice the binomial spread of 1.3 %."""
