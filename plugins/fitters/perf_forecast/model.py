@@ -23,7 +23,7 @@ __all__ = ["COVERAGE", "NOTEWORTHY", "Ahead", "ForecastModel"]
 Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95  # of the bounds in summary and picture
-NOTEWORTHY = 0.1  # probability of a value of its own
+NOTEWORTHY = 0.25  # probability of a value of its own
 
 
 class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
