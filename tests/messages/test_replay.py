@@ -1,5 +1,6 @@
 """Replays of runs made by hand, whose critical paths a person can follow."""
 
+import dataclasses
 import random
 
 import numpy as np
@@ -161,6 +162,12 @@ def test_a_location_that_never_calls_keeps_its_time():
     replay = Replay(by_hand([[("MPI_Barrier", 5, 10)], [], []], ends=[10, 30, 20]))
     assert replay.runtime_ns(0) == 30
     assert "2 of 3 locations never call" in replay.remarks()[0]
+
+
+@pytest.mark.parametrize(("unmatched", "said"), [({}, 0), ({"sends without a receive": 0}, 0), ({"sends": 2}, 1)])
+def test_what_was_left_out_is_said(unmatched, said):
+    remarks = Replay(dataclasses.replace(exchange(), unmatched=unmatched)).remarks()
+    assert sum("nobody waits in the replay" in line for line in remarks) == said
 
 
 def _simulated(rng, n_ranks, n_steps, late, start=0):
