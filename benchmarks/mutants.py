@@ -51,7 +51,7 @@ PARTS = {
         "plugins/stochastic",
         "perf_stochastic",
         ("histogram/[abcr]*.py", "normal/arithmetic.py", "normal/operations.py"),
-        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "cartesian", "normal", "stochastic")),
+        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "cartesian", "normal", "stochastic")),
     ),
     "laws": Part(
         "plugins/fitters",
