@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_categories.spread_columns import Spread, pooled_runs, spread_of_rows
-from perf_categories.unnamed_factors import refuse_unnamed_factors
+from perf_categories.unnamed_factors import refuse_unnamed_factors, refuse_unnamed_names
 from perf_laws.columns import with_values
 from perf_laws.options import LawOptions
 from perf_laws.runs import Runs, runs_of
@@ -171,6 +171,7 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
     refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
     shape = (len(names), len(distinct))
     measured = value[kept]
+    refuse_unnamed_names(data, kept, point, path, measured, {symbol: column[kept] for symbol, column in points.items()})
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
     seen = _above_clock(names, path, point, measured, shape, _least_points(len(points)), notes)
     path, point, measured = path[seen], point[seen], measured[seen]
