@@ -125,7 +125,7 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
         summed = np.float64(_weigh(mass, n_found, best))
         # Those of little weight every so many, as `cut` does it, before they are told apart by the level that deviates.
         part = summed / (_TOLD_APART * parts)
-        n_kept, passed, summed = 0, 0.5 * part, 0.0
+        n_kept, passed, kept = 0, 0.5 * part, 0.0
         for number in range(n_found):
             share = np.float64(mass[number])
             if share < part:
@@ -142,9 +142,9 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
                 kept_ahead, kept_mass, kept_code, found[number], n_kept,
             )  # fmt: skip
         for number in range(n_kept):
-            summed += kept_mass[number]
+            kept += kept_mass[number]
         count[path] = cut(
-            kept_ahead, kept_mass, kept_code, n_kept, summed, parts, n_shapes, k, law[path], setting[path],
+            kept_ahead, kept_mass, kept_code, n_kept, kept, parts, n_shapes, k, law[path], setting[path],
             level[path], weight[path],
         )  # fmt: skip
 
