@@ -19,8 +19,10 @@ _DURATIONS = frozenset(
 )
 _TIMES = frozenset(["time", "times", *_DURATIONS])
 # Of times, those with a word that begins so may be negative.
-_SIGNED = ("change", "delta", "dev", "diff", "drift", "error", "gain", "imbalance", "lag", "lateness", "log", "offset")
-_SIGNED += ("relative", "residual", "saved", "saving", "series", "shift", "skew", "slack", "zone")
+_SIGNED = (
+    *("change", "delta", "dev", "diff", "drift", "error", "gain", "imbalance", "lag", "lateness", "log", "offset"),
+    *("relative", "residual", "saved", "saving", "series", "shift", "skew", "slack", "zone"),
+)
 
 
 def is_duration(column: str, source: str = "") -> bool:
