@@ -30,6 +30,7 @@ from types import FrameType
 from typing import Any
 
 HANG_S, MEMORY = 20, 2 << 30
+KEPT = 1 << 11  # bytes of an input that is changed further
 PACKAGES = ("perfcore", "perf_io", "perf_traces", "perf_summaries", "perf_formulas", "perf_structural", "perf_gate")
 _ROOT = Path(__file__).parents[1]
 _COMPILED = re.compile(r"^@.*\b(kernel|njit|jit)\b", re.MULTILINE)
@@ -110,7 +111,7 @@ def blind(names: list[str], seconds: float, found: Path, seed: int) -> bool:
         while time.monotonic() - begun < seconds / len(names):
             content = mutated(luck.choice(corpus), luck)
             trials.run(content)
-            if luck.random() < 0.01 and len(corpus) < 200:  # changes of changes go further
+            if luck.random() < 0.01 and len(corpus) < 200 and len(content) < KEPT:  # changes of changes go further
                 corpus.append(content)
         _tell(trials.name, trials.counts(), time.monotonic() - begun)
     return _tell_all([trials.counts() for trials in all_trials])
@@ -176,6 +177,7 @@ def instrumented() -> tuple[list[str], list[str]]:
 def child(name: str, seconds: float, found: Path, seed: int) -> None:
     """Fuzz one target with atheris in this process, which libFuzzer ends."""
     import atheris
+    from fuzz_mutations import LONGEST
 
     include, exclude = instrumented()
     with atheris.instrument_imports(include=include, exclude=exclude):
@@ -203,7 +205,7 @@ def child(name: str, seconds: float, found: Path, seed: int) -> None:
 
     words = [
         *(f"-max_total_time={max(1, round(seconds))}", f"-timeout={6 * HANG_S}", "-rss_limit_mb=0", f"-seed={seed}"),
-        *("-len_control=0", "-max_len=200000", "-verbosity=0", f"-artifact_prefix={found}/"),
+        *("-len_control=0", f"-max_len={LONGEST}", "-verbosity=0", f"-artifact_prefix={found}/"),
     ]
     atheris.Setup([sys.argv[0], *words, str(corpus)], one, custom_mutator=mutate)
     limit()

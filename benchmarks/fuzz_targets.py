@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 ROOT = Path(__file__).parents[1]
@@ -38,18 +38,50 @@ def folder() -> Path:
     return made
 
 
-def _read(reader: str | None, suffix: str, content: bytes) -> None:
-    """Read a file, and use what was read."""
-    import perfcore
+def _call(function: Callable[[Path, str], Any], suffix: str, content: bytes) -> None:
+    """Give a function of Python a file with the content, and the content itself."""
+    from perfcore import PerfError
 
     file = folder() / f"input{suffix}"
     file.write_bytes(content)
     try:
-        data = perfcore.read(file, reader=reader)
-        if isinstance(data, perfcore.Trace):
-            data.utilization()
-    except perfcore.PerfError as error:
+        function(file, _decoded(content))
+    except PerfError as error:
         _one_line(str(error))
+
+
+def _read(reader: str | None, file: Path, _: str) -> None:
+    """Read a file, and use what was read."""
+    import perfcore
+
+    data = perfcore.read(file, reader=reader)
+    if isinstance(data, perfcore.Trace):
+        data.utilization()
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode(errors="replace").replace("\0", "")
+
+
+def _evaluate(_: Path, text: str) -> None:
+    import perfcore
+
+    str(perfcore.evaluate(text, {"x": {"normal": [3, 0.1]}, "a": 2, "p": 4, "b": 1}, samples=64).value)
+
+
+def _quantity(_: Path, text: str) -> None:
+    import perfcore
+    from perf_structural.quantities import given_quantities
+
+    given = given_quantities([f"x={text}"])
+    if not isinstance(given["x"], dict):  # a file, whose name stands in messages as it is
+        perfcore.evaluate("x+1", given, samples=64)
+
+
+def _load(file: Path, _: str) -> None:
+    import perfcore
+
+    perfcore.load(file)
 
 
 def _program(words: str, suffix: str, content: bytes) -> None:
@@ -58,10 +90,8 @@ def _program(words: str, suffix: str, content: bytes) -> None:
 
     file = folder() / f"input{suffix}"
     file.write_bytes(content)
-    text = content.decode(errors="replace").replace("\0", "")
-    given = [
-        word.format(file=file, text=text, folder=folder(), examples=ROOT / "examples") for word in shlex.split(words)
-    ]
+    fills = {"file": file, "text": _decoded(content), "folder": folder(), "examples": ROOT / "examples"}
+    given = [word.format(**fills) for word in shlex.split(words)]
     out, err = io.StringIO(), io.StringIO()
     try:
         with (
@@ -143,10 +173,16 @@ PROGRAMS: dict[str, tuple[str, str, tuple[bytes, ...]]] = {
     "profile": ("profile {file}", ".csv", ()),
 }
 
+CALLS: dict[str, tuple[Callable[[Path, str], Any], str, tuple[bytes, ...]]] = {
+    "call:formula": (_evaluate, "", _FORMULAS),
+    "call:quantity": (_quantity, "", _QUANTITIES),
+    "call:model": (_load, ".json", PROGRAMS["model"][2]),
+}
+
 
 @cache
 def targets() -> dict[str, Target]:
-    """Each by its name: ``read:NAME`` of readers, others by what is given."""
+    """Each by its name: ``read:NAME`` of readers, ``call:`` of Python, others by what the program is given."""
     from format_samples import SAMPLES
 
     from perfcore.hooks.registry import registry
@@ -157,9 +193,11 @@ def targets() -> dict[str, Target]:
         given = [(file, text if isinstance(text, bytes) else text.encode()) for file, text in SAMPLES.get(name, ())]
         seeds = tuple(content for _, content in given) or _parquet()
         suffix = "".join(Path(given[0][0] if given else "a.parquet").suffixes)
-        found[f"read:{name}"] = Target(seeds, partial(_read, name, suffix))
+        found[f"read:{name}"] = Target(seeds, partial(_call, partial(_read, name), suffix))
         whole += seeds
-    found["read:any"] = Target(tuple(whole), partial(_read, None, ".txt"))
+    found["read:any"] = Target(tuple(whole), partial(_call, partial(_read, None), ".txt"))
+    for name, (function, suffix, seeds) in CALLS.items():
+        found[name] = Target(seeds, partial(_call, function, suffix))
     stores = tuple(content for _, content in SAMPLES["experiments"])
     traces = tuple(text.encode() for _, text in SAMPLES["csv"])
     for name, (words, suffix, seeds) in PROGRAMS.items():

@@ -20,13 +20,13 @@ class PyPerfcore(PythonPackage):
 
     with default_args(type=("build", "run")):
         depends_on("duckdb+python@1.4:")
-        depends_on("py-matplotlib@3.8:")
-        depends_on("py-msgspec@0.19:")
-        depends_on("py-numba@0.60:")
+        depends_on("py-matplotlib@3.10.7:")
+        depends_on("py-msgspec@0.21:")
+        depends_on("py-numba@0.61:")
         depends_on("py-numpy@1.26:")
         depends_on("py-pandas@2.2.1:")
         depends_on("py-pluggy@1.7:")
-        depends_on("py-scipy@1.13:")
+        depends_on("py-scipy@1.15:")
         depends_on("py-threadpoolctl@3.1:")
         depends_on("py-tqdm@4.66:")
         depends_on("py-typer@0.29:0.30")

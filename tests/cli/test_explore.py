@@ -1,5 +1,6 @@
 """``perf explore``: what is said on the command line; the page itself is tested in tests/view."""
 
+import contextlib
 import http.client
 import re
 import signal
@@ -37,16 +38,25 @@ def test_a_library_that_is_missing_is_named(refused, folder, monkeypatch):
     )
 
 
-def test_it_serves_until_it_is_interrupted(folder):
+@contextlib.contextmanager
+def served():
+    """The program that serves a page; it ends where the test fails, too."""
     program = Path(sys.executable).with_name("perf")
-    with subprocess.Popen(
-        [program, "explore", "curve.csv", "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    words = [program, "explore", "curve.csv", "--no-browser"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_it_serves_until_it_is_interrupted(folder):
+    with served() as process:
         said = process.stdout.readline()
         port, key = re.fullmatch(
             r"open http://127\.0\.0\.1:(\d+)/\?key=(\S{32}) \(Ctrl-C ends it\)\n", said
         ).groups()  # fmt: skip
-        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)  # kernels may be compiled
         statuses, headers = [], {}
         for path in (f"/?key={key}", f"/?key={key}", "/fit/worley?fit.phases=2", "/"):
             connection.request("GET", path, headers=headers if len(statuses) > 1 else {})
@@ -68,10 +78,9 @@ def test_it_serves_until_it_is_interrupted(folder):
 
 
 def test_where_nothing_was_kept_nothing_is_left_in_the_home(folder, tmp_path):
-    program = Path(sys.executable).with_name("perf")
-    with subprocess.Popen([program, "explore", "curve.csv", "--no-browser"], stdout=subprocess.PIPE) as process:
+    with served() as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         out = process.communicate(timeout=20)[0]
-    assert out == b"stopped; everything that was kept is in its files\n"
+    assert out == "stopped; everything that was kept is in its files\n"
     assert not (tmp_path / "state").exists()

@@ -28,6 +28,8 @@ def flat(p):
         ({}, ""),
         ({"cells_per_rank": [1000] * 6}, "weak"),
         ({"atoms per core": [5e4] * 6}, "weak"),
+        ({"tasks_per_node": [128] * 6}, ""),
+        ({"gpus_per_node": [4] * 6, "memory_per_core": [2.0] * 6, "atoms": [1403180.0] * 6}, "strong"),
         ({"local_size": [64] * 6}, "weak"),
         ({"cells": [1000 * p for p in RANKS]}, "weak"),
         ({"n_atoms": [990, 2000, 4010, 7990, 16000, 32050]}, "weak"),

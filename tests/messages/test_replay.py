@@ -1,5 +1,6 @@
 """Replays of runs made by hand, whose critical paths a person can follow."""
 
+import dataclasses
 import random
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from perf_messages.event_graph import BURST, CALL, COLLECTIVE, MESSAGE
 from perf_messages.replay import Replay
 from perf_messages.rules import bsc_rules, observed_rules
+from perf_messages.search_kernels import last_not_after
 from perf_messages.testing import by_hand, exchange
 from perfcore.base.errors import DataError
 
@@ -157,14 +159,20 @@ def test_nobody_calls():
 
 
 def test_a_location_that_never_calls_keeps_its_time():
-    replay = Replay(by_hand([[("MPI_Barrier", 5, 10)], []], ends=[10, 30]))
+    replay = Replay(by_hand([[("MPI_Barrier", 5, 10)], [], []], ends=[10, 30, 20]))
     assert replay.runtime_ns(0) == 30
-    assert "1 of 2 locations never call" in replay.remarks()[0]
+    assert "2 of 3 locations never call" in replay.remarks()[0]
 
 
-def _simulated(rng, n_ranks, n_steps, late):
+@pytest.mark.parametrize(("unmatched", "said"), [({}, 0), ({"sends without a receive": 0}, 0), ({"sends": 2}, 1)])
+def test_what_was_left_out_is_said(unmatched, said):
+    remarks = Replay(dataclasses.replace(exchange(), unmatched=unmatched)).remarks()
+    assert sum("nobody waits in the replay" in line for line in remarks) == said
+
+
+def _simulated(rng, n_ranks, n_steps, late, start=0):
     """A random program, run by hand on a clock for each rank: messages to the right, and barriers."""
-    clock, calls = [0] * n_ranks, [[] for _ in range(n_ranks)]
+    clock, calls = [start] * n_ranks, [[] for _ in range(n_ranks)]
     messages, collectives = [], []
     for _ in range(n_steps):
         works = [rng.randrange(50) for _ in range(n_ranks)]
@@ -183,7 +191,7 @@ def _simulated(rng, n_ranks, n_steps, late):
         calls[sender].append(("MPI_Send", sent, sent + late * 2))
         calls[receiver].append(("MPI_Recv", clock[receiver], done))
         clock[sender], clock[receiver] = sent + late * 2, done
-    return by_hand(calls, messages, collectives, ends=clock), max(clock)
+    return by_hand(calls, messages, collectives, clock, start), max(clock)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -199,6 +207,22 @@ def test_an_ideal_network_is_what_a_simulation_gives(seed):
     path = replay.path()
     assert path.cost_ns.sum() == slow_time
     assert set(path.kind.tolist()) <= {BURST, CALL, MESSAGE, 3, COLLECTIVE}
+
+
+def test_a_run_may_begin_at_any_time():
+    first, later = (Replay(_simulated(random.Random(5), 4, 60, 1, start)[0]) for start in (0, 10**12))
+    for name in ("burst_ns", "residual_ns", "waiting_ns"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(later, name))
+    assert later.runtime_ns(0.5) == first.runtime_ns(0.5)
+
+
+@pytest.mark.parametrize(
+    ("location", "when", "index"),
+    [(0, 0, -1), (0, 1, 0), (0, 4, 0), (0, 9, 1), (1, 1, -1), (1, 2, 2), (1, 9, 3), (-1, 9, -1), (2, 9, -1)],
+)
+def test_the_last_time_that_is_not_after_a_moment(location, when, index):
+    first, times = np.array([0, 2, 4]), np.array([1, 5, 2, 3])
+    assert last_not_after(first, times, np.array([location]), np.array([when])).tolist() == [index]
 
 
 def test_noise_makes_no_order_of_edges_matter():

@@ -215,6 +215,8 @@ def test_bins_of_the_result():
     assert len((D + E).rebinned(2).masses) == 2
     assert (D + E).rebinned(2).mean == pytest.approx(7.9, rel=1e-14)
     assert D.rebinned(9) == D  # more would say nothing more
+    rough = Histogram(range(201), np.random.default_rng(1).dirichlet(np.ones(200)))
+    assert [len(rough.rebinned(bins).masses) for bins in (3, 9, 60)] == [3, 9, 60]
 
 
 def test_mixed_representations_say_what_is_assumed():

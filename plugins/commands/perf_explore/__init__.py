@@ -14,7 +14,7 @@ def register_commands(register: Register) -> None:
     command, function = "perf_explore.cli.{0}:command", "perf_explore.api:{0}"
     for name, text in (
         ("explore", "Data and models as a page in the browser."),
-        ("report", "The same as one file to hand on."),
+        ("report", "What explore shows, as one file to hand on."),
     ):
         register(name, command.format(name), group="Look", help=text, function=function.format(name))
 

@@ -20,6 +20,7 @@ def by_hand(
     messages: Sequence[Mapping[str, Any]] = (),
     collectives: Sequence[tuple[Sequence[Place], Place | None]] = (),
     ends: Sequence[int] | None = None,
+    start: int = 0,
 ) -> Communication:
     """A run from lists.
 
@@ -33,6 +34,8 @@ def by_hand(
         The calls that take part, and the root's.
     ends : sequence of int, optional
         Last record of each location; by default its last leave.
+    start : int
+        First record of the run.
 
     Examples
     --------
@@ -73,7 +76,13 @@ def by_hand(
     )
     last = [own[-1][2] if own else 0 for own in calls] if ends is None else ends
     return Communication(
-        tuple(f"rank {k}" for k in range(len(calls))), 0, np.array(last, np.int64), table, sent, joined, source="demo"
+        tuple(f"rank {k}" for k in range(len(calls))),
+        start,
+        np.array(last, np.int64),
+        table,
+        sent,
+        joined,
+        source="demo",
     )
 
 

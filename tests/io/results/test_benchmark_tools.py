@@ -73,6 +73,21 @@ def test_rounds_of_pytest_benchmark(read):
     assert data.roles.system == ("machine",)
 
 
+@pytest.mark.parametrize(
+    ("values", "parameters", "code"),
+    [
+        (("10", "20"), {"p": "n"}, ("test",)),  # numbers that parametrize was given as texts
+        (("10", 20), {"p": "n"}, ("test",)),
+        (("auto", 20), {}, ("test", "n")),
+        ((None, True), {}, ("test", "n")),
+    ],
+)
+def test_what_a_parameter_of_pytest_holds(read, values, parameters, code):
+    runs = [{"name": f"t[{at}]", "params": {"n": value}, "stats": {"mean": 1}} for at, value in enumerate(values)]
+    data = read({"machine_info": {"node": "a"}, "benchmarks": runs}, reader="pytest-benchmark")
+    assert (dict(data.roles.parameters), data.roles.code) == (parameters, code)
+
+
 @pytest.mark.real_data
 def test_real_files(real_data):
     folder = real_data / "benchresults"

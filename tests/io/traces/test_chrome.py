@@ -198,6 +198,7 @@ def test_many_names_are_not_kept(read, monkeypatch):
         ('{"traceEvents": [\n{"ph": "X", "ts": 1},\n{"ph": "X", ', r":3: the file ends within 'traceEvents'"),
         ('[{"ph": "X", "dur": 1}]', "no time 'ts'"),
         ('[{"ph": "X", "ts": 1e300, "dur": 1}]', "beyond 64 bits of nanoseconds"),
+        ('[{"ph": "X", "ts": 10000000000000000, "dur": "x", "dur": 1}]', "a time is no number"),
         ('[{"ph": "X", "ts": 3, "dur": -1}]', "a duration is negative"),
         ('[{"ph": "i", "ts": 3}]', "no events of threads that last"),
         ('{"a": {"traceEvents": [{"ph": "X"}]}}', "no JSON object that has one called 'traceEvents'"),

@@ -37,17 +37,18 @@ def command(
             help="What every point meets, such as 'D % p == 0' or 'p <= cores'. May be repeated.",
         ),
     ] = None,
-    replications: Annotated[int, typer.Option("--replications", min=1, help="Runs of each point.")] = 2,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the random order and points.")] = 0,
+    replications: Annotated[int, typer.Option("--replications", min=1, metavar="N", help="Runs of each point.")] = 2,
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Of the random order and points.")] = 0,
     centre: Annotated[
         list[str] | None,
         typer.Option("--centre", metavar="NAME=LEVEL", help="Centre of one-at-a-time (default: middle levels)."),
     ] = None,
     fraction: Annotated[
-        int | None, typer.Option("--fraction", min=2, help="Of fractional: N for one in N combinations [2].")
+        int | None,
+        typer.Option("--fraction", min=2, metavar="N", help="Of fractional: N for one in N combinations [2]."),
     ] = None,
     points: Annotated[
-        int | None, typer.Option("--points", min=1, help="Of latin-hypercube and sobol: how many points.")
+        int | None, typer.Option("--points", min=1, metavar="N", help="Of latin-hypercube and sobol: how many points.")
     ] = None,
     model: Annotated[
         str | None, typer.Option("--model", metavar="FILE", help="Model file that predicts the time of a run.")

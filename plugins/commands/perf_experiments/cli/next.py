@@ -41,7 +41,8 @@ def command(
         list[str] | None, typer.Option("--constraint", metavar="FORMULA", help="What every candidate meets.")
     ] = None,
     points: Annotated[
-        int | None, typer.Option("--points", min=1, help="How many to choose, each after those before [4].")
+        int | None,
+        typer.Option("--points", min=1, metavar="N", help="How many to choose, each after those before [4]."),
     ] = None,
     per_second: Annotated[bool, typer.Option("--per-second", help="Choose by gain for a second of runs.")] = False,
     largest: Annotated[
@@ -62,7 +63,7 @@ def command(
         typer.Option("--precision", metavar="SHARE", help="For a store: what is asked of each point's mean [2%]."),
     ] = None,
     most: Annotated[
-        int | None, typer.Option("--most", min=1, help="For a store: runs of one point at most [30].")
+        int | None, typer.Option("--most", min=1, metavar="N", help="For a store: runs of one point at most [30].")
     ] = None,
     value: Annotated[
         str | None,

@@ -34,7 +34,9 @@ def command(
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option("--rounds", min=1, help="Rounds (default: the design's replications; of versions alone 10)."),
+        typer.Option(
+            "--rounds", min=1, metavar="N", help="Rounds (default: the design's replications; of versions alone 10)."
+        ),
     ] = None,
     store: Annotated[
         str | None,
@@ -68,14 +70,14 @@ def command(
         str | None,
         typer.Option("--limit", metavar="DURATION", help="Stop a run that takes longer; it counts as failed."),
     ] = None,
-    warmup: Annotated[int, typer.Option("--warmup", min=0, help="Runs before each, not kept.")] = 0,
+    warmup: Annotated[int, typer.Option("--warmup", min=0, metavar="N", help="Runs before each, not kept.")] = 0,
     until: Annotated[
         str | None,
         typer.Option(
             "--until", metavar="SHARE", help="Repeat until the median is known to this, such as 2% (95 % confidence)."
         ),
     ] = None,
-    most: Annotated[int, typer.Option("--most", min=1, help="Runs of a point with --until.")] = 30,
+    most: Annotated[int, typer.Option("--most", min=1, metavar="N", help="Runs of a point with --until.")] = 30,
     max_load: Annotated[
         float,
         typer.Option(

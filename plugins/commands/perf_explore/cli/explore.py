@@ -17,7 +17,9 @@ __all__ = ["command"]
 def command(
     files: Files,
     how: HowToReadTraces,
-    port: Annotated[int | None, typer.Option("--port", min=1, help="Port to listen on (default: a free one).")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=1, metavar="PORT", help="Port to listen on (default: a free one).")
+    ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
     **options: Annotated[Any, OptionsOfEach("openers", "takes_data")],
 ) -> None:

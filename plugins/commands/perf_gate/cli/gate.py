@@ -106,12 +106,14 @@ def command(
         bool,
         typer.Option("--run", help="Measure the versions in turn, until it is decided; FIRST may be a design (.toml)."),
     ] = False,
-    max_rounds: Annotated[int, typer.Option("--max-rounds", min=1, help="With --run: the most rounds.")] = 40,
+    max_rounds: Annotated[
+        int, typer.Option("--max-rounds", min=1, metavar="N", help="With --run: the most rounds.")
+    ] = 40,
     budget: Annotated[
         str | None, typer.Option("--budget", metavar="DURATION", help="With --run: the most time, such as 10min.")
     ] = None,
     warmup: Annotated[
-        int, typer.Option("--warmup", min=0, help="With --run: rounds before the first that are not kept.")
+        int, typer.Option("--warmup", min=0, metavar="N", help="With --run: rounds before the first that are not kept.")
     ] = 1,
     store: Annotated[
         str | None,

@@ -37,7 +37,7 @@ def command(
         ),
     ] = None,
     degree: Annotated[
-        str, typer.Option("--degree", help="Of the polynomials that model a phase that is found.")
+        str, typer.Option("--degree", metavar="D", help="Of the polynomials that model a phase that is found.")
     ] = "auto",
     by: Annotated[
         Literal["category", "location", "phase", "marker", "burst"] | None,

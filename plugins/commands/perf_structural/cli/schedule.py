@@ -20,7 +20,12 @@ def command(
         list[str] | None, typer.Argument(metavar="CANDIDATES", help="Files of candidates beside those of MODEL.")
     ] = None,
     by: Annotated[
-        str, typer.Option("--by", help="What is to be small: mean, upper, quantile:Q or beyond:LIMIT, a probability.")
+        str,
+        typer.Option(
+            "--by",
+            metavar="MEASURE",
+            help="What is to be small: mean, upper, quantile:Q or beyond:LIMIT, a probability.",
+        ),
     ] = "mean",
     tuning: Annotated[
         float | None, typer.Option("--tuning", metavar="TF", help="Add TF standard deviations to the mean.")

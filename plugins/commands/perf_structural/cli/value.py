@@ -61,7 +61,9 @@ def command(
         str | None,
         typer.Option("--quantile", metavar="Q,...", help="Quantiles to show, with the limits that samples give them."),
     ] = None,
-    scale: Annotated[float, typer.Option("--scale", help="Full range of the quantity, for its variation class.")] = 1.0,
+    scale: Annotated[
+        float, typer.Option("--scale", metavar="RANGE", help="Full range of the quantity, for its variation class.")
+    ] = 1.0,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the value to this JSON file.")
     ] = None,

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from perf_io.results.result_table import joined, one_line, results
+from perf_io.results.result_table import joined, number_or_text, one_line, results
 from perf_io.shared.json_document import decode_document
 from perfcore.contracts import NoOptions, Reader
 from perfcore.data.measurements import Measurements
@@ -69,7 +69,7 @@ class PytestBenchmarkReader(Reader):
             params = benchmark.params or {}
             own = {"test": benchmark.name.partition("[")[0], "machine": document.machine_info.node}
             for name, value in params.items():
-                kind = words if isinstance(value, (str, bool, list, dict)) else numbers
+                kind = words if isinstance(number_or_text(value), str) else numbers
                 kind[one_line(name)] = None
             times = benchmark.stats.data or [benchmark.stats.mean]
             common = joined({**own, "repetition": 0, "time_s": 0.0}, params, source.name)

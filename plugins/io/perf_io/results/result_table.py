@@ -157,7 +157,7 @@ def _naming(table: pd.DataFrame, columns: Sequence[str]) -> list[str]:
             continue
         blank = table[column].isna() | (table[column].astype(str).str.strip() == "")
         if not blank.all():
-            table.loc[blank, column] = _UNNAMED
+            table[column] = table[column].astype(object).mask(blank, _UNNAMED)  # a name may be a number
             found.append(column)
     return found
 

@@ -97,9 +97,12 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     (Column(name='WorkerId', kind='text'),)
     """
     finder = _Finder(columns, source)
+    may_sweep, one_value = options.kind in ("auto", "measurements"), "curve"
+    if options.kind == "samples":
+        options, one_value = replace(options, kind="auto"), "series"
     if options.kind == "auto" and _are_measurements(columns, options):
         return Roles("measurements")
-    sweep = sweep_of(columns) if options.kind in ("auto", "measurements") else None
+    sweep = sweep_of(columns) if may_sweep else None
     if options.kind == "measurements" or (sweep and _is_swept(sweep, options, look)):
         return _with_sweep(Roles("measurements"), options, sweep)
     time = finder.find("time", options.time)
@@ -124,7 +127,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     if options.kind in ("auto", "curve", "series") and time and not (_has_durations(finder) and (location or state)):
         kind, values = options.kind, finder.values(options.value, but=taken, several=options.kind != "curve")
         if kind == "auto" and values:
-            kind = "curve" if len(values) == 1 else "series"
+            kind = one_value if len(values) == 1 else "series"
         if (kind == "series" and values) or (kind == "curve" and len(values) == 1):
             return Roles(kind, finder.unit(options, time), time, values=values)
     names = ", ".join(one_line(column.name) for column in columns)

@@ -79,7 +79,7 @@ class _Rows:
 
 def _with_facts(options: TableOptions, facts: Mapping[str, Any]) -> TableOptions:
     """The kind that the file itself states, unless an option overrides it."""
-    if options.kind == "auto" and facts.get("kind") in ("series", "measurements"):
+    if options.kind in ("auto", "samples") and facts.get("kind") in ("curve", "series", "measurements"):
         return replace(options, kind=facts["kind"])
     return options
 

@@ -111,7 +111,10 @@ class EventColumns:
         start = _nanoseconds([event.ts for event in rows])
         duration = _nanoseconds([event.dur for event in rows])
         if start is None or duration is None:
-            exact = [event for event in _EXACT.decode(text) if event.ph in _DURATIONS]
+            try:
+                exact = [event for event in _EXACT.decode(text) if event.ph in _DURATIONS]
+            except msgspec.ValidationError as error:  # an event has one time twice, or spaces in it
+                raise TimeError(f"a time is no number of microseconds ({error})") from None
             start = np.array([_exactly(event.ts) for event in exact])
             duration = np.array([_exactly(event.dur) for event in exact])
         if (duration < 0).any():

@@ -1,0 +1,200 @@
+"""Do the tests notice? Small changes of the numerical hearts, each judged by the tests of its part.
+
+python benchmarks/mutants.py                        # 25 changes of each part
+python benchmarks/mutants.py --most 100 --seed 2    # before a release
+python benchmarks/mutants.py replay                 # this part alone
+
+One comparison, operator, number, condition or call of a module is changed in a copy of its package, and the part's
+tests and the module's own examples run on it. A change that no test notices *survives*; it is printed as the lines that
+differ. Some survivors change nothing that can be seen: a bound that is never reached, a shortcut.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+HANG_S = 240
+COMPARISONS = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
+_EXAMPLES = "import doctest, importlib, sys; sys.exit(doctest.testmod(importlib.import_module(sys.argv[1])).failed > 0)"
+
+
+class Part(NamedTuple):
+    """Modules that are changed, and what judges them."""
+
+    folder: str
+    package: str
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+PARTS = {
+    "segmentation": Part(
+        "plugins/fitters",
+        "perf_worley",
+        ("trees/*.py", "segmenters/best_split.py", "segmenters/dynamic_programme.py", "segmenters/minimax.py"),
+        tuple(f"tests/worley/test_{name}.py" for name in ("moment_tree", "factor_tree", "minimax", "segmenters")),
+    ),
+    "arithmetic": Part(
+        "plugins/stochastic",
+        "perf_stochastic",
+        ("histogram/[abcr]*.py", "normal/arithmetic.py", "normal/operations.py"),
+        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "cartesian", "normal", "stochastic")),
+    ),
+    "laws": Part(
+        "plugins/fitters",
+        "perf_laws",
+        ("growth.py", "leading.py", "posterior/[fopsw]*.py"),
+        tuple(f"tests/laws/test_law_{name}.py" for name in ("growth", "posterior", "model", "terms", "speedup")),
+    ),
+    "replay": Part(
+        "plugins/kits",
+        "perf_messages",
+        ("replay.py", "event_graph.py", "graph_kernels.py", "search_kernels.py", "matching.py"),
+        ("tests/messages/test_replay.py",),
+    ),
+}
+
+
+class Sites(ast.NodeTransformer):
+    """Places of a module that can be changed; with the number of one, it is changed there.
+
+    Parameters
+    ----------
+    chosen : int or None
+        Which place, in the order of the walk.
+    """
+
+    def __init__(self, chosen: int | None = None) -> None:
+        self.chosen, self.count = chosen, 0
+
+    def _here(self) -> bool:
+        self.count += 1
+        return self.count - 1 == self.chosen
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Enter the body alone: neither decorators nor annotations."""
+        node.body = [self.visit(each) for each in node.body]
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.value = self.visit(node.value) if node.value else None
+        return node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        if len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS and self._here():
+            node.ops = [COMPARISONS[type(node.ops[0])]()]
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if type(node.op) in OPERATORS and self._here():
+            node.op = OPERATORS[type(node.op)]()
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        if self._here():
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return node.operand if isinstance(node.op, ast.Not | ast.USub) and self._here() else node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if type(node.value) in (int, float) and self._here():
+            return ast.Constant(node.value + 1)
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        if isinstance(node.value, ast.Constant):
+            return node
+        return ast.Pass() if isinstance(node.value, ast.Call) and self._here() else self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        return ast.Pass() if self._here() else self.generic_visit(node)
+
+
+def main() -> int:
+    """Judge a sample of the changes of each part."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", help="of these alone: " + ", ".join(PARTS))
+    parser.add_argument("--most", type=int, default=25, help="changes of each part")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    survivors, table = [], ["| part | places | changes | noticed | survived |", "|---|--:|--:|--:|--:|"]
+    for name in given.parts or PARTS:
+        part = PARTS[name]
+        places = list(_places(part))
+        chosen = random.Random(given.seed).sample(places, min(given.most, len(places)))
+        lived = [shown for module, number in chosen if (shown := _survivor(part, module, number))]
+        survivors += lived
+        table.append(f"| {name} | {len(places)} | {len(chosen)} | {len(chosen) - len(lived)} | {len(lived)} |")
+    print("\n".join(table))
+    return 1 if survivors else 0
+
+
+def _places(part: Part) -> Iterator[tuple[Path, int]]:
+    package = ROOT / part.folder / part.package
+    for module in sorted(file for pattern in part.modules for file in package.glob(pattern)):
+        sites = Sites()
+        sites.visit(ast.parse(module.read_text()))
+        yield from ((module, number) for number in range(sites.count))
+
+
+def _survivor(part: Part, module: Path, number: int) -> str:
+    """The lines that differ where no test notices the change; they are printed at once."""
+    plain = ast.unparse(ast.parse(module.read_text()))
+    changed = ast.unparse(ast.fix_missing_locations(Sites(number).visit(ast.parse(module.read_text()))))
+    if _noticed(part, module, changed):
+        print(".", file=sys.stderr, flush=True)
+        return ""
+    lines = difflib.unified_diff(plain.splitlines(), changed.splitlines(), lineterm="", n=1)
+    shown = "\n".join([f"{module.relative_to(ROOT)}, place {number}", *list(lines)[3:]])
+    print(shown, end="\n\n", flush=True)
+    return shown
+
+
+def _noticed(part: Part, module: Path, changed: str) -> bool:
+    package = ROOT / part.folder / part.package
+    with tempfile.TemporaryDirectory(prefix="perf-mutant-") as folder:
+        stale = shutil.ignore_patterns("*.nbi", "*.nbc") if "@kernel" in changed else None  # kernels call each other
+        shutil.copytree(package, Path(folder, part.package), ignore=stale)
+        Path(folder, part.package, module.relative_to(package)).write_text(changed)
+        name = ".".join([part.package, *module.relative_to(package).with_suffix("").parts])
+        own = [sys.executable, "-c", _EXAMPLES, name]
+        tests = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *part.tests]
+        return any(_fails(words, folder) for words in (own, tests))
+
+
+def _fails(words: list[str], folder: str) -> bool:
+    environment = os.environ | {"PYTHONPATH": folder}
+    try:
+        done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, timeout=HANG_S, check=False)
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
