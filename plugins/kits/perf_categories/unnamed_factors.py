@@ -157,11 +157,12 @@ def refuse_unnamed_names(
         rows = rows[rows["value"] > 0.0]
         if len(_recurring(rows)) < 2:
             continue
-        medians = rows.groupby(["path", "point", "level"])["value"].median().groupby(["path", "point"])
+        rows["cell"] = rows.groupby(["path", "point"]).ngroup()
+        medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
         apart = (medians.max() / medians.min())[medians.size() > 1]
         if len(apart) < _FEWEST_CELLS or (apart >= _FOLD).mean() < 0.5:
             continue
-        cell = rows[(rows["path"] == apart.idxmax()[0]) & (rows["point"] == apart.idxmax()[1])]
+        cell = rows[rows["cell"] == apart.idxmax()]
         row = int(cell.index[0])
         place = ", ".join(f"{symbol}={values[row]:.6g}" for symbol, values in points.items())
         names = sorted(map(str, cell["level"].unique()))
