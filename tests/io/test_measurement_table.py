@@ -88,6 +88,8 @@ def test_curves_and_measurements_are_told_apart(write, header, kind):
     [
         ("batch,time\n1,2\n2,3\n4,7\n", {"p": "batch"}, "time"),
         ("message size (bytes),time (us)\n8,2\n4,2\n8,1\n", {"p": "message size (bytes)"}, "time (us)"),
+        ("batch,throughput_img_per_s\n1,9\n2,8\n", {"p": "batch"}, "throughput_img_per_s"),
+        ("nodes,GFLOPS\n1,9\n2,8\n", {"p": "nodes"}, "GFLOPS"),
         ("n,elapsed\n3,4\n1,5\n2,6\n", {"p": "n"}, "elapsed"),
         ("processors,time_s\n1,2\n2,3\n", {"p": "processors"}, "time_s"),
         ("kernel,N,t_ms\nlu,9,4\nlu,99,5\n", {"p": "N"}, "t_ms"),

@@ -1,4 +1,4 @@
-"""Tables of what was varied and how long it took, such as ``batch,time_ms``, told from curves by their order.
+"""Tables of what was varied and how long it took or how fast it was, such as ``batch,time_ms``, told from curves.
 
 A curve is written ``time,value``: what stands before a time is what the run was given.
 """
@@ -20,6 +20,7 @@ _RUNS = frozenset(
     )
 )
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
+_RATES = frozenset(("throughput", "speedup", "speed_up", "bandwidth"))
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
 _NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
 
@@ -35,7 +36,7 @@ _C = TypeVar("_C", bound=_Named)
 
 
 class Sweep(NamedTuple, Generic[_C]):
-    """Two columns of numbers, of which the second is a time.
+    """Two columns of numbers, of which the second is a time or a rate.
 
     ``counts_runs`` where the first only counts the rows; ``may_be_moments`` where the name of the second is also one of
     sampling times.
@@ -47,7 +48,7 @@ class Sweep(NamedTuple, Generic[_C]):
 
 
 def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
-    """What was varied and how long it took, where a table has these two columns of numbers and in this order.
+    """What was varied and how long it took, or how fast it was, where a table has these two columns of numbers and in this order.
 
     Examples
     --------
@@ -63,7 +64,8 @@ def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
         return None
     (first, counting), (last, unit) = (split_name(column.name) for column in numbers)
     is_time = last in _MOMENTS or last in SYNONYMS["duration"] or (unit is not None and unit.kind == "time")
-    if not is_time or without_row(last) in {*SYNONYMS["start"], *SYNONYMS["end"], *SYNONYMS["time"]} - _MOMENTS:
+    is_measured = is_time or last in _RATES or (unit is not None and unit.kind == "rate")
+    if not is_measured or without_row(last) in {*SYNONYMS["start"], *SYNONYMS["end"], *SYNONYMS["time"]} - _MOMENTS:
         return None
     if first in _OTHERS - _NUMBERS or (counting is not None and counting.kind in ("time", "rate")):
         return None
