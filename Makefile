@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What is imported is compiled by Python as it goes; all of numba and scipy at once takes longer than the rest.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE  # else each start would compile all that it imports: seconds
 
 .PHONY: demo test quick slow fuzz faults lint style types examples doctests docs clean
 

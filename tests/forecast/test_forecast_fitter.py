@@ -157,6 +157,26 @@ def test_what_is_refused(values, options, error, message):
         forecast(values, **options)
 
 
+def test_a_value_with_a_probability_of_its_own_is_said_to_have_it():
+    """A disk that mostly writes nothing: the 50% interval holds as much as 0 has."""
+    rng = np.random.default_rng(8)
+    model = forecast(np.where(rng.random(600) < 0.8, 0.0, rng.exponential(1e6, 600)))
+    value, probability = model.likeliest(1)
+    assert (value, probability) == (0.0, pytest.approx(0.8, abs=0.07))
+    assert f"0 comes with probability {probability:.2g} by itself" in str(model)
+    assert model.remarks([1])[0].startswith("0 with probability 0.")
+    noise = forecast(RNG.normal(10.0, 1.0, 200))
+    assert noise.likeliest(1)[1] == 0.0
+    assert noise.remarks([1]) == []
+
+
+def test_negative_times_are_refused_unless_they_are_declared():
+    waits = Series([0, 1, 2, 3], {"wait_ms": [1.0, -2.0, 1.0, 2.0]}, "s")
+    with pytest.raises(DataError, match="'wait_ms': sample 2 of 4 is -2, and a time is not negative"):
+        perfcore.fit(waits, fitter="forecast")
+    assert perfcore.fit(waits, fitter="forecast", within="none").lower is None
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

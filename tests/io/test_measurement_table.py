@@ -83,6 +83,32 @@ def test_curves_and_measurements_are_told_apart(write, header, kind):
     assert isinstance(perfcore.read(write(text + "\n")), kind)
 
 
+@pytest.mark.parametrize(
+    ("text", "varied", "measured"),
+    [
+        ("batch,time\n1,2\n2,3\n4,7\n", {"p": "batch"}, "time"),
+        ("message size (bytes),time (us)\n8,2\n4,2\n8,1\n", {"p": "message size (bytes)"}, "time (us)"),
+        ("n,elapsed\n3,4\n1,5\n2,6\n", {"p": "n"}, "elapsed"),
+        ("processors,time_s\n1,2\n2,3\n", {"p": "processors"}, "time_s"),
+        ("kernel,N,t_ms\nlu,9,4\nlu,99,5\n", {"p": "N"}, "t_ms"),
+        ("run,time_s\n1,2.5\n2,2.4\n", {}, "time_s"),
+        ("run,time_s\n1,2.5\n2,2.6\n", {}, "time_s"),
+    ],
+)
+def test_one_number_and_then_a_time_are_what_was_varied_and_measured(write, text, varied, measured):
+    path = write(text)
+    roles = perfcore.read(path).roles
+    assert (roles.parameters, roles.value) == (varied, measured)
+    assert perfcore.read(path, kind="measurements").roles == roles
+    column = text.partition(",")[0]
+    assert perfcore.read(path, parameters=f"n={column}").roles.parameters == {"n": column}
+
+
+@pytest.mark.parametrize("text", ["queue,time\n3,1\n5,2\n2,3\n", "time,queue\n1,3\n2,4\n", "load,time\n1,2\n2,3\n"])
+def test_a_number_that_comes_and_goes_with_the_time_is_a_curve(write, text):
+    assert isinstance(perfcore.read(write(text)), UtilizationCurve)
+
+
 def test_other_names_need_options(write):
     path = write("who,x,n,y_ms\nlu,1,64,8\nlu,2,64,4\n")
     with pytest.raises(InputError, match=r"runs.csv:1: the columns who, x, n, y_ms do not say .*kind=measurements"):

@@ -3,6 +3,7 @@
 import errno
 import itertools
 import os
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -12,9 +13,13 @@ import pytest
 import perfcore
 from perf_basics import many_paths
 from perf_basics.many_paths import fit_many_paths
+from perf_basics.path_table_opener import PathOptions, PathTableOpener
 from perf_executors.executors import LocalProcesses
 from perf_io.tables.path_table import PathTable
+from perf_laws import chunk
 from perf_laws.call_tree import callers_of, tree_of
+from perf_laws.engine import fit_paths
+from perf_views.contents import KeyFigure, KeyFigures, NoViewError
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError
 
 P = (4.0, 8.0, 16.0, 32.0, 64.0)
@@ -41,6 +46,16 @@ def written(frame, file):
 def small_parts(monkeypatch):
     """Several parts of few rows."""
     monkeypatch.setattr(many_paths, "_ROWS_OF_PART", 50)
+
+
+@pytest.fixture
+def every_law(monkeypatch):
+    """No law stands for another, as in a model."""
+
+    def every(points, runs, exponents, logarithms, sparse):
+        return fit_paths(points, runs, exponents, logarithms)
+
+    monkeypatch.setattr(chunk, "fit_paths", every)
 
 
 def of_model(frame, **options):
@@ -83,7 +98,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_rows_are_those_of_a_model(case, tmp_path, small_parts):
+def test_rows_are_those_of_a_model(case, tmp_path, small_parts, every_law):
     frame, options = CASES[case]
     table = fit_many_paths(written(frame, tmp_path / "runs.parquet"), tmp_path / "laws.parquet", **options)
     expected, found = of_model(frame, **options), of_table(table)
@@ -106,7 +121,7 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path, small_parts):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here.parquet", "runs.parquet", "there.parquet"]
 
 
-def test_folders_and_text_are_read_file_by_file(tmp_path, small_parts):
+def test_folders_and_text_are_read_file_by_file(tmp_path, small_parts, every_law):
     frame = profile(5)
     folder = tmp_path / "runs"
     folder.mkdir()
@@ -162,3 +177,61 @@ def test_callers_are_those_of_the_tree():
         if path >= 0:
             nearest[path] = above[-1] if above else -1
     assert callers_of(names).tolist() == [nearest[k] for k in range(len(names))]
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A table of 51 paths, of which one could not be fitted."""
+    folder = tmp_path_factory.mktemp("laws")
+    file = folder / "laws.parquet"
+    fit_many_paths(written(with_a_gap(profile(51, runs=1)), folder / "runs.parquet"), file)
+    return file
+
+
+def test_a_table_is_explored_row_by_row(table):
+    views = PathTableOpener().open(str(table), PathOptions())
+    first = views.view((), {})
+    assert isinstance(first.blocks[0], KeyFigures)
+    assert first.blocks[0].figures[:2] == (KeyFigure("paths", "50"), KeyFigure("not fitted", "1"))
+    paths = [row[0].link.path for row in first.blocks[1].rows]
+    assert [path[1] for path in paths] == [row["path"] for row in PathTable(table).top(40)]
+    assert first.blocks[1].note.startswith("Paths 1 to 40 of 51.")
+    after = views.view((), {"start": "40"})
+    assert len(after.blocks[1].rows) == 10
+    assert after.blocks[2].rows[0][0] == "main->caller0->callee2"
+    found = views.view((), {"name": "CALLER12->"})
+    assert sorted(row[0].text for row in found.blocks[1].rows) == [f"main->caller12->callee{k}" for k in range(3)]
+    assert "no path has 'nowhere'" in views.view((), {"name": "nowhere"}).blocks[0].text
+    one = dict(views.view(paths[0], {}).blocks[0].rows)
+    assert one["law"] == PathTable(table).top(1)[0]["law"]
+    assert list(views.paths())[:2] == [(), paths[0]]
+    with pytest.raises(NoViewError):
+        views.view(("path", "nowhere"), {})
+    with pytest.raises(OptionError, match="'-1' is no number of a row"):
+        views.view((), {"start": "-1"})
+
+
+def test_a_path_of_a_table_is_predicted(table):
+    row = PathTable(table).top(1)[0]
+    found = PathTableOpener().predict(str(table), PathOptions(row["path"]))
+    assert found.to_dicts()[0] == {
+        "path": row["path"], "p": 256.0, "value": row["predicted"], "lower": row["low"], "upper": row["high"],
+        **({"remark": row["note"]} if found.remarks else {}),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (None, "name one with --path"),
+        ("main->caller1->callee9", r"unknown path '.*' among 51; nearest are main->caller9->callee1, main->caller1->"),
+        ("main->caller0->callee2", "not fitted: measured at 2 points"),
+    ],
+)
+def test_paths_that_a_table_cannot_predict(table, path, message):
+    with pytest.raises(OptionError, match=message):
+        PathTableOpener().predict(str(table), PathOptions(path))
+
+
+def test_other_parquet_files_are_no_tables_of_laws(tmp_path):
+    assert not PathTableOpener().sniff(Path(written(profile(1, runs=1), tmp_path / "runs.parquet")))

@@ -1,18 +1,22 @@
 """Measurements of any kind as values: tables, numbers, counts in buckets; their limits, supports and warnings."""
 
+import gzip
+import io
 import json
 import math
+import sys
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from perf_structural import StructuralModel, evaluate, schedule, value
+from perf_structural import StructuralModel, decide, evaluate, schedule, value
 from perf_structural.bucket_files import read_counted
 from perf_structural.quantile_limits import limits_of_quantile, samples_needed
 from perf_structural.support import within
 from perfcore.base.errors import DataError, InputError, OptionError, PerfError, UnknownNameError
 from perfcore.data.series import Series
+from perfcore.reading.source import Source
 from perfcore.stochastic import from_text, of_bounds
 
 
@@ -96,10 +100,10 @@ def test_buckets_of_prometheus(tmp_path):
     """As its `histogram_quantile`: linear in the bucket, 0.7 is half of the way from 50 to 90 of 100."""
     path = tmp_path / "metrics.txt"
     path.write_text(BUCKETS)
-    found = read_counted(path, where="host=a")
+    with Source(path) as source:
+        found, both = read_counted(source, where="host=a"), read_counted(source)
     assert (found.size, found.column) == (100, "t")
     assert np.quantile(found.values, 0.7, method="hazen") == pytest.approx(1.5, abs=0.02)
-    both = read_counted(path)
     assert both.size == 200
     assert [note.partition(" ")[0] for note in both.notes] == ["the", "10", "samples"]
     assert value(path, where="host=b").value.support[1] == pytest.approx(4.0)
@@ -241,6 +245,64 @@ def test_supports_that_do_not_fit(table):
         value(table, column="ms", within="1")
     with pytest.raises(UnknownNameError, match="unknown column 'hst': did you mean 'host'"):
         value(table, column="ms", where="hst=a")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_refused"),
+    [
+        ("x.csv", "time_s,latency_ms\n0,5\n1,-1\n2,3\n", True),
+        ("x.csv", "host,wall_s\na,5\nb,-1\n", True),
+        ("runtimes.txt", "5\n-1\n", True),
+        ("x.csv", "host,offset_s\na,5\nb,-1\n", False),
+        ("x.csv", "time_s,celsius\n0,5\n1,-1\n", False),
+        ("x.txt", "5\n-1\n", False),
+    ],
+)
+def test_times_are_not_negative(tmp_path, name, text, is_refused):
+    """A quantity is a time by its name, or by that of a file of mere numbers, unless it is declared to be another."""
+    path = tmp_path / name
+    path.write_text(text)
+    column = text.split("\n")[0].rpartition(",")[2] if "," in text else None
+    assert value(path, "interval", column=column, within="-inf,inf").value.support[0] == -1.0
+    if is_refused:
+        with pytest.raises(DataError, match=r"of [23] is -1, and a time is not negative"):
+            value(path, column=column)
+        with pytest.raises(DataError, match="a time is not negative"):
+            decide(path, path, column=column)
+    else:
+        assert value(path, "interval", column=column).value.support[0] == -1.0
+
+
+def test_a_normal_of_times_says_what_is_below_0(tmp_path):
+    path = tmp_path / "runtimes.txt"
+    np.savetxt(path, np.random.default_rng(3).exponential(1.0, 400))
+    assert any("of the normal is below 0, where no time is" in note for note in value(path, "normal").notes)
+    assert not any("no time" in note for note in value(path, "normal", within="0,inf").notes)
+
+
+def test_times_of_a_model_are_not_negative():
+    """By the unit; what a table declares counts before."""
+    samples = {"samples": [1.0, -1.0, 2.0], "unit": "ms"}
+    with pytest.raises(PerfError, match=r"inputs.t: sample 2 of 3 is -1, and a time"):
+        StructuralModel("2*t", inputs={"t": samples})
+    StructuralModel("2*t", inputs={"t": {**samples, "within": [-math.inf, math.inf]}})
+
+
+def test_samples_from_standard_input(tmp_path, monkeypatch):
+    """Numbers, series and tables by a column, as from a file; a series of one column keeps its name."""
+
+    def given(text, **options):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return value("-", "interval", **options)
+
+    assert given("1\n3\n").window.column == "value"
+    assert given("time_s,requests\n1,7\n2,9\n").window.column == "requests"
+    assert given("host,ms\na,4\na,6\nb,1\n", column="ms", where="host=a").value.support == (4.0, 6.0)
+    with pytest.raises(InputError, match=r"^-:3: the row has fewer fields"):
+        given("host,ms\na,4\nb\n", column="ms")
+    path = tmp_path / "waits.txt.gz"
+    path.write_bytes(gzip.compress(b"1\n3\n"))
+    assert value(path, "interval").window.column == "waits"
 
 
 def test_equal_samples_are_one_number(tmp_path):

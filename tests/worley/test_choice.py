@@ -5,11 +5,13 @@ import json
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 import perfcore
 from perf_worley.choice.bounded_search import bounded_models, leaves_bounds
 from perf_worley.choice.cells import TOLERANCE, Cells, cells_of
 from perf_worley.choice.long_run_variance import autoregressive, first_order, residuals
+from perf_worley.choice.wandering import likeliest
 from perf_worley.trees.moment_tree import MomentTree
 from perfcore import UtilizationCurve
 
@@ -298,3 +300,35 @@ def test_no_model_leaves_the_processors_by_anything(seed):
         first, last = round(phase.start), round(phase.end)
         if (first, last) == (phase.start, phase.end):
             assert area == pytest.approx(curve.heights[first:last].sum(), rel=1e-9)
+
+
+def test_the_likelihood_of_a_level_that_wanders_is_that_of_its_covariance():
+    rng = np.random.default_rng(1)
+    left, counts = rng.normal(0, 2, 40), rng.random(40) > 0.2
+    lags = np.abs(np.subtract.outer(np.arange(40), np.arange(40)))
+    by_hand = []
+    for correlation, step in [(0.0, 0.0), (0.9, 0.5)]:
+        covariance = (step / (1 - correlation**2) * correlation**lags + np.eye(40))[np.ix_(counts, counts)]
+        squares = left[counts] @ np.linalg.solve(covariance, left[counts]) / counts.sum()
+        by_hand.append(-0.5 * (counts.sum() * np.log(squares) + np.linalg.slogdet(covariance)[1]))
+    assert likeliest(left, counts, np.array([0.9]), np.array([0.5])) == pytest.approx(max(by_hand), rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", ["walk", "slow and fast"])
+def test_what_wanders_without_a_scale_has_no_phases(noise):
+    """Before this was asked, half of such curves had several."""
+    one = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        steps = 0.01 * rng.normal(size=400)
+        level = np.cumsum(steps) if noise == "walk" else lfilter([1.0], [1.0, -0.95], steps)
+        model = perfcore.fit(
+            samples(0.5 + level + 0.03 * (noise != "walk") * rng.normal(size=400) + 1), fitter="worley"
+        )
+        one += len(model.phases) == 1
+    assert one >= 9
+
+
+def test_a_step_in_noise_is_no_level_that_wanders():
+    model = perfcore.fit(steps([4, 6, 5], 150, 0.8, 3), fitter="worley")
+    assert len(model.phases) == 3

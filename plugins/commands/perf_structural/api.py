@@ -22,10 +22,10 @@ from perf_structural.questions.costs import Costs, choose_by_cost
 from perf_structural.scheduling import Choice, choose, predict_candidates
 from perf_structural.statistic import LEVELS, Statistic, levels_given, parse_statistic
 from perf_structural.structural_model import StructuralModel
-from perf_structural.support import check_within, parse_bounds
+from perf_structural.support import parse_bounds
 from perf_structural.support import within as bounded
 from perf_structural.together import Part, predict_together
-from perfcore.base.errors import DataError, OptionError
+from perfcore.base.errors import OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
@@ -76,7 +76,8 @@ def value(
         Conditions on the rows of a table: ``"host=a,p>4"``.
     within : (float, float), optional
         Between what the quantity is known to lie: ``(0, 1)`` of a share, ``(0, math.inf)`` of a time. A sample outside
-        is refused, and what the samples become is kept inside.
+        is refused, and what the samples become is kept inside. Without, only a negative length of time is refused, told
+        by the name: ``(-math.inf, math.inf)`` lets one through.
     family : str, optional
         A representation that is scored on held-out samples beside `as_`, and taken; ``"auto"``: the best of all, if it
         is surely better.
@@ -118,10 +119,11 @@ def value(
     check_length(window)
     check_scale(scale)
     levels = LEVELS if quantile is None else levels_given(quantile)
+    bounds = parse_bounds(within) if isinstance(within, str) else within
     if isinstance(series, (str, os.PathLike)):
-        samples, warnings = read_samples(series, window, column, until, where, read)
+        samples, warnings = read_samples(series, window, column, until, where, read, bounds)
     else:
-        samples, warnings = samples_of(series, window, column, until, where)
+        samples, warnings = samples_of(series, window, column, until, where, bounds)
     if family is None or samples.variation == 0.0:
         measured = represent(samples, name, scale, levels, warnings, **options)
     else:
@@ -130,13 +132,8 @@ def value(
         taken = options if choice.name == name else {}
         measured = represent(samples, choice.name, scale, levels, (*warnings, choice.statement), **taken)
         measured = replace(measured, family_scores=choice.scores)
-    if within is None:
+    if bounds is None:
         return measured
-    bounds = parse_bounds(within) if isinstance(within, str) else within
-    try:
-        check_within(samples.values, *bounds)
-    except DataError as error:
-        raise DataError(f"{samples.source}, {samples.column!r}: {error}") from None
     return replace(measured, value=bounded(measured.value, *bounds))
 
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +19,9 @@ import numpy.typing as npt
 from perf_structural.samples import RunSamples
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.data.selection import parse_conditions, rows_that_meet
+
+if TYPE_CHECKING:
+    from perfcore.reading.source import Source
 
 __all__ = ["read_counted"]
 
@@ -36,13 +37,13 @@ _HDR_HEAD = re.compile(r"^\s*\"?Value\"?[\s,]+\"?Percentile\"?[\s,]+\"?TotalCoun
 
 
 def read_counted(
-    path: str | os.PathLike[str], column: str | None = None, where: str | Iterable[str] | None = None
+    source: Source, column: str | None = None, where: str | Iterable[str] | None = None
 ) -> RunSamples | None:
     """Samples that stand for the counts of a file; None of a file that holds no such.
 
     Parameters
     ----------
-    path : str or path
+    source : Source
     column : str, optional
         Prometheus: the metric, where there are several.
     where : str or sequence of str, optional
@@ -57,18 +58,19 @@ def read_counted(
     UnknownNameError
         No metric or label has the name.
     """
-    file = Path(path)
     try:
-        if file.stat().st_size > _LARGEST:
-            return None
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        with source.open() as stream:
+            content = stream.read(_LARGEST + 1)
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    if len(content) > _LARGEST:
         return None
     if _BUCKET.search(text):
-        return _prometheus(text, os.fspath(path), column, where)
+        return _prometheus(text, source.name, column, where)
     if _HDR_HEAD.search(text[:_LARGEST]):
-        return _hdr(text, os.fspath(path))
-    return _t_digest(text, os.fspath(path)) if text.lstrip()[:1] in "[{" and "centroids" in text else None
+        return _hdr(text, source.name)
+    return _t_digest(text, source.name) if text.lstrip()[:1] in "[{" and "centroids" in text else None
 
 
 def _spread(places: Floats, levels: Floats, count: float) -> Floats:

@@ -18,6 +18,7 @@ from perf_structural.measuring import read_samples
 from perf_structural.support import check_within, typed_within, within
 from perf_structural.units import parse_unit
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, key_first, listing
+from perfcore.data.units import is_time
 from perfcore.hooks.options import build
 from perfcore.hooks.registry import registry
 from perfcore.stochastic import StochasticValue, default_name, from_dict, from_text, representation_named
@@ -195,6 +196,7 @@ def _quantity(kind: str, content: Any, table: _Table, folder: Path) -> Quantity:
         case "file":
             return _of_file(folder / content, table)
         case "samples":
+            _check(content, table, "samples")
             return _of_samples(content, table)
     representation = representation_named(kind)
     if isinstance(content, Mapping):
@@ -202,11 +204,14 @@ def _quantity(kind: str, content: Any, table: _Table, folder: Path) -> Quantity:
     return representation.from_values(content if isinstance(content, list | tuple) else [content])
 
 
+def _check(samples: npt.ArrayLike, table: _Table, name: str) -> None:
+    """Samples in a unit of time are lengths of time, unless their name says otherwise."""
+    check_within(samples, table.within, f"{name}_s" if is_time(table.unit) else "")
+
+
 def _of_samples(samples: npt.ArrayLike, table: _Table) -> StochasticValue:
     representation = representation_named(table.representation or default_name("samples"))
     options = build(representation.Options, table.options, representation.name)
-    if table.within is not None:
-        check_within(samples, *table.within)
     return representation.from_samples(samples, options)
 
 
@@ -215,7 +220,10 @@ def _of_file(path: Path, table: _Table) -> StochasticValue:
     measured = table.representation is not None or any(getattr(table, name) is not None for name in _OF_FILES)
     if not measured and path.suffix == ".json":
         return read_value(path)
-    samples, warnings = read_samples(path, table.window or DEFAULT_WINDOW, table.column, where=table.where)
+    samples, warnings = read_samples(
+        path, table.window or DEFAULT_WINDOW, table.column, where=table.where, within=table.within
+    )
+    _check(samples.values, table, samples.column)
     value = _of_samples(samples.values, table)
     return replace(value, notes=(*value.notes, *warnings))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from perf_series.measured_durations import is_duration
 from perf_series.window import Window
 from perf_structural.quantile_limits import limits_of_quantile, samples_needed
 from perf_structural.statistic import LEVELS, quantile_name
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["MeasuredValue", "check_scale", "represent", "variation_class"]
 
 _COARSE = 0.15  # of probability: three times what five equal bins lose of 300 samples of a normal at most
+_NOTEWORTHY = 0.01  # of probability
 _RESOLVED = "--rule tails --bins 50"
 _LOW, _HIGH = 0.25, 0.5  # Schopf, section 4, of the range from 0 to 1
 
@@ -65,9 +67,20 @@ class MeasuredValue(Result):
     def notes(self) -> tuple[str, ...]:
         """What is to be kept in mind, each once."""
         coarse = f"the bins hide the shape, since a few samples lie far out; {_RESOLVED} keeps it"
+        below = self._below_zero
+        impossible = f"{below:.2g} of the {self.value.name} is below 0, where no time is; --within 0,inf leaves it out"
         # What has no jumps is off by up to each sample's share, whatever its shape.
         hidden = self.value.binned is not None and self.cdf_error > _COARSE + 1.0 / len(self.window.values)
-        return tuple(dict.fromkeys((*self.warnings, *([coarse] if hidden else []), *self.value.notes)))
+        found = [coarse] * hidden + [impossible] * (below > _NOTEWORTHY)
+        return tuple(dict.fromkeys((*self.warnings, *found, *self.value.notes)))
+
+    @property
+    def _below_zero(self) -> float:
+        """How much of a length of time the value has below 0, where the samples have none."""
+        value, window = self.value, self.window
+        if not value.has_distribution or window.values.min() < 0.0 or not is_duration(window.column, window.source):
+            return 0.0
+        return float(value.cdf(np.nextafter(0.0, -math.inf)))
 
     @property
     def quantile_limits(self) -> dict[str, tuple[float, float]]:

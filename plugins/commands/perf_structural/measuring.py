@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -12,11 +15,13 @@ from perf_series.window import Window, select_column, take_window
 from perf_structural.bucket_files import read_counted
 from perf_structural.judging.prediction_files import read_rows
 from perf_structural.samples import RunSamples, read_numbers, samples_of_rows, samples_of_table
-from perfcore.base.errors import InputError, OptionError
+from perf_structural.support import Bounds, check_within
+from perfcore.base.errors import DataError, InputError, OptionError
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
 from perfcore.data.units import readable
+from perfcore.reading.source import Source
 
 __all__ = ["FEWEST", "KINDS", "few_samples", "read_samples", "samples_of"]
 
@@ -33,6 +38,7 @@ def read_samples(
     until: float | None = None,
     where: str | Iterable[str] | None = None,
     read: Callable[[Any], Any] | None = None,
+    within: Bounds | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
     """Samples of a file, and what is to be said about them.
 
@@ -40,7 +46,7 @@ def read_samples(
     ----------
     path : str or path
         Of numbers one a line, counts in buckets, anything that a reader gives a series, a curve or a table of runs of,
-        or a table of text with a line of names.
+        or a table of text with a line of names; ``"-"`` is standard input.
     window : str
         Of a series over time: how much counts, from the end.
     column : str, optional
@@ -50,6 +56,8 @@ def read_samples(
         Conditions on the rows of a table: ``"host=a,p>4"``.
     read : callable, optional
         Takes the path and gives the data; by default whichever reader knows the file.
+    within : (float, float), optional
+        Bounds that the samples are said to have; without, lengths of time, by their name, are at least 0.
 
     Raises
     ------
@@ -58,24 +66,49 @@ def read_samples(
     PerfError
         As of `samples_of`.
     """
-    found: Any = read_numbers(path, column, where) or read_counted(path, column, where)
-    if found is None:
-        try:
-            found = (read or _read)(path)
-        except InputError:
-            # A table of text in which a column or a condition is named needs no more than its line of names.
-            if column is None and where is None:
-                raise
-            found = [row for _, row in read_rows(path)]
-            if not found:
-                raise
+    found = _found(path, column, where, read or _read)
     if isinstance(found, list):
         import pandas as pd
 
         found = samples_of_table(pd.DataFrame(found), column, where, os.fspath(path))
     elif isinstance(found, Series) and where is not None:
         found = samples_of_table(_as_table(found), column, where, found.source)
-    return samples_of(found, window, column, until, where)
+    return samples_of(found, window, column, until, where, within)
+
+
+def _found(
+    path: str | os.PathLike[str], column: str | None, where: str | Iterable[str] | None, read: Callable[[Any], Any]
+) -> Any:
+    """Numbers, counts, the rows of a table of text, or what a reader gives."""
+    if os.fspath(path) == "-" or Path(path).is_file():
+        with Source(path) as source:
+            known = read_numbers(source, column, where) or read_counted(source, column, where)
+            if known is not None:
+                return known
+            with contextlib.ExitStack() as stack:
+                if source.is_stdin:
+                    stack.enter_context(_as_stdin(stack.enter_context(source.path.open())))
+                try:
+                    return read(path)
+                except InputError:
+                    # A table of text in which a column or a condition is named needs no more than its line of names.
+                    if column is None and where is None:
+                        raise
+                    found = [row for _, row in read_rows(stack.enter_context(source.plain_file()), source.name)]
+                    if not found:
+                        raise
+                    return found
+    return read(path)
+
+
+@contextlib.contextmanager
+def _as_stdin(stream: TextIO) -> Iterator[None]:
+    """What was taken from standard input once, for who reads it himself."""
+    before, sys.stdin = sys.stdin, stream
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 def _as_table(series: Series) -> Any:
@@ -96,6 +129,7 @@ def samples_of(
     column: str | None = None,
     until: float | None = None,
     where: str | Iterable[str] | None = None,
+    within: Bounds | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
     """Samples of what was read, likewise.
 
@@ -104,8 +138,19 @@ def samples_of(
     OptionError
         A column must be named, is not known, or conditions or a time are given that belong to other data.
     DataError
-        There are no samples in the window, or the column holds no numbers.
+        There are no samples in the window, the column holds no numbers, or a sample is outside of its bounds.
     """
+    samples, warnings = _taken(data, window, column, until, where)
+    try:
+        check_within(samples.values, within, samples.column, samples.source)
+    except DataError as error:
+        raise DataError(f"{samples.source}, {samples.column!r}: {error}") from None
+    return samples, warnings
+
+
+def _taken(
+    data: Any, window: str, column: str | None, until: float | None, where: str | Iterable[str] | None
+) -> tuple[Samples, tuple[str, ...]]:
     if isinstance(data, Measurements):
         data = samples_of_rows(data, column, where)
     if isinstance(data, RunSamples):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,13 @@ import numpy.typing as npt
 
 from perfcore.base.errors import DataError, InputError, OptionError, UnknownNameError, listing
 from perfcore.data.selection import parse_conditions, rows_that_meet
+from perfcore.reading.compression import without_compressed_ending
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from perfcore.data.measurements import Measurements
+    from perfcore.reading.source import Source
 
 __all__ = ["RunSamples", "read_numbers", "samples_of_rows", "samples_of_table"]
 
@@ -69,11 +70,12 @@ class RunSamples:
 
 
 def read_numbers(
-    path: str | os.PathLike[str], column: str | None = None, where: str | Iterable[str] | None = None
+    source: Source, column: str | None = None, where: str | Iterable[str] | None = None
 ) -> RunSamples | None:
     """A file of one number a line; None of any other.
 
-    Empty lines and lines that begin with ``#`` count for nothing; a first line of text is the name.
+    Empty lines and lines that begin with ``#`` count for nothing; a first line of text is the name, without one the
+    file's.
 
     Raises
     ------
@@ -81,12 +83,7 @@ def read_numbers(
         It begins so and a later line is no finite number; with the line. Or it has another name than the column that is
         asked for, or conditions on rows are given.
     """
-    file = Path(path)
-    try:
-        with file.open(encoding="utf-8-sig") as opened:
-            head = opened.read(_HEAD)
-    except (OSError, UnicodeDecodeError):
-        return None
+    head = source.head[:_HEAD].decode("utf-8-sig", errors="replace")
     first = [line.strip() for line in head.splitlines() if line.strip() and not line.startswith("#")][:3]
     named = bool(first) and _number(first[0]) is None
     if len(first) < 1 + named or any(_number(line) is None for line in first[named:]):
@@ -94,9 +91,9 @@ def read_numbers(
     if named and any(mark in first[0] for mark in ",;\t"):
         return None
     values: list[float] = []
-    name = "value"
-    for number, line in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), start=1):
-        word = line.strip()
+    name = "value" if source.is_stdin else Path(without_compressed_ending(source.name)).stem
+    for number, line in source.lines():
+        word = line.decode("utf-8-sig", errors="replace").strip()
         if not word or word.startswith("#"):
             continue
         value = _number(word)
@@ -104,13 +101,13 @@ def read_numbers(
             name = word
             continue
         if value is None or not np.isfinite(value):
-            raise InputError(path, f"{word[:40]!r} is met; one finite number a line is expected", line=number)
+            raise InputError(source.name, f"{word[:40]!r} is met; one finite number a line is expected", line=number)
         values.append(value)
     if column not in {None, name}:
-        raise InputError(path, f"it has one number a line, {name!r}, and no column {column!r}")
+        raise InputError(source.name, f"it has one number a line, {name!r}, and no column {column!r}")
     if where is not None:
-        raise InputError(path, f"it has one number a line; --where {where!r} picks rows of a table")
-    return RunSamples(name, np.array(values), str(path))
+        raise InputError(source.name, f"it has one number a line; --where {where!r} picks rows of a table")
+    return RunSamples(name, np.array(values), source.name)
 
 
 def _number(word: str) -> float | None:

@@ -1,7 +1,9 @@
 """Quasi-Monte Carlo: scrambled Sobol points through the inputs' quantiles, several times, so that the error is seen.
 
 Sources: A. B. Owen, "Scrambled net variance for integrals of smooth functions", Annals of Statistics 25, 1997 (why
-scrambling), and "Monte Carlo theory, methods and examples", 2013, section 17.3 (several scramblings to see the error).
+scrambling), and "Monte Carlo theory, methods and examples", 2013, section 17.3 (several nets to see the error);
+P. L'Ecuyer and C. Lemieux, "Recent Advances in Randomized Quasi-Monte Carlo Methods", 2002, section 4 (one scrambled
+net, shifted anew by digits for each of them: as independent, and made in a fraction of the time).
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ _FEWEST_POINTS = 1024
 
 # Numbers drawn at once; larger nets of many inputs are drawn in pieces to bound the memory.
 _MOST_AT_ONCE = 2**20
+
+_DIGITS = 30  # binary ones, of each coordinate of a point
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Sample:
     Parameters
     ----------
     values : (nets, points) float
-        In the order of the points; the rows are independent of one another.
+        In the order of the points; given the one scrambling, the rows are independent of one another.
     notes : tuple of str
     reaches_zero : bool
         Whether a divisor comes down to zero or beyond, so that there may be no mean.
@@ -136,13 +140,18 @@ def draw_together(formulas: Sequence[Formula], samples: int | None, seed: int) -
     nets = math.ceil(samples / size)
     correlate = _Correlated(keys, formulas)
     parts = [_Evaluated(formula, keys, np.empty((nets, size))) for formula in formulas]
-    for net, child in enumerate(np.random.SeedSequence(seed).spawn(nets)):
-        at = 0
-        for uniforms in _nets(len(keys), size, child):
+    rng = np.random.default_rng(seed)
+    shifts = rng.integers(2**_DIGITS, size=(nets, len(keys), 1), dtype=np.uint32)
+    at = 0
+    for digits in _net(len(keys), size, rng):
+        for net, shift in enumerate(shifts):
+            # The points are multiples of 2^-30 and begin at 0, where a normal has its -infinity.
+            uniforms = np.multiply(digits ^ shift, 2.0**-_DIGITS)
+            uniforms += 2.0 ** -(_DIGITS + 1)
             correlate(uniforms)
             for part in parts:
                 part.add(net, at, uniforms)
-            at += uniforms.shape[1]
+        at += digits.shape[1]
     return [Sample(part.rows, part.pointwise.notes(), part.pointwise.reaches_zero) for part in parts]
 
 
@@ -164,18 +173,16 @@ class _Evaluated:
             raise DataError(f"{self.name}: {error}" if self.name else str(error)) from None
 
 
-def _nets(dimensions: int, size: int, seed: np.random.SeedSequence) -> Iterator[Floats]:
-    """A scrambled net in pieces (dimensions, points of the piece), strictly between 0 and 1."""
+def _net(dimensions: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.uint32]]:
+    """The binary digits of a scrambled net in pieces (dimensions, points of the piece)."""
     from scipy.stats import qmc
 
-    engine = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(seed))
+    engine = qmc.Sobol(dimensions, scramble=True, bits=_DIGITS, rng=rng)
     piece = size
     while piece > 1 and piece * dimensions > _MOST_AT_ONCE:
         piece //= 2
-    # The points are multiples of 2^-30 and begin at 0, where a normal has its -infinity.
-    half = 2.0**-31
     for _ in range(size // piece):
-        yield np.ascontiguousarray(engine.random(piece).T) + half
+        yield np.ascontiguousarray((engine.random(piece) * 2.0**_DIGITS).astype(np.uint32).T)
 
 
 class _Correlated:

@@ -9,12 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from perf_series.measured_durations import check_durations
 from perfcore.base.errors import DataError
 from perfcore.stochastic import StochasticValue, as_value, default_representation, of_bounds
 
-__all__ = ["Within", "check_within", "parse_bounds", "typed_within", "within"]
+__all__ = ["Bounds", "Within", "check_within", "parse_bounds", "typed_within", "within"]
 
 Floats = npt.NDArray[np.float64]
+Bounds = tuple[float, float]
 
 _WORD = " within "
 _LEAST = 0.5  # probability that must be left: a distribution that is mostly outside is a mistake
@@ -114,14 +116,26 @@ def within(quantity: StochasticValue | float, lower: float, upper: float) -> Sto
     return bounded
 
 
-def check_within(samples: npt.ArrayLike, lower: float, upper: float) -> None:
-    """Refuse samples outside of the bounds that they are said to have.
+def check_within(samples: npt.ArrayLike, bounds: Bounds | None, column: str = "", source: str = "") -> None:
+    """Refuse samples outside of the bounds that they are said to have, or that their name gives them.
+
+    Parameters
+    ----------
+    samples : (n,) float
+    bounds : (float, float) or None
+        None where none were declared: a length of time, by the names, is then not negative.
+    column, source : str
+        Where the samples are from.
 
     Raises
     ------
     DataError
         With the first one.
     """
+    if bounds is None:
+        check_durations(samples, column, source)
+        return
+    lower, upper = bounds
     values = np.asarray(samples, dtype=np.float64)
     outside = np.flatnonzero((values < lower) | (values > upper))
     if len(outside):
@@ -131,7 +145,7 @@ def check_within(samples: npt.ArrayLike, lower: float, upper: float) -> None:
         raise DataError(f"{place}, outside of {lower:g} to {upper:g}{others}")
 
 
-def typed_within(text: str) -> tuple[str, tuple[float, float] | None]:
+def typed_within(text: str) -> tuple[str, Bounds | None]:
     """What a user types, and the bounds behind it: ``normal:0.9,0.2 within 0,1``.
 
     Raises
@@ -148,7 +162,7 @@ def typed_within(text: str) -> tuple[str, tuple[float, float] | None]:
     return words.strip(), parse_bounds(bounds) if found else None
 
 
-def parse_bounds(text: str) -> tuple[float, float]:
+def parse_bounds(text: str) -> Bounds:
     """``0,1`` or ``0,inf`` as two numbers.
 
     Raises

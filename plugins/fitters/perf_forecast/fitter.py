@@ -17,6 +17,7 @@ import perfcore
 from perf_forecast.model import Ahead, ForecastModel
 from perf_forecast.options import ForecastOptions
 from perf_forecast.support import Bounds, support_of
+from perf_series.measured_durations import check_durations
 from perf_series.window import Window, take_window
 from perfcore import Series, UtilizationCurve
 from perfcore.base.errors import DataError
@@ -85,7 +86,7 @@ class ForecastFitter(Fitter):
         Raises
         ------
         DataError
-            Fewer than three samples, or one outside of the declared bounds.
+            Fewer than three samples, or one outside of the declared bounds, or a negative length of time.
         OptionError
             The column is not known, or there are several and none was named.
         """
@@ -97,6 +98,8 @@ class ForecastFitter(Fitter):
                 "since its spread comes from past errors"
             )
         try:
+            if options.within == "auto":
+                check_durations(values, window.column, window.source)
             bounds, reason = support_of(values, options.within, f"{window.column} {Path(window.source).name}")
         except DataError as error:
             raise DataError(f"{window.source}: {window.column!r}: {error}") from None

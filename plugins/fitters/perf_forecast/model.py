@@ -18,11 +18,12 @@ from perfcore.models.model import Model, Parameter
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["COVERAGE", "Ahead", "ForecastModel"]
+__all__ = ["COVERAGE", "NOTEWORTHY", "Ahead", "ForecastModel"]
 
 Floats = npt.NDArray[np.float64]
 
 COVERAGE = 0.95  # of the bounds in summary and picture
+NOTEWORTHY = 0.25  # probability of a value of its own
 
 
 class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -186,20 +187,38 @@ class ForecastModel(Model, frozen=True, forbid_unknown_fields=True):
             )
         return np.array(self.ahead[int(steps) - 1].quantiles)
 
+    def likeliest(self, steps: int) -> tuple[float, float]:
+        """The value that has most probability of its own so many steps ahead, and how much; NaN and 0 where none has.
+
+        An interval that reaches such a value holds all of it, and so more than it says.
+
+        Raises
+        ------
+        OptionError
+            The steps lie beyond the horizon of the fit.
+        """
+        at = self._quantiles(steps)
+        values, first, counts = np.unique(at, return_index=True, return_counts=True)
+        own = np.array(LEVELS)[first + counts - 1] - np.array(LEVELS)[first]
+        most = int(own.argmax())
+        return (float(values[most]), float(own[most])) if own[most] > 0.0 else (math.nan, 0.0)
+
     @property
     def bounds_meaning(self) -> str:
         """What the bounds are."""
         return "of the value itself, from what the predictors' past says of so many steps"
 
     def remarks(self, points: Any) -> list[str]:
-        """Of steps that no past forecast judged: that they were not."""
+        """Of steps that no past forecast judged: that they were not; and of values with a probability of their own."""
         asked = np.atleast_1d(np.asarray(points, dtype=np.float64)).astype(int).tolist()
-        if all(self.ahead[steps - 1].judged for steps in asked):
-            return []
-        return [
-            "" if self.ahead[steps - 1].judged else f"too few samples to judge forecasts of {steps} steps"
-            for steps in asked
-        ]
+        found = [self._remark(steps) for steps in asked]
+        return found if any(found) else []
+
+    def _remark(self, steps: int) -> str:
+        if not self.ahead[steps - 1].judged:
+            return f"too few samples to judge forecasts of {steps} steps"
+        value, probability = self.likeliest(steps)
+        return f"{value:.6g} with probability {probability:.2g}" if NOTEWORTHY <= probability < 1.0 else ""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

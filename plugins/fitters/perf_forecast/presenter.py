@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_forecast.levels import JUDGED_COVERAGES
-from perf_forecast.model import COVERAGE, Ahead, ForecastModel
+from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
 from perf_series.window import take_window
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables
@@ -40,6 +40,7 @@ class ForecastPresenter(Presenter):
             f"{readable(result.step, result.time_unit)})",
             f"next value: {middle:.6g}, {COVERAGE:.0%} between {lower:.6g} and {upper:.6g}",
             _record(following),
+            *_repeated(result),
             f"by {following.chosen[0]}",
             f"seasons: {_seasons(result)}; {_support(result)}",
         ]
@@ -104,6 +105,14 @@ def _record(ahead: Ahead) -> str:
         return "too few samples to judge such forecasts"
     shares = ", ".join(f"{c:.0%} held {share:.1%}" for c, share in zip(JUDGED_COVERAGES, ahead.held, strict=True))
     return f"such intervals in the past, on {ahead.judged} samples held out: {shares}; mean CRPS {ahead.crps:.4g}"
+
+
+def _repeated(result: ForecastModel) -> list[str]:
+    """Why intervals hold more than they ask, where they do so by themselves."""
+    value, probability = result.likeliest(1)
+    if not NOTEWORTHY <= probability < 1.0:
+        return []
+    return [f"{value:.6g} comes with probability {probability:.2g} by itself: intervals that reach it hold all of that"]
 
 
 def _seasons(result: ForecastModel) -> str:

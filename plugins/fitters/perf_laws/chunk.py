@@ -1,4 +1,4 @@
-"""Laws of a chunk of very many paths: the same as of a model, kept as columns and not as a file of components."""
+"""Laws of a chunk of very many paths: nearly those of a model, kept as columns and not as a file of components."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def laws_of_chunk(
     frames = []
     for begin in range(0, len(paths), _PATHS_AT_ONCE):
         own = slice(begin, begin + _PATHS_AT_ONCE)
-        posterior = fit_paths(points, runs.of_paths(own), options.exponents, options.logarithms)
+        posterior = fit_paths(points, runs.of_paths(own), options.exponents, options.logarithms, sparse=True)
         laws, posterior = used_alone(posterior, symbols)
         weighed = _Weighed(dict(columns), of_points, tuple(paths[own]), laws, dict(target), posterior)
         frames.append(law_frame(weighed))

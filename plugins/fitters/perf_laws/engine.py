@@ -21,7 +21,11 @@ _FREEDOM = 4.0
 
 
 def fit_paths(
-    points: Floats, runs: Runs, exponents: Sequence[str] | None = None, logarithms: Sequence[int] | None = None
+    points: Floats,
+    runs: Runs,
+    exponents: Sequence[str] | None = None,
+    logarithms: Sequence[int] | None = None,
+    sparse: bool = False,
 ) -> Posterior:
     """What the runs of K paths at points (n, q) leave open.
 
@@ -33,9 +37,11 @@ def fit_paths(
         Of the paths at these points.
     exponents, logarithms : sequences, optional
         The only ones of laws, where they are named.
+    sparse : bool
+        Of one parameter: let laws stand for those that are like them, and keep fewer components; of very many paths.
     """
     counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
-    return weigh(points, runs.means, counts, run_variance(runs.variances, counts), exponents, logarithms)
+    return weigh(points, runs.means, counts, run_variance(runs.variances, counts), exponents, logarithms, sparse)
 
 
 def weigh(
@@ -45,19 +51,20 @@ def weigh(
     spread: Floats,
     exponents: Sequence[str] | None,
     logarithms: Sequence[int] | None,
+    sparse: bool = False,
 ) -> Posterior:
     """As `fit_paths`, of means (K, n), how many runs each is of (K, n), and the relative variance of a run (K,).
 
     Of tens of levels several deviate, and not one at most: those that are far from what is predicted count for less, as
     they would if their noise were Student's t of four degrees of freedom.
     """
-    posterior = _weighed(points, means, counts, spread, exponents, logarithms)
+    posterior = _weighed(points, means, counts, spread, exponents, logarithms, sparse)
     many = np.flatnonzero((counts > 0.0).sum(axis=1) >= _MANY)
     for _ in range(_ROUNDS if len(many) else 0):
         fitted = posterior.of_paths(many).quantiles(points, (0.5,))[:, :, 0]
         counts = posterior.counts.copy()
         counts[many] = _counting_less(np.log(means[many] / fitted), counts[many])
-        posterior = _weighed(points, means, counts, spread, exponents, logarithms)
+        posterior = _weighed(points, means, counts, spread, exponents, logarithms, sparse)
     return posterior
 
 
@@ -76,11 +83,12 @@ def _weighed(
     spread: Floats,
     exponents: Sequence[str] | None,
     logarithms: Sequence[int] | None,
+    sparse: bool,
 ) -> Posterior:
     if points.shape[1] == 1:
         from perf_laws.posterior.one_parameter import weigh_one_parameter
 
-        return weigh_one_parameter(points[:, 0], means, counts, spread, exponents, logarithms)
+        return weigh_one_parameter(points[:, 0], means, counts, spread, exponents, logarithms, sparse=sparse)
     from perf_laws.posterior.several import weigh_several
 
     return weigh_several(points, means, counts, spread, exponents, logarithms)

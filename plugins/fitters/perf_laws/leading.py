@@ -27,6 +27,7 @@ Form = tuple[tuple[Factor, ...], ...]  # the terms of a law beside the constant
 
 _DETERMINED = 0.5  # probability that some law holds without drifting freely, for one to be named
 _CONSTANT = 0.45  # probability from which on a constant is named
+_SMALL_TREND, _SURE_TREND = 0.1, 5.0  # of ln of the means over all levels; in standard errors
 _DEPENDENT = 1e-10  # singular values below this share of the largest are rounding
 _SHARPEST = 0.1  # standard deviation of an exponent up to which a near fraction may stand for it
 _NEAR = 1.0  # standard deviations
@@ -138,10 +139,10 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     posterior = model.posterior
     forms, form_of_law = forms_of(model)
     is_law = np.where(posterior.setting >= 0, posterior.settings[posterior.setting, 1] < DRIFTS_FREELY, False)
-    weight = np.where(is_law, posterior.weight, 0.0)
-    share = weight.sum(axis=1)
     form = form_of_law[posterior.law]
     is_flat = np.array([not one for one in forms])
+    weight = np.where(is_law, posterior.weight, 0.0)
+    share = weight.sum(axis=1)
     best = np.empty(len(form), dtype=np.int64)
     probability = np.empty(len(form))
     for begin in range(0, len(form), _PATHS_AT_ONCE):
@@ -150,7 +151,10 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
         # What grows is divided among many forms, and a constant is one.
         best[own] = np.where(is_flat & (sums < _CONSTANT), 0.0, sums).argmax(axis=1)
         probability[own] = np.take_along_axis(sums, best[own, None], axis=1)[:, 0]
-    is_open = share <= _DETERMINED
+    # A constant that drifts may well go on as one, and yet is no law of means that rise or fall.
+    is_none = is_flat[best] & _have_trend(model)
+    is_open = (share <= _DETERMINED) | is_none
+    without = 1.0 - share + np.where(is_none, probability, 0.0)
     slopes = dict(zip(np.flatnonzero(is_open).tolist(), _slopes(model, np.flatnonzero(is_open)), strict=True))
     of_best = (form == best[:, None]) & (weight > 0.0)
     root_weights = _root_weights(model)
@@ -161,7 +165,7 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
     found: list[LeadingLaw] = [None] * len(form)  # type: ignore[list-item]
     for k in range(len(form)):
         if is_open[k]:
-            found[k] = _local_law(model, k, slopes[k], 1.0 - share[k])
+            found[k] = _local_law(model, k, slopes[k], float(without[k]))
         else:
             together[len(forms[best[k]])].append(k)
     levels = dict(zip(model.symbols, model.measured.T, strict=True))
@@ -201,6 +205,26 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
                 exponents=chosen[row][1],
             )
     return tuple(found)
+
+
+def _have_trend(model: DrawnLaws) -> npt.NDArray[np.bool_]:
+    """Whether the means of each path rise or fall as a power of a parameter, by far more than they scatter about it."""
+    logs = np.log(model.measured)
+    found = np.empty(len(model.means), dtype=np.bool_)
+    for begin in range(0, len(found), _PATHS_AT_ONCE):
+        own = slice(begin, begin + _PATHS_AT_ONCE)
+        means = model.means[own]
+        met = np.isfinite(means) & (means > 0.0)
+        values = np.log(np.where(met, means, 1.0))
+        columns = np.where(met[:, :, None], np.column_stack([np.ones(len(logs)), logs - logs.mean(axis=0)]), 0.0)
+        inverse = np.linalg.pinv(columns, rcond=_DEPENDENT)
+        slopes = np.einsum("kmn,kn->km", inverse, values)
+        squares = ((values - np.einsum("knm,km->kn", columns, slopes)) ** 2).sum(axis=1)
+        scatter = np.sqrt(squares / np.maximum(met.sum(axis=1) - columns.shape[2], 1))
+        errors = scatter[:, None] * np.sqrt(np.einsum("kmn,kmn->km", inverse, inverse))
+        growth = np.abs(slopes[:, 1:]) * np.ptp(columns[:, :, 1:], axis=1)
+        found[own] = ((growth > _SMALL_TREND) & (np.abs(slopes) > _SURE_TREND * errors)[:, 1:]).any(axis=1)
+    return found
 
 
 def _with_exponents(form: Form, terms: Sequence[Form], weight: Floats) -> tuple[Form, tuple[Exponent, ...]]:

@@ -12,8 +12,10 @@ __all__ = ["Runs", "runs_of"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# A run further from the median of its point than this many robust standard deviations counts less.
-_OUTLYING = 5.0
+# A run further from the median of its point than this many robust standard deviations counts less; of few runs these
+# are known so badly that the limit is wider. Of paths with normal noise then less than 1 % have such a run.
+_OUTLYING, _FEW = 5.0, 3.0
+_NORMAL = 1.4826  # a standard deviation in medians of the distance
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,9 @@ def runs_of(path: Ints, point: Ints, value: Floats, shape: tuple[int, int]) -> R
         means = np.bincount(cell, weight * value, minlength=n_paths * n) / counts
         relative = (value / means[cell] - 1.0) ** 2
         freedom = np.maximum(counts - 1.0, 0.0)
-        squares = np.bincount(cell, weight * np.where(np.isfinite(relative), relative, 0.0), minlength=n_paths * n)
+        relative = np.where(np.isfinite(relative), relative, 0.0)
+        # As far as the limit and no further, as in the mean: one run that is 20 times as long is not the usual noise.
+        squares = np.bincount(cell, weight**2 * relative, minlength=n_paths * n)
         variances = np.divide(squares, freedom, out=np.zeros(len(size)), where=freedom > 0.0)
     return Runs(
         means=means.reshape(shape),
@@ -85,12 +89,12 @@ def _without_outliers(cell: Ints, path: Ints, value: Floats, size: Ints, n_paths
         distance = np.abs(value / median[cell] - 1.0)
     distance[~np.isfinite(distance)] = 0.0
     several = size[cell] > 2
-    typical = _medians(path[several], distance[several], n_paths)
-    # Of the deviations of r runs from their median about one is 0, which makes their median too small by 1 - 1/r.
-    cells = np.bincount(path[several], 1.0 / size[cell][several], minlength=n_paths)
-    runs_each = np.bincount(path[several], minlength=n_paths) / np.maximum(cells, 1.0)
-    scale = 1.4826 * typical / (1.0 - 1.0 / np.maximum(runs_each, 2.0))
-    limit = _OUTLYING * scale[path]
+    # One run of each point is as near to the median as can be, whatever the noise: the others tell how far is usual.
+    telling = several.copy()
+    telling[order[low[size > 2]]] = False
+    typical = _medians(path[telling], distance[telling], n_paths)
+    limit = _OUTLYING * _NORMAL * typical * (1.0 + _FEW / np.maximum(np.bincount(path[telling], minlength=n_paths), 1))
+    limit = limit[path]
     far = several & (distance > limit) & (limit > 0.0)
     return np.where(far, limit / np.where(far, distance, 1.0), 1.0)
 

@@ -13,15 +13,17 @@ from perfcore.data.roles import is_processors
 __all__ = ["told_scaling"]
 
 _SAID = re.compile(r"(?:scaling|scaling_?(?:type|mode|kind)|experiment|study|test)", re.IGNORECASE)
-# Sizes as columns of tables call them, and what follows where they are of one processor's share.
-_SIZE = re.compile(
-    r"(?:n|nx|ny|nz|size|problem_?size|grid(?:_?size)?|(?:n_?|num_?)?(?:atoms|cells|elements|elems|dofs?|unknowns|"
-    r"particles|points|rows|vertices|zones|photons|bodies|samples|batch(?:_?size)?|gbs|global_?batch(?:_?size)?))",
-    re.IGNORECASE,
+# Sizes as columns of tables call them, and of one processor's share. What else there is per processor, such as
+# tasks_per_node or memory_per_core, is how the run was laid out.
+_WHAT = (
+    r"(?:atoms|cells|elements|elems|dofs?|unknowns|particles|points|rows|vertices|zones|photons|bodies|samples|"
+    r"batch(?:_?size)?)"
 )
+_WHOLE = rf"(?:n|nx|ny|nz|size|problem_?size|grid(?:_?size)?|(?:n_?|num_?)?{_WHAT}|gbs|global_?batch(?:_?size)?)"
+_ONE = r"(?:rank|proc|process|processor|core|cpu|gpu|device|accelerator|node|task|thread|worker)"
+_SIZE = re.compile(_WHOLE, re.IGNORECASE)
 _SHARE = re.compile(
-    r"(?:.+_)?per_?(?:rank|proc|process|processor|core|cpu|gpu|device|node|task|thread|worker)"
-    r"|local_?(?:size|n|cells|elements|batch(?:_?size)?)|mbs|micro_?batch(?:_?size)?",
+    rf"(?:{_WHOLE}|problem|work|load|data)_?per_?{_ONE}|local_?(?:size|n|{_WHAT})|mbs|micro_?batch(?:_?size)?",
     re.IGNORECASE,
 )
 _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly

@@ -14,7 +14,6 @@ from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import least_squares
 
 from perf_least_squares.jacobian_factor import JacobianFactor
 from perf_least_squares.robust_losses import LOSSES
@@ -133,6 +132,8 @@ def solve(
     >>> found.status.value, np.round(found.theta, 12).tolist()
     ('converged', [2.0, 0.69314718056])
     """
+    from scipy.optimize import least_squares
+
     search = _Search(residuals, jacobian, LOSSES[loss], loss_scale)
     low = np.full(start.shape, -np.inf) if lower is None else lower
     high = np.full(start.shape, np.inf) if upper is None else upper

@@ -131,10 +131,13 @@ def take_window(
     finite = np.isfinite(values)
     kept = inside & finite
     if not kept.any():
-        earlier = np.flatnonzero(finite & (times <= end))
-        nearest = f"the last one before is at {times[earlier[-1]]!s}" if len(earlier) else "there is none before either"
-        raise DataError(
-            f"{data.source}: no value of {column!r} in the {length} until {end!s} {unit}; {nearest}; "
-            "give a longer --window, or 'all'"
-        )
+        known = np.flatnonzero(finite)
+        earlier = known[times[known] <= end]
+        if len(earlier):
+            nearest = f"the last one before is at {times[earlier[-1]]!s}; give a longer --window, or 'all'"
+        elif len(known):
+            nearest = f"the first one is at {times[known[0]]!s}; give a later --until"
+        else:
+            nearest = "it has none at all"
+        raise DataError(f"{data.source}: no value of {column!r} in the {length} until {end!s} {unit}; {nearest}")
     return Window(column, times[kept], values[kept], unit, int((inside & ~finite).sum()), data.source)

@@ -1,7 +1,8 @@
 """Summaries as files: a zip of one JSON document and the arrays as ``.npy``, the same bytes for the same summary.
 
-`numpy.load` opens the arrays too. Nothing is unpickled, nothing is unpacked that is larger than the file may be, and
-zip's check sums tell damage.
+Numbers are kept as their first bytes, then their second, and so on, which zip packs to three quarters: arrays have an
+axis for that in front. `numpy.load` opens them too. Nothing is unpickled, nothing is unpacked that is larger than the
+file may be, and zip's check sums tell damage.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from perfcore.base.files import write_bytes
 
 __all__ = ["VERSION", "decode", "encode", "load", "save"]
 
-VERSION = 2
+VERSION = 3
 _ARRAYS = ("cells", "windows", "places", "times", "entries")
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every member: the earliest that zip knows
 _LEVEL = 6
@@ -85,8 +86,10 @@ def encode(summary: Summary, part: tuple[int, int] | None = None) -> bytes:
 
 def _bytes_of(values: npt.NDArray[Any]) -> bytes:
     member = io.BytesIO()
-    narrow = np.min_scalar_type(int(values.max(initial=0)))  # half of what zip would make of 64 bits
-    np.lib.format.write_array(member, np.ascontiguousarray(values.astype(narrow)), allow_pickle=False)
+    narrow = np.min_scalar_type(int(values.max(initial=0))).newbyteorder("<")
+    numbers = np.ascontiguousarray(values.astype(narrow))
+    bytewise = np.moveaxis(numbers.view(np.uint8).reshape(*values.shape, narrow.itemsize), -1, 0)
+    np.lib.format.write_array(member, np.ascontiguousarray(bytewise), allow_pickle=False)
     return member.getvalue()
 
 
@@ -144,7 +147,9 @@ def _decoded(file: BinaryIO, name: str) -> tuple[Summary, tuple[int, int] | None
         *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError),
         *(MemoryError, OverflowError, IndexError, TypeError, SyntaxError, tokenize.TokenError),
     ) as error:
-        raise InputError(name, f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}") from None
+        raise InputError(
+            name, f"the summary is damaged: {' '.join(str(error).split()) or 'cut short'}; make it anew"
+        ) from None
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -156,15 +161,18 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _array(content: bytes) -> npt.NDArray[np.int64]:
-    """Whole numbers from the bytes of a ``.npy``."""
+    """Whole numbers from the bytes of a ``.npy`` of `_bytes_of`."""
     stream = io.BytesIO(content)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError("an array is of an unknown version")
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
     rest = content[stream.tell() :]
-    if dtype.kind != "u" or by_columns or len(rest) != dtype.itemsize * int(np.prod(shape, dtype=object)):
+    size = int(np.prod(shape, dtype=object))
+    if dtype != np.uint8 or by_columns or len(rest) != size or len(shape) < 2 or shape[0] not in (1, 2, 4, 8):
         raise ValueError("an array is no array of whole numbers of its size")
-    found = np.frombuffer(rest, dtype).reshape(shape).astype(np.int64)
+    found = np.zeros(shape[1:], dtype=np.int64)
+    for number, bytewise in enumerate(np.frombuffer(rest, np.uint8).reshape(shape)):
+        found |= bytewise.astype(np.int64) << (8 * number)
     if found.size and found.min() < 0:
         raise ValueError("a number is too large")
     return found

@@ -48,12 +48,16 @@ class PrintedLaws:
         """The paths with the largest shares."""
         facts = self._table.facts
         rows: list[dict[str, Any]] = [row for row in self._table.top(_MOST_PATHS) if row["law"] is not None]
-        of = " of a metric" if facts["several"] else ""
-        share = f"share of the outermost paths{of}, each value with all that it calls"
-        if not facts["inclusive"]:
-            share = f"share of the sum of all paths{of}"
         more = f"; the first {len(rows)} of {facts['paths']:,}" if len(rows) < facts["paths"] else ""
-        return [(f"At {point_text(facts['target'])}; {share}{more}", *shown_rows(rows, self._symbols))]
+        return [(f"At {point_text(facts['target'])}; {self.share_text}{more}", *shown_rows(rows, self._symbols))]
+
+    @property
+    def share_text(self) -> str:
+        """What shares are shares of."""
+        of = " of a metric or system" if self._table.facts["several"] else ""
+        if self._table.facts["inclusive"]:
+            return f"share of the outermost paths{of}, each value with all that it calls"
+        return f"share of the sum of all paths{of}"
 
     def _growths(self, symbol: str) -> str:
         """How many paths most probably grow how."""

@@ -37,6 +37,10 @@ def command(
     power: Annotated[
         float, typer.Option("--power", metavar="P", help="How probable a decision shall be after measuring more.")
     ] = 0.9,
+    within: Annotated[
+        str | None,
+        typer.Option("--within", metavar="LOW,HIGH", help="What samples are known to lie between, as 0,inf."),
+    ] = None,
     picture: Picture = None,
     as_json: Json = False,
 ) -> None:
@@ -62,6 +66,7 @@ def command(
             quantile=quantile,
             worth=worth,
             power=power,
+            within=within,
             read=lambda path: how.read_file(str(path), KINDS),
         )
         show("decision", decision, as_json, picture)

@@ -154,15 +154,21 @@ def read_actual(
     return column, _column(rows, column, name), None if at is None else _column(rows, at, name)
 
 
-def read_rows(path: str | os.PathLike[str]) -> list[tuple[int, Mapping[str, str]]]:
+def read_rows(path: str | os.PathLike[str], name: str = "") -> list[tuple[int, Mapping[str, str]]]:
     """The rows of a table of text, by the names in its first line, and the line of each.
+
+    Parameters
+    ----------
+    path : str or path
+    name : str
+        What messages call it, if not by its path.
 
     Raises
     ------
     InputError
         It has no rows, or one of another length; with its line.
     """
-    name, text = os.fspath(path), _text(path)
+    name, text = name or os.fspath(path), _text(path)
     first = text.lstrip().partition("\n")[0]
     reader = csv.DictReader(
         io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), skipinitialspace=True

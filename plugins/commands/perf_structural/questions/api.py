@@ -14,6 +14,7 @@ from perf_structural.measuring import read_samples, samples_of
 from perf_structural.questions.deciding import Decision, compare_samples
 from perf_structural.questions.solving import Solution, parse_range, solve_for
 from perf_structural.structural_model import StructuralModel
+from perf_structural.support import Bounds, parse_bounds
 from perfcore.data.curve import UtilizationCurve
 from perfcore.data.measurements import Measurements
 from perfcore.data.series import Series
@@ -90,6 +91,7 @@ def decide(
     quantile: float | None = None,
     worth: float | None = None,
     power: float = 0.9,
+    within: str | tuple[float, float] | None = None,
     read: Callable[[Path], Any] | None = None,
 ) -> Decision:
     """Say which of two is smaller by what was measured of each, or how many more measurements would decide it.
@@ -111,6 +113,8 @@ def decide(
         Smallest difference that matters, as a share of the first's figure: 0.01 for one per cent.
     power : float, 0 to 1
         How probable a decision shall be after the further measurements.
+    within : (float, float), optional
+        Between what samples of files are known to lie, as of `value`.
     read : callable, optional
         Takes the path and gives the data.
 
@@ -133,7 +137,8 @@ def decide(
     >>> decide([10, 11, 12, 11, 10, 12], [14, 15, 13, 14, 15, 13]).verdict
     'first'
     """
-    sides = [_taken(name, given, column, where, read) for name, given in (("first", first), ("second", second))]
+    bounds = parse_bounds(within) if isinstance(within, str) else within
+    sides = [_taken(name, given, column, where, read, bounds) for name, given in (("first", first), ("second", second))]
     (one, ours, warnings), (other, theirs, further) = sides
     found = compare_samples(ours, theirs, quantile, worth, power, (one, other))
     return replace(found, notes=(*warnings, *further, *found.notes))
@@ -145,14 +150,15 @@ def _taken(
     column: str | None,
     where: str | Sequence[str] | None,
     read: Callable[[Path], Any] | None,
+    bounds: Bounds | None,
 ) -> tuple[str, Floats, tuple[str, ...]]:
     """What one of the two is called, its samples, and what is to be said about them."""
     if isinstance(given, (str, os.PathLike)):
         label = os.fspath(given)
-        samples, warnings = read_samples(given, "all", column, None, where, read)
+        samples, warnings = read_samples(given, "all", column, None, where, read, bounds)
     elif isinstance(given, (Series, UtilizationCurve, Measurements)):
         label = name
-        samples, warnings = samples_of(given, "all", column, None, where)
+        samples, warnings = samples_of(given, "all", column, None, where, bounds)
     else:
         return name, np.asarray(given, dtype=np.float64), ()
     return label, samples.values, tuple(f"{label}: {warning}" for warning in warnings)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from perf_laws.posterior.cholesky import factorised
 from perfcore.base.kernels import kernel
 
-__all__ = ["drift_covariance", "half_variogram", "inverse_of", "projected"]
+__all__ = ["drift_covariance", "half_variogram", "inverse_of", "projected", "variograms"]
 
 
 @kernel
@@ -24,6 +26,38 @@ def drift_covariance(one, other, origin, length):  # type: ignore[no-untyped-def
         total += half_variogram(abs(one[p] - origin[p]), length) + half_variogram(abs(other[p] - origin[p]), length)
         total -= half_variogram(abs(one[p] - other[p]), length)
     return total
+
+
+@kernel
+def variograms(points, at, settings):  # type: ignore[no-untyped-def]
+    """Half variograms between measured points and these and others, for each length of a drift.
+
+    Returns
+    -------
+    (L, n, n + T) float
+    (H,) int
+        Number of the length of each setting.
+    """
+    n, n_settings = len(points), len(settings)
+    which, first = np.zeros(n_settings, dtype=np.int64), np.zeros(n_settings, dtype=np.int64)
+    lengths = 0
+    for h in range(n_settings):
+        number = 0
+        while number < lengths and settings[first[number], 2] != settings[h, 2]:
+            number += 1
+        if number == lengths:
+            first[lengths] = h
+            lengths += 1
+        which[h] = number
+    found = np.zeros((lengths, n, n + len(at)))
+    for number in range(lengths):
+        length = settings[first[number], 2]
+        for i in range(n):
+            for j in range(n + len(at)):
+                for p in range(points.shape[1]):
+                    other = points[j, p] if j < n else at[j - n, p]
+                    found[number, i, j] += half_variogram(abs(points[i, p] - other), length)
+    return found, which
 
 
 @kernel

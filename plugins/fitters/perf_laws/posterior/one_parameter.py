@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from perf_laws.posterior.family import FAR, Shapes, shapes_of
 from perf_laws.posterior.in_parts import in_parts
+from perf_laws.posterior.octets import in_octets
 from perf_laws.posterior.posterior import Laws, Posterior
 from perf_laws.posterior.prior import (
     DEVIATES,
@@ -28,7 +29,7 @@ __all__ = ["PARTS", "weigh_one_parameter"]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-PARTS = 256
+PARTS, _PARTS_OF_MANY = 256, 96
 _PATHS_AT_ONCE = 200
 _MOST_LEVEL_PROBABILITY = 0.5
 _LIKELY = 0.05  # scatter with which to begin: what is hopeless beside it is not looked at
@@ -42,7 +43,8 @@ def weigh_one_parameter(
     exponents: Sequence[str] | None = None,
     logarithms: Sequence[int] | None = None,
     prior: Floats = PRIOR,
-    parts: int = PARTS,
+    parts: int | None = None,
+    sparse: bool = False,
 ) -> Posterior:
     """What the means of K paths leave open.
 
@@ -58,8 +60,10 @@ def weigh_one_parameter(
         See `perf_laws.posterior.family.shapes_of`.
     prior : (3, G) float
         Weights of the blocks; see `perf_laws.posterior.prior.block_log_prior`.
-    parts : int
-        That the weight of 1 is cut into, of combinations of little weight each.
+    parts : int, optional
+        That the weight of 1 is cut into, of combinations of little weight each; `PARTS` by default, fewer if sparse.
+    sparse : bool
+        Let shapes stand for those next to them, as `perf_laws.posterior.sparse_kernels` does it for very many paths.
 
     Examples
     --------
@@ -69,10 +73,12 @@ def weigh_one_parameter(
     >>> bool(low < 17.8125 < high), bool(high < 1.5 * low)
     (True, True)
     """
+    from perf_laws.posterior.sparse_kernels import weigh_sparsely
     from perf_laws.posterior.weigh_kernels import weigh_shapes
     from perfcore.base.kernels import announce_compilation
 
-    announce_compilation(weigh_shapes)
+    announce_compilation(weigh_sparsely if sparse else weigh_shapes)
+    parts = parts or (_PARTS_OF_MANY if sparse else PARTS)
     x = np.asarray(levels, dtype=np.float64)
     n_paths = len(means)
     order = np.argsort(np.abs(np.log(NOISES.tau / _LIKELY)), kind="stable")
@@ -88,24 +94,35 @@ def weigh_one_parameter(
         drifts = np.stack([_drift(np.log(np.append(x[here], FAR * x[here[-1]])), length) for length in LENGTHS])
         log_prior = block_log_prior(np.bincount(shapes.group, minlength=len(GROUPS)) > 0, prior)[order]
         place = np.append(here, -1)  # of the last, which stands for none
+        looked_at, usual = in_octets(shapes, log_prior) if sparse else (np.arange(len(shapes.group)), 0)
+        log_weight = shapes.log_weight[looked_at]
+        log_weight[len(shapes.group) :] = -np.inf
 
         def part(
             own: slice, paths: Ints = paths, here: Ints = here, shapes: Shapes = shapes, drifts: Floats = drifts,
-            log_prior: Floats = log_prior, place: Ints = place, begin: int = begin,
+            log_prior: Floats = log_prior, place: Ints = place, begin: int = begin, looked_at: Ints = looked_at,
+            usual: int = usual, log_weight: Floats = log_weight,
         ) -> None:  # fmt: skip
             rows = paths[own]
             at = np.ix_(rows, here)
             law, setting, level = (np.full((len(rows), 2 * parts), -1, dtype=np.int64) for _ in range(3))
             weights = np.zeros(law.shape)
             count = np.empty(len(rows), dtype=np.int64)
-            weigh_shapes(
-                np.log(means[at]), spread[rows, None] / counts[at], np.ascontiguousarray(shapes.logs.T),
-                shapes.log_weight, shapes.group, log_prior, NOISES.tau[order], NOISES.kappa[order],
-                NOISES.length[order], np.searchsorted(LENGTHS, NOISES.length[order]), drifts,
-                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(here)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
-                FIRST_VARIANCE, parts,
-                law, setting, level, weights, count,
+            given = (
+                np.log(means[at]), spread[rows, None] / counts[at], np.ascontiguousarray(shapes.logs[looked_at].T),
+                log_weight, shapes.group[looked_at],
             )  # fmt: skip
+            of_noise = (
+                log_prior, NOISES.tau[order], NOISES.kappa[order], NOISES.length[order],
+                np.searchsorted(LENGTHS, NOISES.length[order]), drifts,
+                min(_MOST_LEVEL_PROBABILITY, DEVIATES * len(here)), DEVIATING_VARIANCE, DEVIATING_FACTOR,
+                FIRST_VARIANCE, parts, law, setting, level, weights, count,
+            )  # fmt: skip
+            if sparse:
+                weigh_sparsely(*given, usual, *of_noise)
+            else:
+                weigh_shapes(*given, *of_noise)
+            law = looked_at[law]
             law, setting, level = (array[:, : count.max()] for array in (law, setting, level))
             weights = weights[:, : count.max()]
             filled = np.arange(law.shape[1]) < count[:, None]

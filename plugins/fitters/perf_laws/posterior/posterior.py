@@ -170,6 +170,8 @@ class Posterior:
             rate = np.broadcast_to(deviating_rate((self.counts > 0.0).sum(axis=1))[:, None], changed.shape)
             far = np.broadcast_to(deviating_variance(tau)[:, None, :], variances.shape)
             kinds = [((1.0 - rate), kinds[0][1]), (rate, far)]
+        if len(kinds) == 1 and not changed.any():
+            return means, variances, weights
         if changed.any():
             kinds = [((1.0 - changed) * share, extra) for share, extra in kinds]
             kinds.append((changed, np.broadcast_to(deviation[:, :, None] ** 2, variances.shape)))

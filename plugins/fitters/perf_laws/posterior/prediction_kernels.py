@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from perf_laws.posterior.covariances import drift_covariance, half_variogram, inverse_of, projected
+from perf_laws.posterior.covariances import half_variogram, inverse_of, projected, variograms
 from perfcore.base.kernels import kernel
 
 __all__ = ["draw_paths", "mixture_quantiles", "predict_components"]
@@ -38,31 +38,26 @@ def _log_law(coefficients, exponents, logarithms, logs):  # type: ignore[no-unty
 
 
 @kernel
-def _weights_at(points, met, noise, setting, at, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
+def _weights_at(met, noise, setting, variogram, inverse, projection, sums, covariance, work, weights, cross):  # type: ignore[no-untyped-def]
     """Weights of the measured levels at other points, and what is left open there without a level that deviates.
 
-    Writes `projection` (k, k) and `weights` (T, k); returns the variances (T,).
+    The covariance of the drift, 0 at the first level, is the difference of variograms (`variogram` (n, n + T)). Writes
+    `projection` (k, k) and `weights` (T, k); returns the variances (T,).
     """
-    k = len(met)
-    tau, kappa, length = setting[0], setting[1], setting[2]
-    scale = 0.5 * kappa * kappa * length
-    origin = points[met[0]]
+    k, n = len(met), len(variogram)
+    tau, scale = setting[0], 0.5 * setting[1] * setting[1] * setting[2]
+    from_first = variogram[met[0]]
     for i in range(k):
         for j in range(i + 1):
-            covariance[i, j] = (
-                scale * drift_covariance(points[met[i]], points[met[j]], origin, length) if scale > 0.0 else 0.0
-            )
+            covariance[i, j] = scale * (from_first[met[i]] + from_first[met[j]] - variogram[met[i], met[j]])
         covariance[i, i] += tau * tau + noise[met[i]]
     inverse_of(covariance, k, inverse, work)
     total = projected(inverse, k, sums, projection)
-    variances = np.empty(len(at))
-    for t in range(len(at)):
-        own = 0.0
-        if scale > 0.0:
-            own = scale * drift_covariance(at[t], at[t], origin, length)
-        along = 0.0
+    variances = np.empty(variogram.shape[1] - n)
+    for t in range(len(variances)):
+        own, along = 2.0 * scale * from_first[n + t], 0.0
         for i in range(k):
-            cross[i] = scale * drift_covariance(points[met[i]], at[t], origin, length) if scale > 0.0 else 0.0
+            cross[i] = scale * (from_first[met[i]] + from_first[n + t] - variogram[met[i], n + t])
             along += sums[i] * cross[i]
         known = 0.0
         for i in range(k):
@@ -119,6 +114,7 @@ def predict_components(  # type: ignore[no-untyped-def]
     found = np.empty(len(at))
     laws_here = _log_laws(coefficients, exponents, logarithms, points)
     laws_there = _log_laws(coefficients, exponents, logarithms, at)
+    half_variograms, of_length = variograms(points, at, settings)
     for path in range(n_paths):
         k = 0
         for i in range(n):
@@ -129,8 +125,8 @@ def predict_components(  # type: ignore[no-untyped-def]
         for c in range(count[path]):
             own, here = law[path, c], setting[path, c]
             if here != now:
-                found = _weights_at(points, met[:k], noise[path], settings[here], at, inverse, projection, sums,
-                                    covariance, work, weights, cross)  # fmt: skip
+                found = _weights_at(met[:k], noise[path], settings[here], half_variograms[of_length[here]], inverse,
+                                    projection, sums, covariance, work, weights, cross)  # fmt: skip
                 now = here
             q, spread, which, extra = 0.0, 1.0, -1, 0.0
             for i in range(k):
@@ -282,6 +278,7 @@ def draw_paths(  # type: ignore[no-untyped-def]
     where = np.empty(size)
     laws_here = _log_laws(coefficients, exponents, logarithms, points)
     laws_there = _log_laws(coefficients, exponents, logarithms, at)
+    half_variograms, of_length = variograms(points, at, settings)
     for path in range(n_paths):
         k = 0
         for i in range(n):
@@ -309,8 +306,8 @@ def draw_paths(  # type: ignore[no-untyped-def]
             length = settings[here, 2]
             slope_deviation = settings[here, 1] * math.sqrt(0.5 * length)
             if here != now:
-                _weights_at(points, met[:k], noise[path], settings[here], at, inverse, projection, sums, covariance,
-                            work, weights, cross)  # fmt: skip
+                _weights_at(met[:k], noise[path], settings[here], half_variograms[of_length[here]], inverse, projection,
+                            sums, covariance, work, weights, cross)  # fmt: skip
                 now = here
                 for p in range(q):
                     last = 0.0

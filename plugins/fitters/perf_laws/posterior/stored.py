@@ -15,21 +15,25 @@ from perf_laws.posterior.posterior import Laws, Posterior
 __all__ = ["posterior_of", "stored", "used_alone"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 def used_alone(posterior: Posterior, symbols: Sequence[str]) -> tuple[tuple[Law, ...], Posterior]:
     """The laws that occur, and the posterior of these and of the settings that occur, by their new numbers."""
     used = posterior.weight > 0.0
-    laws = np.unique(posterior.law[used])
-    settings = np.unique(posterior.setting[used])
-    law, setting = (
-        np.where(used, np.searchsorted(occurring, array), -1)
-        for occurring, array in ((laws, posterior.law), (settings, posterior.setting))
-    )
+    laws, law = _renumbered(posterior.law, used, len(posterior.laws.coefficients))
+    settings, setting = _renumbered(posterior.setting, used, len(posterior.settings))
     known = posterior.laws
     kept = Laws(known.coefficients[laws], known.exponents[laws], known.logarithms[laws])
     renumbered = replace(posterior, laws=kept, settings=posterior.settings[settings], law=law, setting=setting)
     return tuple(_law(kept, number, symbols) for number in range(len(laws))), renumbered
+
+
+def _renumbered(numbers: Ints, used: npt.NDArray[np.bool_], count: int) -> tuple[Ints, Ints]:
+    """Numbers below a count that are used, rising; and the place of each among these, -1 where it is not used."""
+    occurs = np.zeros(count, dtype=np.bool_)
+    occurs[numbers[used]] = True
+    return np.flatnonzero(occurs), np.where(used, (np.cumsum(occurs) - 1)[numbers], -1)
 
 
 def stored(

@@ -1,9 +1,6 @@
 """Compiled loops over noises and shapes of one parameter: how well each combination explains each path.
 
-With S the covariance of the logarithms of k means (`perf_laws.posterior.covariances`), u = S^-1 1 and P = S^-1 - u u' /
-1'u, a shape h leaves r = m - ln h, and its evidence, the level integrated over a flat prior, is
-``-1/2 (ln |S| + ln 1'u + r'P r + (k - 1) ln 2 pi)``. That level i deviates by a further variance v is an update of rank
-one: with q = P r it adds ``-1/2 ln(1 + v P_ii) + 1/2 v q_i^2 / (1 + v P_ii)``.
+See `perf_laws.posterior.evidence_kernels` for what is worked out.
 """
 
 from __future__ import annotations
@@ -12,21 +9,17 @@ import math
 
 import numpy as np
 
-from perf_laws.posterior.covariances import inverse_of, projected
+from perf_laws.posterior.evidence_kernels import cut, level_terms, longer, noise_terms, smallest
 from perfcore.base.kernels import kernel
 
 __all__ = ["weigh_shapes"]
-
-_LOG_2PI = math.log(2.0 * math.pi)
 
 # Combinations whose evidence is below that of the best by more than this logarithm are left out, all together some
 # hundredth of the weight; of those below the second only one of so many is looked at, and counts for them all. Where
 # the others are more than some thousand, which each have little weight, only as many are.
 _HOPELESS, _UNLIKELY = 12.0, 7.0
 _ONE_OF, _ENOUGH = 8, 3000
-_BINS = 4096
 _TILE = 128  # shapes that are looked at together; next to each other they are alike
-_TAIL, _FINER = 0.06, 4.0  # on both sides bounds are told from parts that are smaller by this factor
 
 
 @kernel
@@ -104,28 +97,13 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
             squares[s] -= farthest[s] * k / max(k - 1, 1)
         for s in range(n_shapes):
             least_rest[s // _TILE] = min(least_rest[s // _TILE], squares[s])
-        best, least_noise = -np.inf, _smallest(noise[path])
+        best, least_noise = -np.inf, smallest(noise[path])
         for h in range(n_noises):
-            scale = 0.5 * kappa[h] * kappa[h] * length[h]
-            for i in range(k):
-                for j in range(i + 1):
-                    covariance[i, j] = scale * drifts[which_drift[h], i, j]
-                covariance[i, i] += tau[h] * tau[h] + noise[path, i]
-            widest = _widest(covariance, k, tau[h] * tau[h] + least_noise)
-            determinant = inverse_of(covariance, k, inverse, work)
-            total = projected(inverse, k, sums, projections[h])
-            base = -0.5 * (determinant + math.log(total) + (k - 1) * _LOG_2PI) + log_none
-            extra = deviating_variance + deviating_factor * tau[h] * tau[h]
-            largest = 0.0
-            for i in range(k):
-                far[h, i] = sums[i] / total
-                for j in range(k):
-                    far[h, i] += projections[h, i, j] * scale * drifts[which_drift[h], k, j]
-                own = extra + first_variance if i == 0 else extra
-                spread = 1.0 + own * projections[h, i, i]
-                offset[h, i] = log_one - log_none - 0.5 * math.log(spread)
-                gain[h, i] = 0.5 * own / spread
-                largest = max(largest, offset[h, i])
+            base, widest, largest = noise_terms(
+                noise[path], tau[h], kappa[h], length[h], drifts[which_drift[h]], log_none, log_one,
+                deviating_variance + deviating_factor * tau[h] * tau[h], first_variance, least_noise,
+                covariance, inverse, work, sums, projections[h], offset[h], gain[h], far[h],
+            )  # fmt: skip
             for tile in range(n_tiles):
                 begin, end = tile * _TILE, min((tile + 1) * _TILE, n_shapes)
                 reached_most[h, tile] = -np.inf
@@ -192,21 +170,13 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                     for i in range(k):
                         one[i] = rest[i, s]
                     counts_for = of_likely if is_likely else of_likely * _ONE_OF
-                    top, ahead = 0.0, shapes[k, s] + middle[s]
-                    for i in range(k):
-                        ahead += far[h, i] * one[i]
-                    for i in range(k):
-                        value = 0.0
-                        for j in range(k):
-                            value += projections[h, i, j] * one[j]
-                        aheads[i + 1] = ahead - 2.0 * gain[h, i] * far[h, i] * value
-                        masses[i + 1] = offset[h, i] + gain[h, i] * value * value
-                        top = max(top, masses[i + 1])
-                    aheads[0] = ahead
+                    top = level_terms(
+                        one, shapes[k, s] + middle[s], projections[h], offset[h], gain[h], far[h], masses, aheads
+                    )
                     none = reached[h, s] - top - best  # without a level that deviates
                     if n_kept + k + 1 > len(kept_mass):
-                        kept_ahead, kept_mass = _longer(kept_ahead), _longer(kept_mass)
-                        kept_code = _longer(kept_code)
+                        kept_ahead, kept_mass = longer(kept_ahead), longer(kept_mass)
+                        kept_code = longer(kept_code)
                     for i in range(k + 1):
                         if none + masses[i] > -_HOPELESS:
                             kept_ahead[n_kept] = aheads[i]
@@ -214,92 +184,10 @@ def weigh_shapes(  # type: ignore[no-untyped-def]
                             kept_code[n_kept] = (h * n_shapes + s) * (k + 1) + i
                             summed += kept_mass[n_kept]
                             n_kept += 1
-        count[path] = _cut(
+        count[path] = cut(
             kept_ahead, kept_mass, kept_code, n_kept, summed, parts, n_shapes, k, law[path], setting[path],
             level[path], weight[path],
         )  # fmt: skip
-
-
-@kernel
-def _widest(covariance, k, least):  # type: ignore[no-untyped-def]
-    """No weighted sum of levels has a larger variance whose weights add up to 0, and their squares to 1.
-
-    Every level has at least a variance of its own; the others together are at most the trace of what is beyond it.
-    """
-    total, trace = 0.0, 0.0
-    for i in range(k):
-        trace += covariance[i, i]
-        for j in range(i + 1):
-            total += covariance[i, j] if i == j else 2.0 * covariance[i, j]
-    return trace - total / k - max(k - 2, 0) * least
-
-
-@kernel
-def _cut(  # type: ignore[no-untyped-def]
-    ahead, mass, code, n_kept, summed, parts, n_shapes, k, law, setting, level, weight
-):  # fmt: skip
-    """Write the components of one path: those of little weight every so many, in the order of what they predict.
-
-    Parameters
-    ----------
-    ahead, mass, code : (>= n_kept,) float, float and int
-        What each combination predicts, its weight, and its number.
-    n_kept : int
-    summed : float
-        Of the weights.
-    parts, n_shapes, k : int
-        See `weigh_shapes`.
-    law, setting, level, weight : (C,) int and float
-        Written; how many is returned.
-    """
-    lowest, highest = ahead[0], ahead[0]
-    for number in range(n_kept):
-        lowest, highest = min(lowest, ahead[number]), max(highest, ahead[number])
-    per_bin = (_BINS - 1) / max(highest - lowest, 1e-300)
-    bins = np.zeros(_BINS + 1, dtype=np.int32)
-    bin_of = np.empty(n_kept, dtype=np.int32)
-    for number in range(n_kept):
-        one = int((ahead[number] - lowest) * per_bin)
-        bin_of[number] = one
-        bins[one + 1] += 1
-    for one in range(_BINS):
-        bins[one + 1] += bins[one]
-    masses, codes = np.empty(n_kept), np.empty(n_kept, dtype=np.int64)
-    for number in range(n_kept):
-        place = bins[bin_of[number]]
-        bins[bin_of[number]] = place + 1
-        masses[place] = mass[number] / summed
-        codes[place] = code[number]
-    filled, passed, cumulated = 0, 0.5 / (parts * _FINER), 0.0
-    for turn in range(n_kept):
-        stays = masses[turn]
-        cumulated += stays
-        part = 1.0 / parts
-        if min(cumulated, 1.0 - cumulated) < _TAIL:
-            part /= _FINER
-        if stays < part:
-            passed += stays
-            if passed < part:
-                continue
-            passed -= part
-            stays = part
-        number = codes[turn]
-        level[filled] = number % (k + 1) - 1
-        number //= k + 1
-        law[filled] = number % n_shapes
-        setting[filled] = number // n_shapes
-        weight[filled] = stays
-        filled += 1
-    return filled
-
-
-@kernel
-def _longer(array):  # type: ignore[no-untyped-def]
-    """The same numbers with room for as many more."""
-    longer = np.empty(2 * len(array), array.dtype)
-    for k in range(len(array)):
-        longer[k] = array[k]
-    return longer
 
 
 @kernel
@@ -308,11 +196,3 @@ def _largest(array):  # type: ignore[no-untyped-def]
     for value in array:
         largest = max(largest, value)
     return largest
-
-
-@kernel
-def _smallest(array):  # type: ignore[no-untyped-def]
-    smallest = array[0]
-    for value in array:
-        smallest = min(smallest, value)
-    return smallest

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.stats import t as student
 
 from perf_least_squares import trust_region
 from perf_timing.joint.descent import CompressedProblem
@@ -84,6 +82,8 @@ def profile_intervals(
     ValueError
         The fit used a robust loss, for which the limit has no F distribution.
     """
+    from scipy.stats import t as student
+
     if fit.loss != "linear":
         raise ValueError(f"profile intervals need least squares, the fit has the loss {fit.loss!r}; use the bootstrap")
     ends: list[tuple[float, float]] = []
@@ -182,6 +182,8 @@ class _Profile:
 
     def end(self, direction: float, limit: float) -> float:
         """Where the distance first reaches the limit on one side; infinite where it does not."""
+        from scipy.optimize import brentq
+
         bound = 0.0 if self.fit.positive else -np.inf
         inner, width = self.estimate, limit * self.unit
         for _ in range(_DOUBLINGS):

@@ -1,8 +1,10 @@
-"""How many phases a curve has, and of which degree: three questions that every phase must answer.
+"""How many phases a curve has, and of which degree: four questions that phases must answer.
 
 1. Significant? A phase gains more than the noise would give it; of three estimates of the noise the middle answer.
 2. Material? A phase explains a share of what there is to explain: at 512 cells and degree 0 1.2 % of the squares.
 3. More than noise? All phases together gain more than those of a curve without any.
+
+4. More than a level that wanders, as a random walk or 1/f noise does? (`perf_worley.choice.wandering`)
 
 They are asked once more of the curve without its outliers, whose answer counts where it has fewer phases, or as many
 and one of them was no longer than an outlier: single cells far from their neighbours make no phases, and take none.
@@ -33,6 +35,7 @@ from perf_worley.choice.long_run_variance import (
     first_order,
     residuals,
 )
+from perf_worley.choice.wandering import likeliest, wanders
 from perfcore.base.kernels import announce_compilation
 
 __all__ = ["FEW", "FIRST_ORDER", "MATERIAL", "Choice", "choose", "gains_of", "needed_gain"]
@@ -45,6 +48,7 @@ _LEVEL = 0.01  # of the processors: differences between levels that are too smal
 _EVENTS = 3.0
 _GATE, _GATE_SHORT = 1.5, 50.0  # what must be gained is _GATE + _GATE_SHORT / N units
 _LEAST_STRETCHES = 8.0
+WANDERS = "not determined, as a level that wanders says as much"
 FEW = 16.0  # stretches that are too few to tell
 
 
@@ -93,7 +97,7 @@ def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, la
         Fewest and most phases to choose. The questions are asked of all models, and the answer is moved into the
         range; where both are the same, the degree is all that is chosen.
     """
-    announce_compilation(residuals, first_order, autoregressive)
+    announce_compilation(residuals, first_order, autoregressive, likeliest)
     last = _most(models) if last is None else last
 
     def answer_of(other: Cells) -> Choice:
@@ -114,7 +118,7 @@ def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, la
 
 
 def _answer(cells: Cells, models: Mapping[int, BoundedModels], first: int, last: int) -> Choice:
-    """What the three questions say."""
+    """What the questions say."""
     values = cells.values
     n_cells = len(values)
     if float(np.ptp(values)) <= 1e-12 * cells.scale or n_cells < 4:
@@ -122,9 +126,11 @@ def _answer(cells: Cells, models: Mapping[int, BoundedModels], first: int, last:
         return Choice(min(first, _most(models)), min(models), 0.0, math.inf, float(n_cells), 0.0, reason)
     blocks, events = block_variance(values), _EVENTS * event_variance(values)
     judged = {degree: _judge(cells, each, blocks, events, first, last) for degree, each in models.items()}
-    if len(models) == 1:
-        return next(iter(judged.values()))
-    return _with_degree(cells, models, judged, first)
+    found = next(iter(judged.values())) if len(models) == 1 else _with_degree(cells, models, judged, first)
+    if first > 1 or found.n_phases == 1 or cells.period:
+        return found
+    single = wanders(values, models, found.degree, found.n_phases)
+    return found if single is None else replace(judged[single], n_phases=1, reason=WANDERS)
 
 
 def _most(models: Mapping[int, BoundedModels]) -> int:

@@ -10,6 +10,7 @@ from typing import Protocol
 from perf_io.tables.column_names import LEVELS, SYNONYMS, TIMES, split_name, without_row
 from perf_io.tables.options import TableOptions
 from perf_io.tables.suggested_command import suggested_command
+from perf_io.tables.sweep import Sweep, sweep_of
 from perfcore.base.errors import InputError, UnknownNameError
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import NANOSECONDS, unit_in_name
@@ -44,7 +45,7 @@ class Roles:
 
     A trace has two of ``start``, ``end`` and ``duration``; of kind "events" it has a time in ``start`` and ``change``.
     A location is what all its columns name together. Nothing says the unit where ``time_unit`` is empty; ``notes`` say
-    what was taken for granted.
+    what was taken for granted. Measurements have ``varied`` and ``values`` only where their order told.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class Roles:
     location: tuple[Column, ...] = ()
     state: Column | None = None
     values: tuple[Column, ...] = ()
+    varied: Column | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -67,6 +69,9 @@ class Look(Protocol):
 
     def tells_changes(self, column: Column) -> bool:
         """Whether all values of a column are words for entering and leaving."""
+
+    def is_sweep(self, varied: Column, time: Column) -> bool:
+        """Whether the first is in order, as what was varied is, or the times are not, as moments would be."""
 
 
 def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, look: Look | None = None) -> Roles:
@@ -92,8 +97,14 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     (Column(name='WorkerId', kind='text'),)
     """
     finder = _Finder(columns, source)
-    if options.kind == "measurements" or (options.kind == "auto" and _are_measurements(columns, options)):
+    may_sweep, one_value = options.kind in ("auto", "measurements"), "curve"
+    if options.kind == "samples":
+        options, one_value = replace(options, kind="auto"), "series"
+    if options.kind == "auto" and _are_measurements(columns, options):
         return Roles("measurements")
+    sweep = sweep_of(columns) if may_sweep else None
+    if options.kind == "measurements" or (sweep and _is_swept(sweep, options, look)):
+        return _with_sweep(Roles("measurements"), options, sweep)
     time = finder.find("time", options.time)
     start, end = finder.find("start", options.start), finder.find("end", options.end)
     duration = finder.find("duration", options.duration) if (start is None) != (end is None) else None
@@ -116,7 +127,7 @@ def assign_roles(columns: Sequence[Column], options: TableOptions, source: str, 
     if options.kind in ("auto", "curve", "series") and time and not (_has_durations(finder) and (location or state)):
         kind, values = options.kind, finder.values(options.value, but=taken, several=options.kind != "curve")
         if kind == "auto" and values:
-            kind = "curve" if len(values) == 1 else "series"
+            kind = one_value if len(values) == 1 else "series"
         if (kind == "series" and values) or (kind == "curve" and len(values) == 1):
             return Roles(kind, finder.unit(options, time), time, values=values)
     names = ", ".join(one_line(column.name) for column in columns)
@@ -184,6 +195,21 @@ def _are_measurements(columns: Sequence[Column], options: TableOptions) -> bool:
     # A time and a number of processors could be a curve; the name of a code or of a system decides.
     ambiguous = split_name(next(iter(roles.parameters.values()))).bare in SYNONYMS["value"]
     return not ambiguous or bool(roles.code or roles.system or options.parameters)
+
+
+def _is_swept(sweep: Sweep[Column], options: TableOptions, look: Look | None) -> bool:
+    """Whether the times are how long runs took, and not when samples were taken."""
+    if options.time or options.start or options.end or options.duration or options.value or options.change:
+        return False
+    return not sweep.may_be_moments or (look is not None and look.is_sweep(*sweep.columns))
+
+
+def _with_sweep(roles: Roles, options: TableOptions, sweep: Sweep[Column] | None) -> Roles:
+    """The roles of measurements, with what the order of the columns tells where names and options do not."""
+    if sweep is None or options.parameters or options.value:
+        return roles
+    counted, time = sweep.columns
+    return replace(roles, varied=None if sweep.counts_runs else counted, values=(time,))
 
 
 class _Finder:

@@ -17,14 +17,13 @@ from perf_io.shared.exported_formats import export_command
 from perf_io.tables.columns import Column, assign_roles
 from perf_io.tables.decimals import sql_number
 from perf_io.tables.duck import Database, TableError, csv_scan, quoted_name
-from perf_io.tables.options import TableOptions, TextTableOptions
+from perf_io.tables.options import TableOptions, TextTableOptions, options_of_tables
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Table
 from perf_io.tables.table_write import write_table
 from perf_io.traces.pj_dump import looks_like_pj_dump
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
-from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
 __all__ = ["CsvReader"]
@@ -63,8 +62,8 @@ class CsvReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """A table for a fitter of measurements is one of measurements, whatever its columns are called."""
-        return {"kind": "measurements"} if list(wanted) == [Measurements] else {}
+        """See `options_of_tables`."""
+        return options_of_tables(wanted)
 
     def sniff(self, source: Source) -> float:
         """Sure where the columns have known names; unsure where only the ending says so.

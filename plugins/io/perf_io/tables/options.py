@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from perfcore.data.measurements import Measurements
+from perfcore.data.series import Series
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
-__all__ = ["TableOptions", "TextTableOptions"]
+__all__ = ["KINDS", "TableOptions", "TextTableOptions", "options_of_tables"]
+
+KINDS = ("auto", "curve", "trace", "series", "measurements", "samples")
 
 
 @dataclass(frozen=True)
 class TableOptions:
     """Which column is what, where the names do not tell."""
 
-    kind: str = option("auto", "what the table is", choices=("auto", "curve", "trace", "series", "measurements"))
+    kind: str = option("auto", "what the table is; samples: at times a series, even of one column", choices=KINDS)
     time: str | None = option(None, "column of sampling times", metavar="COLUMN")
     start: str | None = option(None, "column of start times", metavar="COLUMN")
     end: str | None = option(None, "column of end times", metavar="COLUMN")
@@ -51,3 +57,14 @@ class TextTableOptions(TableOptions):
     """Which column is what, and how numbers are written."""
 
     decimal: str = option(".", "decimal sign of numbers; with a comma, a point makes none", choices=(".", ","))
+
+
+def options_of_tables(wanted: Sequence[type]) -> Mapping[str, Any]:
+    """Options with which a table is read as one of the types wanted.
+
+    For a fitter of measurements it is one of measurements, whatever its columns are called; for who wants a series
+    first, one column of values is a series, which keeps its name and may be negative, and no curve.
+    """
+    if list(wanted) == [Measurements]:
+        return {"kind": "measurements"}
+    return {"kind": "samples"} if wanted and wanted[0] is Series else {}

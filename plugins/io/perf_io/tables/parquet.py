@@ -11,13 +11,12 @@ import msgspec
 
 from perf_io.tables.columns import Column
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan
-from perf_io.tables.options import TableOptions
+from perf_io.tables.options import TableOptions, options_of_tables
 from perf_io.tables.read_table import read_table
 from perf_io.tables.table import Table
 from perf_io.tables.table_write import TableFacts, write_table
 from perfcore.base.errors import InputError
 from perfcore.contracts import Reader
-from perfcore.data.measurements import Measurements
 from perfcore.reading.source import Source
 
 __all__ = ["ParquetReader"]
@@ -53,8 +52,8 @@ class ParquetReader(Reader):
 
     @classmethod
     def options_for(cls, wanted: Sequence[type]) -> Mapping[str, Any]:
-        """A table for a fitter of measurements is one of measurements, whatever its columns are called."""
-        return {"kind": "measurements"} if list(wanted) == [Measurements] else {}
+        """See `options_of_tables`."""
+        return options_of_tables(wanted)
 
     def sniff(self, source: Source) -> float:
         """Sure by the four bytes that every Parquet file begins with."""

@@ -13,11 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_io.tables.duck import METADATA_KEY, Database, parquet_scan, quoted, quoted_name
-from perfcore.base.errors import InputError, UnknownNameError
+from perfcore.base.errors import InputError, OptionError, PerfError
 
-__all__ = ["PathTable", "column_of", "write_path_table"]
+__all__ = ["PathTable", "column_of", "is_path_table", "write_path_table"]
 
 _KIND = "laws of paths"
+_NEAR = 3  # names that are told where one is unknown
+_HAS_PART = "contains(lower(path), lower($1))"
 
 Row = dict[str, Any]
 
@@ -64,21 +66,33 @@ class PathTable:
         """Names of the columns."""
         return tuple(row[0] for row in self._database.rows(f"DESCRIBE SELECT * FROM {self._relation}"))
 
-    def top(self, count: int, start: int = 0) -> list[Row]:
-        """Some rows from one on, in the order of the file."""
-        return self._rows(f"SELECT * FROM {self._relation} LIMIT {int(count)} OFFSET {int(start)}")
+    def top(self, count: int, start: int = 0, part: str = "") -> list[Row]:
+        """Some rows from one on, in the order of the file; only paths with a part in their name, whatever its case."""
+        rows = f"LIMIT {int(count)} OFFSET {int(start)}"
+        if not part:
+            return self._rows(f"SELECT * FROM {self._relation} {rows}")
+        return self._rows(f"SELECT * FROM {self._relation} WHERE {_HAS_PART} {rows}", [part])
+
+    def count(self, part: str = "") -> int:
+        """How many rows there are, or of paths with a part in their name."""
+        if not part:
+            return int(self.facts["paths"]) + int(self.facts["unfitted"])
+        found = self._database.rows(f"SELECT count(*) FROM {self._relation} WHERE {_HAS_PART}", [part])
+        return int(found[0][0])
 
     def row(self, path: str) -> Row:
         """The row of a path.
 
         Raises
         ------
-        UnknownNameError
-            There is none of this name.
+        OptionError
+            There is none of this name; the nearest are told.
         """
         found = self._rows(f"SELECT * FROM {self._relation} WHERE path = $1 LIMIT 1", [path])
         if not found:
-            raise UnknownNameError("path", path, [row["path"] for row in self.top(1000)])
+            nearest = f"ORDER BY jaro_winkler_similarity(path, $1) DESC, path LIMIT {_NEAR}"
+            names = [row[0] for row in self._database.rows(f"SELECT path FROM {self._relation} {nearest}", [path])]
+            raise OptionError(f"unknown path {path!r} among {self.count():,}; nearest are {', '.join(names)}")
         return found[0]
 
     def counts(self, column: str) -> dict[str, int]:
@@ -91,6 +105,15 @@ class PathTable:
 
     def _rows(self, sql: str, parameters: list[Any] | None = None) -> list[Row]:
         return [dict(zip(self.columns, row, strict=True)) for row in self._database.rows(sql, parameters or ())]
+
+
+def is_path_table(file: Path) -> bool:
+    """Whether a file is a `PathTable`."""
+    try:
+        PathTable(file)
+    except PerfError:
+        return False
+    return True
 
 
 def column_of(file: Path, column: str) -> npt.NDArray[Any]:

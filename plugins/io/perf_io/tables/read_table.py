@@ -38,7 +38,7 @@ def read_table(table: Table, options: TableOptions) -> Trace | UtilizationCurve 
     options = _with_facts(options, table.facts)
     roles = assign_roles(table.columns, options, table.source, _Rows(table))
     if roles.kind == "measurements":
-        return read_measurements(table, options)
+        return read_measurements(table, _with_sweep(options, roles, table.facts))
     unit, notes = with_unit(table, roles, options.time_unit)
     roles = replace(roles, time_unit=unit, notes=notes)
     if roles.kind == "events":
@@ -67,12 +67,29 @@ class _Rows:
         words = self.table.database.rows(f"SELECT DISTINCT lower(trim(word)) FROM ({rows}) WHERE word IS NOT NULL")
         return are_changes(word for (word,) in words)
 
+    def is_sweep(self, varied: Column, time: Column) -> bool:
+        number, moment = (f"TRY_CAST({self.table.number(column)} AS DOUBLE)" for column in (varied, time))
+        rows = f"SELECT {number} AS x, {moment} AS t FROM {self.table.relation} LIMIT {_ROWS}"
+        steps = f"SELECT x - lag(x) OVER () AS x, t - lag(t) OVER () AS t FROM ({rows})"
+        falls, rises, goes_back = self.table.database.rows(
+            f"SELECT min(x) < 0, max(x) > 0, min(t) <= 0 FROM ({steps})"
+        )[0]
+        return bool(goes_back) or not (falls and rises)
+
 
 def _with_facts(options: TableOptions, facts: Mapping[str, Any]) -> TableOptions:
     """The kind that the file itself states, unless an option overrides it."""
-    if options.kind == "auto" and facts.get("kind") in ("series", "measurements"):
+    if options.kind in ("auto", "samples") and facts.get("kind") in ("curve", "series", "measurements"):
         return replace(options, kind=facts["kind"])
     return options
+
+
+def _with_sweep(options: TableOptions, roles: Roles, facts: Mapping[str, Any]) -> TableOptions:
+    """What was varied and measured, where the order of the columns told and the file does not."""
+    if facts.get("roles"):
+        return options
+    parameters = options.parameters if roles.varied is None else (roles.varied.name,)
+    return replace(options, parameters=parameters, value=options.value or tuple(column.name for column in roles.values))
 
 
 def _trace(table: Table, roles: Roles, unit: str, overlap: str) -> Trace:

@@ -29,7 +29,8 @@ Floats = npt.NDArray[np.float64]
 
 # Pairs of a knot and a place that are evaluated at a time: their arrays fit into the processor's cache.
 _BLOCK = 8192
-_COMPILED_FROM = 2**19  # pairs, as of two histograms of 500 bins: a few such sums take as long as loading the kernels
+# Pairs, as of two histograms of 360 bins: hundreds of such sums take as long as loading the kernels.
+_COMPILED_FROM = 2**17
 _COARSE_PIECES = 16
 _COARSE_PLACES = 8
 

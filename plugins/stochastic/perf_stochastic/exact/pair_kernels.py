@@ -23,6 +23,9 @@ Places = npt.NDArray[np.uint32]
 _THIRD = 1.0 / 3.0
 _ROW = 8  # numbers of 8 bytes: a line of the cache
 _STEPS_PER_KNOT = 8
+_MORE = 4  # times as many steps, where many knots share one
+_MOST_IN_STEP = 16.0  # knots that share the step of one, in the mean
+_MOST_STEPS = 2**16
 _SMALL = 0.02  # up to which what the series of the logarithm leaves out, with the tenth power, is below rounding
 
 
@@ -119,8 +122,15 @@ def _product(
 
 
 def _guide(knots: Floats) -> Places:
-    steps = np.linspace(knots[0], knots[-1], _STEPS_PER_KNOT * len(knots) + 1)
-    return knots.searchsorted(steps, side="left").astype(np.uint32)
+    """The number of knots before each of even steps over them, as many as keep these apart."""
+    steps = _STEPS_PER_KNOT * len(knots)
+    while True:
+        # As the kernels find the step of a place, so that none is taken for one beyond it.
+        step_of = ((knots - knots[0]) * (steps / (knots[-1] - knots[0]))).astype(np.intp)
+        in_step = np.bincount(step_of, minlength=steps + 1)
+        if steps * _MORE > _MOST_STEPS or in_step @ in_step <= _MOST_IN_STEP * len(knots):
+            return np.concatenate([[0], np.cumsum(in_step[:-1])]).astype(np.uint32)
+        steps *= _MORE
 
 
 def _summed(

@@ -22,7 +22,7 @@ _FOLDS = 3
 _MOST_COMPARED = 300  # samples: enough to tell mixtures of three components apart
 _LEAST_COMPARED = 20  # samples for each component: fewer are one component
 _NARROWEST = 0.01  # of the deviation of all samples; a component on equal samples would be infinitely likely
-_SURE = 2.0  # standard errors of a mean gain, above which what is better is so for samples to come
+_SURE = 1.0  # standard errors of a mean gain that a component more must bring
 _HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -40,7 +40,7 @@ def most_likely_mixture(samples: Floats) -> MixtureParameters:
 
     Kind and number of components are those of the largest mean log density of held-out samples (P. Smyth, "Model
     selection for probabilistic clustering using cross-validated likelihood", Statistics and Computing 10, 2000); a
-    component more, or the other kind, must be better by two standard errors of the difference. Parameters by
+    component more, or the other kind, must be better by the standard error of the difference. Parameters by
     expectation maximisation (A. P. Dempster, N. M. Laird and D. B. Rubin, 1977, section 4.3), with deviations of at
     least a hundredth of all samples'.
 

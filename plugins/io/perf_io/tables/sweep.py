@@ -1,0 +1,70 @@
+"""Tables of what was varied and how long it took, such as ``batch,time_ms``, told from curves by their order.
+
+A curve is written ``time,value``: what stands before a time is what the run was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from perf_io.tables.column_names import LEVELS, SYNONYMS, split_name, without_row
+
+__all__ = ["Sweep", "sweep_of"]
+
+# Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
+_RUNS = frozenset(
+    (
+        *("rep", "reps", "repeat", "repetition", "run", "trial", "try", "attempt", "iteration", "iter", "it", "step"),
+        *("epoch", "index", "idx", "i", "id", "no", "nr", "row", "line", "sample", "seed", "request", "job"),
+    )
+)
+_MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
+_OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
+_NUMBERS = frozenset(("processors", "count"))  # of both kinds: heights of a curve, or what runs were given
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+
+
+_C = TypeVar("_C", bound=_Named)
+
+
+class Sweep(NamedTuple, Generic[_C]):
+    """Two columns of numbers, of which the second is a time.
+
+    ``counts_runs`` where the first only counts the rows; ``may_be_moments`` where the name of the second is also one of
+    sampling times.
+    """
+
+    columns: tuple[_C, _C]
+    counts_runs: bool
+    may_be_moments: bool
+
+
+def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
+    """What was varied and how long it took, where a table has these two columns of numbers and in this order.
+
+    Examples
+    --------
+    >>> from perf_io.tables.columns import Column
+    >>> sweep = sweep_of([Column("batch size", "number"), Column("time_ms", "number")])
+    >>> sweep.columns[0].name, sweep.counts_runs, sweep.may_be_moments
+    ('batch size', False, True)
+    >>> sweep_of([Column("time_ms", "number"), Column("queue", "number")]) is None
+    True
+    """
+    numbers = [column for column in columns if column.kind in ("number", "timestamp")]
+    if len(numbers) != 2 or any(column.kind != "number" for column in numbers):
+        return None
+    (first, counting), (last, unit) = (split_name(column.name) for column in numbers)
+    is_time = last in _MOMENTS or last in SYNONYMS["duration"] or (unit is not None and unit.kind == "time")
+    if not is_time or without_row(last) in {*SYNONYMS["start"], *SYNONYMS["end"], *SYNONYMS["time"]} - _MOMENTS:
+        return None
+    if first in _OTHERS - _NUMBERS or (counting is not None and counting.kind in ("time", "rate")):
+        return None
+    return Sweep((numbers[0], numbers[1]), first in _RUNS, last in _MOMENTS)
