@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 STATUSES = (0, 1, 2, 3)
+_SEPARATORS = dict.fromkeys(map(ord, "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"), " ")  # no end of a line to a terminal
 _FOLDER = "/dev/shm" if Path("/dev/shm").is_dir() else None
 _TABLE = "p,time_s\n1,8\n2,4.5\n4,2.5\n8,1.75\n"
 
@@ -47,7 +48,7 @@ def _call(function: Callable[[Path, str], Any], suffix: str, content: bytes) -> 
     try:
         function(file, _decoded(content))
     except PerfError as error:
-        _one_line(str(error))
+        _one_line(str(error).translate(_SEPARATORS))
 
 
 def _read(reader: str | None, file: Path, _: str) -> None:

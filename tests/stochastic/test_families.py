@@ -5,7 +5,9 @@ import pytest
 from scipy import stats
 
 from perf_stochastic.families.empirical import Empirical
+from perf_stochastic.families.gamma import Gamma
 from perf_stochastic.families.generalized_pareto import beyond, excess_of, fitted_excess
+from perf_stochastic.families.lognormal import Lognormal
 from perf_stochastic.families.mixture import Mixture
 from perfcore.base.errors import DataError
 from perfcore.stochastic import from_text
@@ -123,3 +125,16 @@ def test_samples_stay_what_they_are():
     for wrong in (([0.0], [1.0], 0, 0), ([0.1, 1], [1, 2], 0, 0), ([0, 0.9], [1, 2], 0, 0), ([0, 0.9], [1, 2], 1, 1)):
         with pytest.raises(DataError, match="empirical: "):
             Empirical(*wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [(Gamma, 1e300, 4e9), (Gamma, 1.0, 1e200), (Lognormal, 3.0, 1.7e308), (Gamma, 0.0, 1.0)],
+)
+def test_what_floats_cannot_hold_is_refused(kind, one, other):
+    with pytest.raises(DataError):
+        kind(one, other)
+
+
+def test_a_gamma_of_large_values():
+    assert Gamma(1e199, 1e199).quantile(0.5) == pytest.approx(1e199 * np.log(2))

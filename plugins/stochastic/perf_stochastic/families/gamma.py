@@ -18,6 +18,7 @@ __all__ = ["Gamma"]
 Floats = npt.NDArray[np.float64]
 
 _STEPS = 8  # each doubles the digits
+_LARGEST_RATIO = 1e150  # of mean and deviation, whose square is still a float
 _LEAST_EXCESS = 1e-12  # of the logarithm of the mean over the mean of logarithms; below, it is rounding
 
 
@@ -49,6 +50,8 @@ class Gamma(StochasticValue):
     def __post_init__(self) -> None:
         if not (0.0 < self.mean < math.inf and 0.0 <= self.std < math.inf):
             raise DataError(f"gamma: the mean {self.mean:g} must be above 0, the deviation {self.std:g} 0 or more")
+        if self.std and not 1.0 / _LARGEST_RATIO < self.mean / self.std < _LARGEST_RATIO:
+            raise DataError(f"gamma: the mean {self.mean:g} and deviation {self.std:g} are too far apart for a float")
 
     @classmethod
     def from_samples(cls, samples: npt.ArrayLike, options: Any = None) -> Self:
@@ -85,14 +88,14 @@ class Gamma(StochasticValue):
         if self.std == 0.0:
             return np.where(places >= self.mean, 1.0, 0.0)
         with np.errstate(over="ignore"):
-            return np.asarray(gammainc(self._shape, np.maximum(places, 0.0) * (self.mean / self.std**2)))
+            return np.asarray(gammainc(self._shape, np.maximum(places, 0.0) * (self.mean / self.std / self.std)))
 
     def quantile(self, q: npt.ArrayLike) -> Floats:
         """Its inverse."""
         levels = np.asarray(q, dtype=np.float64)
         if self.std == 0.0:
             return np.where((levels >= 0.0) & (levels <= 1.0), self.mean, np.nan)
-        return np.asarray(self.std**2 / self.mean * gammaincinv(self._shape, levels))
+        return np.asarray(self.std * (self.std / self.mean) * gammaincinv(self._shape, levels))
 
     @property
     def _shape(self) -> float:

@@ -49,7 +49,7 @@ class Lognormal(StochasticValue):
     def __post_init__(self) -> None:
         if not (math.isfinite(self.mu) and 0.0 <= self.sigma < math.inf):
             raise DataError(f"lognormal: mu {self.mu:g} must be finite, and sigma {self.sigma:g} finite and 0 or more")
-        if max(self.mu, 0.0) + self.sigma**2 > _LARGEST_LOGARITHM:
+        if max(self.mu, 0.0) + self.sigma * self.sigma > _LARGEST_LOGARITHM:
             raise DataError(
                 f"lognormal: mu {self.mu:g} and sigma {self.sigma:g}, those of the logarithm, make it too large for a "
                 "float; change the unit"
