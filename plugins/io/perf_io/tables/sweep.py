@@ -48,7 +48,7 @@ class Sweep(NamedTuple, Generic[_C]):
 
 
 def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
-    """What was varied and how long it took, or how fast it was, where a table has these two columns of numbers and in this order.
+    """What was varied and how long it took or how fast it was, where a table has these two, and in this order.
 
     Examples
     --------
