@@ -51,13 +51,15 @@ PARTS = {
         "plugins/stochastic",
         "perf_stochastic",
         ("histogram/[abcr]*.py", "normal/arithmetic.py", "normal/operations.py"),
-        tuple(f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "cartesian", "normal", "stochastic")),
+        tuple(
+            f"tests/stochastic/test_{name}.py" for name in ("histogram", "laws", "cartesian", "normal", "stochastic")
+        ),
     ),
     "laws": Part(
         "plugins/fitters",
         "perf_laws",
         ("growth.py", "leading.py", "posterior/[fopsw]*.py"),
-        tuple(f"tests/laws/test_law_{name}.py" for name in ("growth", "posterior", "model", "terms", "speedup")),
+        tuple(f"tests/laws/test_law_{name}.py" for name in ("growth", "posterior", "terms", "speedup", "model")),
     ),
     "replay": Part(
         "plugins/kits",

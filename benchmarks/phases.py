@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from phases_simulated import CHANGING, NOISE, Run, make, make_pair
+from phases_simulated import CHANGING, NOISE, WANDERING, Run, make, make_pair
 
 import perfcore
 from perf_worley.matching.comparison import compare_phases
@@ -104,7 +104,7 @@ def _percent(values: Sequence[bool]) -> str:
     return f"{100 * np.mean(values):.0f} %" if len(values) else "-"
 
 
-PARTS = ("noise", "numbers", "splices", "intervals", "matching", "speed")
+PARTS = ("noise", "wandering", "numbers", "splices", "intervals", "matching", "speed")
 OURS = ("rule auto", "rule auto, degree given")
 
 
@@ -317,6 +317,9 @@ def main() -> None:
         if part == "noise":
             print("## Noise without phases: says one phase\n")
             numbers(NOISE, given.seeds, given.others, given.first)
+        elif part == "wandering":
+            print("## Noise without a scale: says one phase\n")
+            numbers(WANDERING, given.seeds, given.others, given.first)
         elif part == "numbers":
             print("## Simulated utilization: the number is exact\n")
             numbers(CHANGING, given.seeds, given.others, given.first)

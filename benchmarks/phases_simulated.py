@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from perfcore import UtilizationCurve
 
-__all__ = ["CHANGING", "NOISE", "Run", "make", "make_pair"]
+__all__ = ["CHANGING", "NOISE", "WANDERING", "Run", "make", "make_pair"]
 
 Floats = npt.NDArray[np.float64]
 _CELLS = 512
@@ -201,6 +201,31 @@ NOISE: dict[str, Callable[[np.random.Generator], Run]] = {
         synchronising(rng, _WHOLE, [rng.uniform(0.2, 0.8)], 16, 10 ** rng.uniform(-2.3, -1.5))
     ),
     "rare dips": lambda rng: _level(_samples(_dips(rng))),
+}
+
+
+def _power(rng: np.random.Generator, exponent: float, n: int) -> Floats:
+    """Noise whose power falls as this power of the frequency, of variance 1."""
+    frequency = np.fft.rfftfreq(2 * n)
+    frequency[0] = frequency[1]
+    waves = rng.normal(size=n + 1) + 1j * rng.normal(size=n + 1)
+    found = np.fft.irfft(waves / frequency ** (exponent / 2))[:n]
+    return np.asarray(found / found.std())
+
+
+def _samples_of(rng: np.random.Generator) -> int:
+    return int(rng.choice([150, 300, 512, 800, 2000]))
+
+
+# No phases, and no scale either: the level of every stretch, however long, differs from that of the next.
+WANDERING: dict[str, Callable[[np.random.Generator], Run]] = {
+    "random walk": lambda rng: _level(_samples(20 + np.cumsum(0.2 * rng.normal(size=_samples_of(rng))))),
+    "1/f^1.5": lambda rng: _level(_samples(20 + _power(rng, 1.5, _samples_of(rng)))),
+    "1/f": lambda rng: _level(_samples(20 + _power(rng, 1.0, _samples_of(rng)))),
+    "AR(0.99)": lambda rng: _level(_samples(20 + autoregressive(rng, 0.99, _samples_of(rng)))),
+    "slow and fast": lambda rng: _level(
+        _samples(20 + autoregressive(rng, 0.95, n := _samples_of(rng)) + rng.normal(size=n))
+    ),
 }
 
 

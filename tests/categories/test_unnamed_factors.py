@@ -70,3 +70,13 @@ def test_levels_that_follow_from_the_point_are_no_factor():
     """Memory and data grow with the processors: each point has one level of them."""
     data = rows(p=[1, 2, 4], run=[1, 2]).eval("cells = 1000 * p")
     assert len(table_of(data)) == 3
+
+
+def test_levels_that_come_at_one_point_only_do_not_hide_the_others():
+    """Nodes as of a cluster: one for four ranks, two to eight for eight, four to sixteen for sixteen, and so on."""
+    levels = {4: [1], 8: [2, 8], 16: [4, 8, 16], 32: [8, 16], 64: [16]}
+    pairs = [(p, nodes) for p, found in levels.items() for nodes in found]
+    data = pd.DataFrame([(p, nodes, name, 1.0 / p) for p, nodes in pairs for name in CATEGORIES])
+    data.columns = ["p", "nodes", "category", "time_s"]
+    with pytest.raises(OptionError, match=r"differ in nodes \(1, 2, 4, 8, "):
+        table_of(data)

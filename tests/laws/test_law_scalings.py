@@ -94,3 +94,27 @@ def test_it_is_told_on_the_command_line_and_kept_in_the_file(tmp_path):
     file.write_text(json.dumps(content))
     with pytest.raises(perfcore.PerfError, match="neither weak nor strong"):
         perfcore.load(file)
+
+
+def test_systems_do_not_add_up():
+    """Each is a whole of its own, and there is no speedup of all together."""
+    rows = [(system, p, scale * (1.0 + 64.0 / p)) for system, scale in (("A", 1.0), ("B", 9.0)) for p in RANKS]
+    runs = Measurements(pd.DataFrame(rows, columns=["system", "p", "time_s"]), "p", "time_s", system="system")
+    model = perfcore.fit(runs, fitter="scaling")
+    assert [row.share for row in model.rows] == [1.0, 1.0]
+    assert speedup(model) is None
+    assert any(line.startswith("no speedup of all paths") for line in model.summary())
+
+
+def test_runs_of_several_problems_are_no_repeated_runs():
+    """Classes of NPB differ by orders of magnitude; where a run was does not."""
+    rows = [(p, name, f"node{p % 3}", size / p) for p in RANKS for name, size in (("A", 1.0), ("D", 500.0))]
+    table = pd.DataFrame(rows, columns=["p", "class", "placement", "time_s"])
+    with pytest.raises(
+        perfcore.PerfError, match=r"differ in class \(A, D\) and are up to 500-fold apart.*--path class"
+    ):
+        perfcore.fit(table, fitter="scaling")
+    assert perfcore.fit(table, fitter="scaling", path="class").paths == ("A", "D")
+    calm = table[table["class"] == "A"]
+    hosts = pd.concat([calm, calm.assign(placement="node9", time_s=calm.time_s * 1.2)]).drop(columns="class")
+    assert perfcore.fit(hosts, fitter="scaling").paths == ("time_s",)

@@ -82,7 +82,7 @@ class PathTableViews:
         fitted = [row for row in rows if row["law"] is not None]
         if fitted:
             header, cells = shown_rows(fitted, self._symbols)
-            linked = [
+            linked: list[tuple[Cell | str, ...]] = [
                 (Cell(shown[0], Link("", (_PATH, row["path"]))), *shown[1:])
                 for row, shown in zip(fitted, cells, strict=True)
             ]

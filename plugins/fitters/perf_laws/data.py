@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_categories.spread_columns import Spread, pooled_runs, spread_of_rows
-from perf_categories.unnamed_factors import refuse_unnamed_factors
+from perf_categories.unnamed_factors import refuse_unnamed_factors, refuse_unnamed_names
 from perf_laws.columns import with_values
 from perf_laws.options import LawOptions
 from perf_laws.runs import Runs, runs_of
 from perf_laws.scalings import told_scaling
 from perfcore.base.errors import DataError, OptionError, UnknownNameError, listing
 from perfcore.data.measurements import Measurements
-from perfcore.data.observations import numbers_of, paths_of, without_duplicates
+from perfcore.data.observations import labels_of, numbers_of, paths_of, without_duplicates
 
 __all__ = ["LawData", "Note", "gathered", "law_data", "said"]
 
@@ -75,7 +75,8 @@ class LawData:
     paths : tuple of str
         Those that can be fitted (K).
     metrics : tuple of str
-        What was measured of each of them, where a column `metric` names it; else empty.
+        What was measured of each of them, where a column `metric` names it, or which system it is of, where there are
+        several; else empty.
     points : mapping of str to (n,) float
         Parameters by symbol; every point once.
     columns : mapping of str to str
@@ -170,6 +171,7 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
     refuse_unnamed_factors(data, kept, point, path, {symbol: column[kept] for symbol, column in points.items()})
     shape = (len(names), len(distinct))
     measured = value[kept]
+    refuse_unnamed_names(data, kept, point, path, measured, {symbol: column[kept] for symbol, column in points.items()})
     spread = spread_of_rows(data, kept, path * len(distinct) + point)
     seen = _above_clock(names, path, point, measured, shape, _least_points(len(points)), notes)
     path, point, measured = path[seen], point[seen], measured[seen]
@@ -278,11 +280,14 @@ def _runs_of_means(cell: Ints, value: Floats, spread: Spread, kept: Booleans, sh
 
 
 def _metrics(data: Measurements, kept: Booleans, path: Ints) -> tuple[str, ...]:
-    """What was measured of each path; empty where no column of its name tells."""
-    if _METRIC not in (*data.roles.code, *data.roles.system, *data.roles.category):
-        return ()
+    """What was measured of each path, or on which system: paths of two do not add up; empty where there is one."""
     _, first = np.unique(path, return_index=True)
-    return tuple(map(str, data.table[_METRIC][kept].iloc[first]))
+    if _METRIC in (*data.roles.code, *data.roles.system, *data.roles.category):
+        return tuple(map(str, data.table[_METRIC][kept].iloc[first]))
+    if not data.roles.system:
+        return ()
+    names, system = labels_of(data, "system", kept)
+    return tuple(names[number] for number in system[first].tolist()) if len(names) > 1 else ()
 
 
 def _require_path(name: str, names: Sequence[str], unfitted: Mapping[str, str]) -> None:

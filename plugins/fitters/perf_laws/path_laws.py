@@ -51,7 +51,7 @@ class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, di
     target : dict of str to float
         The point that tables and pictures look at.
     metrics : tuple of str
-        What was measured of each path; empty where no column tells, and it is the same.
+        What was measured of each path, or on which of several systems; empty where it is the same for all.
     scaling : {"weak", "strong", ""}
         Whether the problem grows with the first parameter or stays the same; empty where nobody says.
     """

@@ -23,7 +23,8 @@ _WHOLE = rf"(?:n|nx|ny|nz|size|problem_?size|grid(?:_?size)?|(?:n_?|num_?)?{_WHA
 _ONE = r"(?:rank|proc|process|processor|core|cpu|gpu|device|accelerator|node|task|thread|worker)"
 _SIZE = re.compile(_WHOLE, re.IGNORECASE)
 _SHARE = re.compile(
-    rf"(?:{_WHOLE}|problem|work|load|data)_?per_?{_ONE}|local_?(?:size|n|{_WHAT})|mbs|micro_?batch(?:_?size)?", re.IGNORECASE
+    rf"(?:{_WHOLE}|problem|work|load|data)_?per_?{_ONE}|local_?(?:size|n|{_WHAT})|mbs|micro_?batch(?:_?size)?",
+    re.IGNORECASE,
 )
 _ALIKE = 0.02  # of a size: decompositions don't divide every problem evenly
 

@@ -13,7 +13,7 @@ from perf_laws.posterior.posterior import DRAWS
 from perfcore.data.roles import guess_roles
 from perfcore.data.units import is_time
 
-__all__ = ["AtLevel", "Speedup", "is_open", "speedup"]
+__all__ = ["AtLevel", "Speedup", "is_apart", "is_open", "speedup"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -84,8 +84,8 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
     Returns
     -------
     Speedup or None
-        None where the first parameter does not count processors, the values are no times, there are several metrics, or
-        nobody says which scaling it is and the time does not fall.
+        None where the first parameter does not count processors, the values are no times, there are several metrics
+        or systems, or nobody says which scaling it is and the time does not fall.
 
     Examples
     --------
@@ -130,6 +130,11 @@ def speedup(model: PathLaws, path: int | None = None) -> Speedup | None:
 def is_open(model: PathLaws) -> bool:
     """Whether speedup is left out for one reason: nobody says which scaling it is, and the time does not fall."""
     return _is_of_processors(model) and not model.scaling and not _falls(model)
+
+
+def is_apart(model: PathLaws) -> bool:
+    """Whether speedup is left out for one reason: paths are of several metrics or systems, and have no sum."""
+    return model.whole.several and _is_time(model) and _counts_processors(model.columns[model.symbols[0]])
 
 
 def _is_of_processors(model: PathLaws) -> bool:

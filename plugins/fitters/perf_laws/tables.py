@@ -14,7 +14,7 @@ from perf_laws.data import describe_paths
 from perf_laws.growth import CLASSES, SURE
 from perf_laws.leading import forms_of
 from perf_laws.row_tables import DEVIATES, IN_UNIT, row_facts, row_header, shortened, shown_rows
-from perf_laws.speedup import Speedup, is_open, speedup
+from perf_laws.speedup import Speedup, is_apart, is_open, speedup
 from perf_laws.terms import product_text
 from perfcore.base.errors import listing
 
@@ -54,6 +54,8 @@ def law_summary(model: LawModel) -> list[str]:
 
 def _scaling_lines(model: LawModel) -> list[str]:
     """What would have to be said for a speedup."""
+    if is_apart(model):
+        return ["no speedup of all paths: values of several metrics or systems do not add up; choose one with --where"]
     if not is_open(model):
         return []
     return [

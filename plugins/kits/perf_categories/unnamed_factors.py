@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from perfcore.data.measurements import Measurements
 
-__all__ = ["differing_columns", "refuse_unnamed_factors"]
+__all__ = ["differing_columns", "refuse_unnamed_factors", "refuse_unnamed_names"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -32,6 +32,10 @@ _OF_RUNS = {
     *("year", "hour", "weekday", "start", "start time", "started", "begin", "end", "end time", "finished", "epoch"),
     *("submit time", "exit code", "exit status", "return code", "returncode", "status", "noisy", "node id"),
 }
+
+
+_FOLD = 2.0  # between values of one point; the worst hosts and compilers are seldom so far apart by chance
+_FEWEST_CELLS = 2
 
 
 def differing_columns(data: Measurements, kept: Booleans, point: Ints, category: Ints) -> dict[str, npt.NDArray[Any]]:
@@ -117,11 +121,69 @@ def refuse_unnamed_factors(
     )
 
 
+def refuse_unnamed_names(
+    data: Measurements, kept: Booleans, point: Ints, path: Ints, value: Floats, points: Mapping[str, Floats]
+) -> None:
+    """Refuse rows that would pass for repeated runs though a text, such as a problem's class, tells them apart.
+
+    A column of text, unlike one of numbers, may also say where a run was or how it ended. It counts as varied where two
+    of its levels recur and values of one are at least twice another's, at most points where there are several.
+
+    Parameters
+    ----------
+    data : Measurements
+    kept : (rows of the table,) bool
+    point, path : (n,) int
+        Of each row that is kept.
+    value : (n,) float
+        What was measured, > 0 where it counts.
+    points : mapping of str to (n,) float
+        Parameters of each row that is kept.
+
+    Raises
+    ------
+    OptionError
+        Names the column, and both ways to go on.
+    """
+    import pandas as pd
+
+    roles = data.roles
+    used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
+    for column in data.table.columns:
+        levels = data.table[column]
+        if column in used or levels.dtype.kind in "iufM" or _tells_runs_apart(str(column)):
+            continue
+        rows = pd.DataFrame({"point": point, "path": path, "level": levels[kept].to_numpy(), "value": value}).dropna()
+        rows = rows[rows["value"] > 0.0]
+        if len(_recurring(rows)) < 2:
+            continue
+        rows["cell"] = rows.groupby(["path", "point"]).ngroup()
+        medians = rows.groupby(["cell", "level"])["value"].median().groupby("cell")
+        apart = (medians.max() / medians.min())[medians.size() > 1]
+        if len(apart) < _FEWEST_CELLS or (apart >= _FOLD).mean() < 0.5:
+            continue
+        cell = rows[rows["cell"] == apart.idxmax()]
+        row = int(cell.index[0])
+        place = ", ".join(f"{symbol}={values[row]:.6g}" for symbol, values in points.items())
+        names = sorted(map(str, cell["level"].unique()))
+        every = ",".join([*roles.code, *roles.system, *roles.category, str(column)])
+        raise OptionError(
+            f"{data.source}: rows of one point, such as {place}, differ in {column} ({listing(names, 4)}) and are up "
+            f"to {apart.max():.3g}-fold apart, so they are no repeated runs; give each its own law with --path "
+            f"{every}, or choose one with --where '{column}={rows['level'].mode().iloc[0]}'"
+        )
+
+
+def _recurring(rows: pd.DataFrame) -> list[Any]:
+    """Levels that are met at several points."""
+    points_of_level = rows.drop_duplicates(["point", "level"]).groupby("level").size()
+    return list(points_of_level[points_of_level > 1].index)
+
+
 def _recurs(rows: pd.DataFrame) -> bool:
     """Whether levels (columns point, category, level) recur as those of a factor do."""
-    points_of_level = rows.drop_duplicates(["point", "level"]).groupby("level").size()
-    again = points_of_level > 1
-    if again.sum() < 2 or again.mean() < 0.5:
+    again = _recurring(rows)
+    if len(again) < 2 or rows["level"].isin(again).mean() < 0.5:
         return False
     categories_of_point = rows.groupby("point")["category"].nunique()
     several = rows.groupby("point")["level"].nunique() > 1

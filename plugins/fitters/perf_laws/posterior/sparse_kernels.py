@@ -69,7 +69,6 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
     middle, whole = np.empty(k, dtype=np.float32), np.empty(looked, dtype=np.int64)
     most_found = n_noises * n_shapes
     found, mass = np.empty(most_found, dtype=np.int64), np.empty(most_found, dtype=np.float32)
-    found_for = np.empty(most_found, dtype=np.float32)
     most_kept = 2 * (_TOLD_APART * parts + 1) * (k + 1)
     kept_ahead, kept_mass = np.empty(most_kept), np.empty(most_kept)
     kept_code = np.empty(most_kept, dtype=np.int64)
@@ -93,7 +92,7 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
         for h in range(n_noises):
             for s in range(usual):
                 if reached[h, s] >= hopeless:
-                    found[n_found], mass[n_found], found_for[n_found] = h * n_shapes + s, reached[h, s], 1.0
+                    found[n_found], mass[n_found] = h * n_shapes + s, reached[h, s]
                     n_found += 1
             _bound(reached[h], base[h], standing_priors[h], ahead_of[h], radius,
                    1.0 / math.sqrt(tau[h] * tau[h] + least_noise), value)  # fmt: skip
@@ -103,8 +102,8 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
                     whole[n_whole] = usual + (s - usual) * OCTET
                     n_whole += 1
                 elif reached[h, s] >= hopeless:
-                    found[n_found], mass[n_found] = h * n_shapes + usual + (s - usual) * OCTET, reached[h, s]
-                    found_for[n_found] = stands_for[h, s]
+                    found[n_found] = h * n_shapes + usual + (s - usual) * OCTET
+                    mass[n_found] = reached[h, s] + stands_for[h, s]
                     n_found += 1
             if not n_whole:
                 continue
@@ -118,34 +117,34 @@ def weigh_sparsely(  # type: ignore[no-untyped-def]
             _reach(whole_rest, _filled(n_whole * OCTET), projection[h], offset[h], gain[h], base[h], whole_priors, q,
                    evidence, most, value)  # fmt: skip
             for number in range(n_whole):
-                code = h * n_shapes + whole[number]
+                code, place = h * n_shapes + whole[number], number * OCTET
                 for s in range(OCTET):
-                    found[n_found], mass[n_found] = code + s, value[number * OCTET + s]
-                    found_for[n_found] = 1.0
-                    n_found += mass[n_found] >= hopeless
-        summed = np.float64(_weigh(mass, found_for, n_found, best))
+                    own = value[place + s]
+                    found[n_found], mass[n_found] = code + s, own
+                    n_found += own >= hopeless
+        summed = np.float64(_weigh(mass, n_found, best))
         # Those of little weight every so many, as `cut` does it, before they are told apart by the level that deviates.
         part = summed / (_TOLD_APART * parts)
-        n_kept, passed, summed = 0, 0.5 * part, 0.0
+        n_kept, passed, kept = 0, 0.5 * part, 0.0
         for number in range(n_found):
-            own = np.float64(mass[number])
-            if own < part:
-                passed += own
+            share = np.float64(mass[number])
+            if share < part:
+                passed += share
                 if passed < part:
                     continue
                 passed -= part
-                own = part
+                share = part
             if n_kept + k + 1 > most_kept:
                 break
             h = found[number] // n_shapes
             n_kept = _tell_apart(
-                middle, centred, found[number] - h * n_shapes, own, projection[h], offset[h], gain[h], far[h],
+                middle, centred, found[number] - h * n_shapes, share, projection[h], offset[h], gain[h], far[h],
                 kept_ahead, kept_mass, kept_code, found[number], n_kept,
             )  # fmt: skip
         for number in range(n_kept):
-            summed += kept_mass[number]
+            kept += kept_mass[number]
         count[path] = cut(
-            kept_ahead, kept_mass, kept_code, n_kept, summed, parts, n_shapes, k, law[path], setting[path],
+            kept_ahead, kept_mass, kept_code, n_kept, kept, parts, n_shapes, k, law[path], setting[path],
             level[path], weight[path],
         )  # fmt: skip
 
@@ -167,14 +166,14 @@ def _standing(centred, priors, usual, k):  # type: ignore[no-untyped-def]
     (U,) float
         How far the farthest of the octet is from them.
     (H, U) float, (H, U) float, (H, U) float
-        Logarithms of their weights; by how much the largest of the octet is ahead; by what factor all of it together.
+        Logarithms of their weights; by how much the largest of the octet is ahead; by how much all of it together.
     """
     n_noises, n_shapes = priors.shape
     looked = usual + (n_shapes - usual) // OCTET
     wide = _filled(looked)
     standing, radius = np.zeros((k, wide), dtype=np.float32), np.zeros(wide, dtype=np.float32)
     own, ahead_of = np.full((n_noises, wide), _NONE, np.float32), np.zeros((n_noises, wide), dtype=np.float32)
-    stands_for = np.ones((n_noises, wide), dtype=np.float32)
+    stands_for = np.zeros((n_noises, wide), dtype=np.float32)
     for place in range(looked):
         size = 1 if place < usual else OCTET
         first = place if place < usual else usual + (place - usual) * OCTET
@@ -182,9 +181,11 @@ def _standing(centred, priors, usual, k):  # type: ignore[no-untyped-def]
             standing[i, place] = centred[i, first]
         for h in range(n_noises):
             own[h, place] = priors[h, first]
+            total = 1.0
             for s in range(first + 1, first + size):
                 ahead_of[h, place] = max(ahead_of[h, place], priors[h, s] - priors[h, first])
-                stands_for[h, place] += math.exp(priors[h, s] - priors[h, first])
+                total += math.exp(priors[h, s] - priors[h, first])
+            stands_for[h, place] = math.log(total)
         for s in range(first + 1, first + size):
             square = 0.0
             for i in range(k):
@@ -216,8 +217,8 @@ def _bound(reached, base, priors, ahead_of, radius, per_radius, bound):  # type:
 
 
 @kernel
-def _weigh(logs, factors, count, best):  # type: ignore[no-untyped-def]
-    """Turn logarithms of weights, some of which stand for several, into weights relative to the best; their sum.
+def _weigh(logs, count, best):  # type: ignore[no-untyped-def]
+    """Turn logarithms of weights into weights relative to the best; their sum.
 
     The exponential is ``(1 + y + y^2 / 2)^1024`` of a 1024th: to 0.04 % up to 12, and without a branch.
     """
@@ -227,7 +228,7 @@ def _weigh(logs, factors, count, best):  # type: ignore[no-untyped-def]
         value = one + part + half * part * part
         for _ in range(10):
             value *= value
-        logs[number] = value * factors[number]
+        logs[number] = value
     for number in range(count):
         summed += logs[number]
     return summed

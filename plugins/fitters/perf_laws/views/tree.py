@@ -190,7 +190,7 @@ def _rank(order: str, row: LawRow) -> tuple[float | str, ...]:
 def _choice(outlook: Outlook, state: State) -> Form:
     """How the paths are listed."""
     metrics = tuple(tree.metric for tree in outlook.model.whole.trees)
-    fields = [Field("metric", "metric", state.metric, "choice", metrics)] if len(metrics) > 1 else []
+    fields = [Field("metric", "metric or system", state.metric, "choice", metrics)] if len(metrics) > 1 else []
     fields += [
         Field("order", "show", state.order, "choice", orders_of(outlook.tree(state.metric))),
         Field("name", "name has", state.name),
