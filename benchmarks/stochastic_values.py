@@ -404,7 +404,7 @@ the ten terms are copies of c, b and d. Every method makes its inputs from the s
 compared with the truth of the distributions themselves. Their own chance adds up to about 0.001. The column "of its
 own inputs" compares with the truth for the histograms that went in: what is left is the error of arithmetic alone.
 Mean, std, p05 and p95 are relative errors; absolute ones for x - x, whose truth is 0. Milliseconds are the least of
-20 evaluations, what one needs when nobody else computes, on two cores.
+20 evaluations on two cores that up to fifteen other processes wanted: compare them with one another only.
 
 The perfcore rows of x*x and x - x go through structural models, which see that x is one quantity; Schopf's rule, pba
 and openturns take them for two. pba bounds a distribution; the middle of its bounds is compared."""
