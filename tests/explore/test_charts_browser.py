@@ -14,13 +14,14 @@ NAME = "<script>$x_"
 
 
 class Law:
-    """One chart with a law, its band and a target."""
+    """A chart with a law, its band and a target; and a heat map."""
 
     title = "law"
 
     def view(self, path, query):
         trail = (Link("law", ()),) if path else ()
-        return View("closer" if path else "law", (Chart(self.draw, "a law", ()),), path, trail)
+        draw = self.draw_cells if path else self.draw
+        return View("closer" if path else "law", (Chart(draw, "a law", ()),), path, trail)
 
     def draw(self, figure):
         axes = figure.add_subplot()
@@ -28,6 +29,11 @@ class Law:
         axes.fill_between([1, 10, 100], [1, 3, 6], [3, 5, 10], alpha=0.2)
         axes.axvline(50)
         axes.set(xscale="log", xlabel="processors", ylabel="time (s)")
+
+    def draw_cells(self, figure):
+        axes = figure.add_subplot()
+        axes.imshow([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], label="bytes")
+        axes.set(xlabel="receiver", ylabel="sender")
 
     def paths(self):
         return [(), ("closer",)]
@@ -92,5 +98,12 @@ def test_a_report_from_disk_is_alive(tab, tmp_path):
     expect(links.nth(0)).to_have_attribute("aria-current", "true")
     links.nth(1).click()
     expect(links.nth(1)).to_have_attribute("aria-current", "true")
+    box = over.nth(1).bounding_box()
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
+    told = tab.locator("figure").nth(1).locator(".tip bdi")
+    expect(told).to_have_text(["receiver: 1", "sender: 0", "bytes: 1"])
+    over.nth(1).focus()
+    tab.keyboard.press("+")
+    expect(over.nth(1).locator("g[clip-path] rect")).to_have_count(6)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000

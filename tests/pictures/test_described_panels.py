@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from perf_pictures.figures import drawn_figures
 from perf_pictures.panels import described_panels
 
 
@@ -56,7 +57,7 @@ def test_axes_say_scale_label_and_names_and_lines_across_are_no_data(panels):
 def test_a_panel_without_marks_is_left_out_and_a_long_line_thinned():
     figure = Figure()
     first, second = figure.subplots(1, 2)
-    first.imshow(np.eye(3))
+    first.imshow(np.eye(3)[..., None] * np.ones(3))
     heights = np.where(np.arange(10_001) == 7777, 5.0, np.arange(10_001) % 2)
     second.plot(1.7e9 + np.arange(10_001.0), heights)
     figure.draw_without_rendering()
@@ -64,3 +65,23 @@ def test_a_panel_without_marks_is_left_out_and_a_long_line_thinned():
     (mark,) = panel["marks"]
     assert 2900 < len(mark["x"]) <= 3002
     assert mark["x"][mark["y"].index(5.0)] == 1.7e9 + 7777  # no peak is lost, nor the place of one far from zero
+
+
+def test_cells_of_a_heat_map():
+    """Rows go down, as in a table; a cell without a value has none."""
+    figure = Figure()
+    axes = figure.subplots()
+    shown = axes.imshow(np.ma.masked_equal([[1.0, 2.0, 3.0], [4.0, 0.0, 6.0]], 0.0))
+    figure.colorbar(shown, label="bytes")
+    axes.set(xlabel="receiver", ylabel="sender")
+    figure.draw_without_rendering()
+    (panel,) = described_panels(figure, 3000)
+    (cells,) = panel["marks"]
+    assert (cells["kind"], cells["name"], cells["x"], cells["y"]) == ("cells", "bytes", [0, 1, 2], [0, 1])
+    assert cells["values"] == [1, 2, 3, 4, None, 6]
+    assert len(set(cells["colours"])) == 6
+    assert (panel["y"]["from"], panel["y"]["to"]) == (1.5, -0.5)
+    rows = [row[1:5] for row in drawn_figures(figure)]
+    assert ("cell", "", "2", "1") in rows
+    assert len(rows) == 5
+    assert described_panels(figure, 5) == []

@@ -164,6 +164,7 @@ class TouchedChart {
       return `${mark.name || mark.kind}: ${middle && bounds ? `${middle} (${bounds})` : middle || bounds}`;
     };
     const lines = best.mark.kind === "bar" ? this.barLines(panel, best, label)
+      : best.mark.kind === "cells" ? this.cellLines(panel, best, label)
       : [`${label}: ${x.text(best.mark.x[best.at])}`, ...panel.y.label ? [`${panel.y.label}:`] : [],
         ...new Set(told.filter(({ mark }) => mark.kind !== "bar").map(value))].slice(0, 8);
     this.tip.replaceChildren(...lines.map((line) => { const part = document.createElement("bdi"); part.textContent = line; return part; }));
@@ -183,6 +184,21 @@ class TouchedChart {
     return [place, `${mark.name || (isUpright ? panel.y.label : label) || "length"}: ${number(length)}`];
   }
 
+  // A cell of a heat map by the names or numbers of its column and row.
+  cellLines(panel, { mark, at }, label) {
+    const [x, y] = panel.scales, [row, column] = [Math.floor(at / mark.x.length), at % mark.x.length];
+    return [`${label}: ${x.text(mark.x[column])}`, `${panel.y.label || "y"}: ${y.text(mark.y[row])}`,
+      `${mark.name || "value"}: ${number(mark.values[at])}`];
+  }
+
+  nearestCell(panel, mark, [atX, atY]) {
+    const [x, y] = panel.scales;
+    const least = (distances) => distances.indexOf(Math.min(...distances));
+    const column = least(mark.x.map((at) => Math.abs(x.place(at) - atX))), row = least(mark.y.map((at) => Math.abs(y.place(at) - atY)));
+    const at = row * mark.x.length + column;
+    return mark.values[at] === null ? undefined : { mark, at, distance: 3, x: x.place(mark.x[column]), y: y.place(mark.y[row]) };
+  }
+
   nearestBar(panel, mark, [atX, atY]) {
     const [x, y] = panel.scales, isBetween = (place, one, other) => place >= Math.min(one, other) && place <= Math.max(one, other);
     const at = mark.x.findIndex((left, which) => isBetween(atX, x.place(left), x.place(mark.right[which]))
@@ -192,6 +208,7 @@ class TouchedChart {
 
   nearest(panel, mark, [atX, atY]) {
     if (mark.kind === "bar") return this.nearestBar(panel, mark, [atX, atY]);
+    if (mark.kind === "cells") return this.nearestCell(panel, mark, [atX, atY]);
     const [x, y] = panel.scales;
     let best;
     for (let at = 0; at < mark.x.length; at++) {
@@ -289,6 +306,17 @@ class TouchedChart {
       step: () => {
         const stairs = points(mark.y), end = panel.box[2];
         made("polyline", { ...line, points: stairs.flatMap(([left, top], at) => [[left, top], [at + 1 < stairs.length ? stairs[at + 1][0] : Math.max(end, left), top]]).join(" ") }, parent);
+      },
+      cells: () => {
+        const edges = (scale, places) => {
+          const half = places.length > 1 ? Math.abs(places[1] - places[0]) / 2 : 0.5;
+          return places.map((at) => [scale.place(at - half), scale.place(at + half)].sort((one, other) => one - other));
+        };
+        const [columns, rows] = [edges(x, mark.x), edges(y, mark.y)];
+        mark.values.forEach((value, at) => {
+          const [left, right] = columns[at % columns.length], [top, bottom] = rows[Math.floor(at / columns.length)];
+          if (value !== null) made("rect", { x: left, y: top, width: right - left, height: bottom - top, fill: mark.colours[at] }, parent);
+        });
       },
       bar: () => mark.x.forEach((left, at) => {
         const sides = [x.place(left), x.place(mark.right[at])].map((each) => Number.isFinite(each) ? clamp(each, -1e5, 1e5) : panel.box[0]);

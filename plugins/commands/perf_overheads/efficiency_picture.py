@@ -76,7 +76,7 @@ def draw_efficiency_table(columns: Sequence[Column], axes: Axes) -> None:
     shares = np.array([[_number(values.get(name)) for _, values, _ in columns] for name in names])
     axes.imshow(
         np.ma.masked_invalid(shares), cmap="Blues_r", vmin=_DARKEST, vmax=_LIGHTEST, aspect="auto",
-        interpolation="nearest",
+        interpolation="nearest", label="efficiency",
     )  # fmt: skip
     for (row, column), share in np.ndenumerate(shares):
         _write(axes, column, row, share, columns[column][2].get(names[row]))

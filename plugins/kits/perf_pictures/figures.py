@@ -1,4 +1,4 @@
-"""What a picture shows, in numbers: every point, line, band, step and bar that was drawn, as a table or by panel."""
+"""What a picture shows, in numbers: points, lines, bands, steps, bars and cells as drawn, as a table or by panel."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import FigureBase
+from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle, StepPatch
 
 from perfcore.base.files import write_bytes
 
-__all__ = ["COLUMNS", "drawn_figures", "labelled_marks", "write_figures"]
+__all__ = ["COLUMNS", "cells_of", "drawn_figures", "labelled_marks", "write_figures"]
 
 COLUMNS = ("panel", "kind", "label", "x", "y", "low", "high", "x_axis", "y_axis")
 
@@ -50,8 +52,9 @@ def drawn_figures(figure: FigureBase) -> list[tuple[Any, ...]]:
     Returns
     -------
     list of tuple
-        `COLUMNS`: the panel's title, or its number; what is drawn (points, line, band, error, step or bar), and its
-        name where it has one; x, and y or bounds; and what the axes say that these are.
+        `COLUMNS`: the panel's title, or its number; what is drawn (points, line, band, error, step, bar or cell), and
+        its name where it has one; x, and y or bounds, both of which are the value of a cell; and what the axes say that
+        x and y are.
     """
     rows = []
     for number, axes in enumerate(figure.findobj(Axes), 1):
@@ -114,6 +117,26 @@ def _numbers(axes: Axes) -> Iterator[tuple[Any, Iterator[_Number]]]:
         elif isinstance(patch, Rectangle) and patch.get_transform() - axes.transData == patch.get_patch_transform():
             x, y = patch.get_center()
             yield patch, iter((("bar", x, y, patch.get_y(), patch.get_y() + patch.get_height()),))
+
+    for image in axes.images:
+        x, y, values = cells_of(image)
+        yield image, (("cell", x[k], y[j], value, value) for (j, k), value in np.ndenumerate(values))
+
+
+def cells_of(image: AxesImage) -> tuple[list[float], list[float], npt.NDArray[np.float64]]:
+    """Middles of the columns and of the rows of a heat map, and its values, nan where there is none.
+
+    All are empty where an image holds colours.
+    """
+    values = image.get_array()
+    if values is None or values.ndim != 2:
+        return [], [], np.empty((0, 0))
+    left, right, bottom, top = image.get_extent()
+    first, last = (top, bottom) if image.origin == "upper" else (bottom, top)
+    n_rows, n_columns = values.shape
+    x = left + (right - left) * (np.arange(n_columns) + 0.5) / n_columns
+    y = first + (last - first) * (np.arange(n_rows) + 0.5) / n_rows
+    return x.tolist(), y.tolist(), np.ma.filled(values.astype(np.float64), np.nan)
 
 
 def _error_bars(axes: Axes) -> list[ErrorbarContainer]:

@@ -16,10 +16,11 @@ from matplotlib.category import StrCategoryFormatter
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer
+from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
-from perf_pictures.figures import labelled_marks
+from perf_pictures.figures import cells_of, labelled_marks
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -47,8 +48,9 @@ def described_panels(figure: Figure, most_places: int) -> list[dict[str, Any]]:
     list of dict
         ``box`` and ``ticks``: the panel, and where its tick labels stand below and to the left (left, top, right,
         bottom; parts of the figure from its upper left corner). ``x``, ``y``: scale, ends, label, and names of places
-        where these have some. ``marks``: kind (points, line, band, error, step or bar), name, colour, opacity, whether
-        a line has dots, and columns x, y, low and high; of bars their edges. ``rules``: lines across the whole panel,
+        where these have some. ``marks``: kind (points, line, band, error, step, bar or cells), name, colour, opacity,
+        whether a line has dots, and columns x, y, low and high; of bars their edges; of a heat map the middles of its
+        columns x and rows y, and values and colours of its cells, row by row. ``rules``: lines across the whole panel,
         as axis and place. Panels without marks are left out.
 
     Examples
@@ -79,6 +81,9 @@ def _marks(axes: Axes, most_places: int) -> list[dict[str, Any]]:
     marks = []
     for artist, label, numbers in labelled_marks(axes):
         if isinstance(artist, Rectangle):  # see the bars below
+            continue
+        if isinstance(artist, AxesImage):
+            marks += _cells(artist, label, most_places)
             continue
         rows = [row for row in numbers if all(value is None or math.isfinite(value) for value in row[1:])]
         if not rows or not artist.get_visible():
@@ -120,6 +125,26 @@ def _bars(bars: BarContainer, most_places: int) -> dict[str, Any]:
         "low": _column([bottom for _, bottom, _, _ in boxes]),
         "high": _column([bottom + height for _, bottom, _, height in boxes]),
     }
+
+
+def _cells(image: AxesImage, label: str, most_places: int) -> list[dict[str, Any]]:
+    """A heat map; none where it holds colours, or more cells than anybody points at."""
+    x, y, values = cells_of(image)
+    if not 0 < values.size <= most_places:
+        return []
+    colours = np.asarray(image.cmap(image.norm(np.ma.masked_invalid(values)))).reshape(-1, 4)[:, :3].tolist()
+    known = [None if math.isnan(value) else value for value in values.ravel().tolist()]
+    bar = image.colorbar
+    return [
+        {
+            "kind": "cells",
+            "name": shortened(label or (bar.ax.get_ylabel() if bar else ""), _LETTERS),
+            "x": _column(x),
+            "y": _column(y),
+            "values": _column(known) or known,
+            "colours": [to_hex((red, green, blue)) for red, green, blue in colours],
+        }
+    ]
 
 
 def _column(values: list[Any]) -> list[float | None] | None:
