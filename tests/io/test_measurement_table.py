@@ -94,6 +94,8 @@ def test_curves_and_measurements_are_told_apart(write, header, kind):
         ("processors,time_s\n1,2\n2,3\n", {"p": "processors"}, "time_s"),
         ("kernel,N,t_ms\nlu,9,4\nlu,99,5\n", {"p": "N"}, "t_ms"),
         ("run,time_s\n1,2.5\n2,2.4\n", {}, "time_s"),
+        ("sort,round,time_s\na,1,2.5\na,2,2.4\n", {}, "time_s"),
+        ("trial_no,time_s\n1,2.5\n2,2.4\n", {}, "time_s"),
         ("run,time_s\n1,2.5\n2,2.6\n", {}, "time_s"),
     ],
 )

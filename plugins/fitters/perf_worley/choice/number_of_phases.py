@@ -35,7 +35,7 @@ from perf_worley.choice.long_run_variance import (
     first_order,
     residuals,
 )
-from perf_worley.choice.wandering import likeliest, wanders
+from perf_worley.choice.wandering import wanders
 from perfcore.base.kernels import announce_compilation
 
 __all__ = ["FEW", "FIRST_ORDER", "MATERIAL", "Choice", "choose", "gains_of", "needed_gain"]
@@ -97,7 +97,7 @@ def choose(cells: Cells, models: Mapping[int, BoundedModels], first: int = 1, la
         Fewest and most phases to choose. The questions are asked of all models, and the answer is moved into the
         range; where both are the same, the degree is all that is chosen.
     """
-    announce_compilation(residuals, first_order, autoregressive, likeliest)
+    announce_compilation(residuals, first_order, autoregressive)
     last = _most(models) if last is None else last
 
     def answer_of(other: Cells) -> Choice:

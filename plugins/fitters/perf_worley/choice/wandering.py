@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from perf_worley.choice.bounded_search import BoundedModels
 from perf_worley.choice.long_run_variance import residuals
-from perfcore.base.kernels import kernel
+from perfcore.base.kernels import announce_compilation, kernel
 
 __all__ = ["likeliest", "wanders"]
 
@@ -49,6 +49,7 @@ def wanders(values: Floats, models: Mapping[int, BoundedModels], degree: int, n_
     n = len(values)
     if np.mean(np.abs(np.diff(values)) <= _STILL * np.ptp(values)) > _OFTEN:
         return None
+    announce_compilation(likeliest)
     counts = np.ones(n, dtype=np.bool_)
     breaks = models[degree].breaks[n_phases - 1]
     counts[breaks[1:-1] - 1] = counts[breaks[1:-1]] = False

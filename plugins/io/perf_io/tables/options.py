@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perfcore.data.measurements import Measurements
-from perfcore.data.series import Series
 from perfcore.data.units import NANOSECONDS
 from perfcore.hooks.options import option
 
@@ -65,6 +63,9 @@ def options_of_tables(wanted: Sequence[type]) -> Mapping[str, Any]:
     For a fitter of measurements it is one of measurements, whatever its columns are called; for who wants a series
     first, one column of values is a series, which keeps its name and may be negative, and no curve.
     """
+    from perfcore.data.measurements import Measurements
+    from perfcore.data.series import Series
+
     if list(wanted) == [Measurements]:
         return {"kind": "measurements"}
     return {"kind": "samples"} if wanted and wanted[0] is Series else {}

@@ -5,6 +5,7 @@ A curve is written ``time,value``: what stands before a time is what the run was
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -15,10 +16,28 @@ __all__ = ["Sweep", "sweep_of"]
 # Of what a row is the how-manieth: nothing was varied, and the times are of repeated runs.
 _RUNS = frozenset(
     (
-        *("rep", "reps", "repeat", "repetition", "run", "trial", "try", "attempt", "iteration", "iter", "it", "step"),
-        *("epoch", "index", "idx", "i", "id", "no", "nr", "row", "line", "sample", "seed", "request", "job"),
+        *("rep", "reps", "repeat", "repetition", "replication", "replicate", "replica", "round", "run", "trial", "try"),
+        *("attempt", "retry", "pass", "iteration", "iter", "it", "step", "pid", "process_id", "build", "commit"),
+        *(
+            "epoch",
+            "index",
+            "idx",
+            "i",
+            "id",
+            "no",
+            "nr",
+            "row",
+            "line",
+            "sample",
+            "seed",
+            "request",
+            "job",
+            "order",
+            "seq",
+        ),
     )
 )
+_NUMBERING = re.compile(r"_(?:id|no|nr|num|number|index|idx)$")
 _MOMENTS = frozenset(("time", "t"))  # of samples, or how long a run took; a timestamp or a date is a moment
 _RATES = frozenset(("throughput", "speedup", "speed_up", "bandwidth"))
 _OTHERS = frozenset().union(*(SYNONYMS[role] for role in ("value", "start", "end", "time")), *LEVELS.values())
@@ -69,4 +88,4 @@ def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
         return None
     if first in _OTHERS - _NUMBERS or (counting is not None and counting.kind in ("time", "rate")):
         return None
-    return Sweep((numbers[0], numbers[1]), first in _RUNS, last in _MOMENTS)
+    return Sweep((numbers[0], numbers[1]), _NUMBERING.sub("", first) in _RUNS, last in _MOMENTS)
