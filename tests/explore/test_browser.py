@@ -52,7 +52,8 @@ def explored(tmp_path_factory):
         yield Explored(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-    assert out == "stopped; everything that was kept is in its files\nnot saved: worley\n"
+    kept = "stopped; everything that was kept is in its files\n"
+    assert out in (kept, f"{kept}not saved: worley\n")  # what is not saved depends on which of its tests ran here
     assert err == ""
     assert process.returncode == 0
 
