@@ -268,3 +268,11 @@ def test_a_history_grows_and_is_judged(perf, tmp_path: Path, capsys: pytest.Capt
     file.write_bytes(before + b"[1, 2]\n")
     assert perf("gate", file, "--commit", "commit") == 2
     assert "history.jsonl:21: an object of numbers and texts is expected" in capsys.readouterr().err
+
+
+def test_a_change_beyond_floats_is_infinite() -> None:
+    """Of 1e-300 to 1e300 s: it was a traceback."""
+    values = np.where(np.arange(40) < 30, -690.0, 690.0) + noise(np.random.default_rng(5), 40, 0.0)
+    judged = perfcore.gate(history({"b": values}), commit="commit")
+    assert judged.to_frame()["change"].max() == np.inf
+    assert "+inf%" in str(judged)

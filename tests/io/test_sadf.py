@@ -66,6 +66,7 @@ def test_softirqs_of_a_processor_are_no_utilization(read):
         (SADF_TABLE.replace("13:20:29", "25:20:29"), r":3: timestamp '2019-04-18 25:20:29 UTC'; YYYY-MM-DD HH:MM:SS"),
         (SADF_TABLE.replace("13:54:35", "13:20:20"), r"times must increase; was the clock set back\?"),
         (SADF_TABLE.replace("node7;10;2019-04-18 13:54", "node8;10;2019-04-18 13:54"), r"several hosts: node7, node8"),
+        (SADF_TABLE.replace("node7;10;2019-04-18 13:54", "a\vb;10;2019-04-18 13:54"), r"several hosts: a b, node7"),
         ("# hostname;interval;timestamp;tps\nn;1;2019-04-18 13:20:19 UTC;3\n", r"holds no utilization of processors"),
         (
             SADF_JSON.replace("2019-04-18", "18.04.2019"),

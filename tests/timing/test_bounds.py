@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import perfcore
+from perfcore.base.errors import DataError
 
 P = np.array([4.0, 8.0, 16.0, 32.0, 64.0])
 
@@ -126,3 +127,13 @@ def test_weights_are_relative_where_values_span_decades_and_the_model_says_so():
     near = perfcore.fit(narrow, fitter="strohmaier", functions="1/p,1", starts=1, validate=False)
     assert not near.relative
     assert not any("weights:" in line for line in near.summary())
+
+
+def test_a_model_file_with_damaged_terms_is_one_line(tmp_path):
+    p, times = series(3, count=1)
+    file = tmp_path / "m.json"
+    model = perfcore.fit(table_of(p, times), fitter="individual")
+    model.save(file)
+    file.write_bytes(file.read_bytes().replace(b"1..3", b"1..x"))
+    with pytest.raises(DataError, match=r"its option terms is '1\.\.x'"):
+        perfcore.load(file).predict([200.0], interval=0.9)

@@ -161,7 +161,7 @@ class Store:
             raise InputError(self.path, damage(f"it has {size:,} of {whole:,} bytes"))
         found = self._pragma("quick_check")
         if found != "ok":
-            raise InputError(self.path, damage(" ".join(str(found).split())))
+            raise InputError(self.path, damage(str(found)))
 
     def _checked(self, what: str, columns: Sequence[str], source: str, *given: Any) -> list[tuple[Any, ...]]:
         """Rows of a table, each as it was written.
@@ -377,7 +377,7 @@ class Store:
         with self._told():
             found = self._pragma("integrity_check")
             if found != "ok":
-                raise InputError(self.path, damage(" ".join(str(found).split())))
+                raise InputError(self.path, damage(str(found)))
             self._checked("fact", ("name", "value"), "facts")
             numbers = [number for (number,) in self._rows("SELECT id FROM runs ORDER BY id")]
         for expected, number in enumerate(numbers, 1):  # none is ever taken away

@@ -60,6 +60,6 @@ def problem(error: sqlite3.Error) -> str:
 def damage(what: str) -> str:
     """That the file is no longer what was written, and what to do."""
     return (
-        f"the store is damaged or cut short ({what}); it was not changed; take a copy from a backup, or save what "
-        "is left with `sqlite3 FILE .recover`"
+        f"the store is damaged or cut short ({' '.join(what.split())}); it was not changed; take a copy from a backup, "
+        "or save what is left with `sqlite3 FILE .recover`"
     )

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from perf_gating.arma_noise import GAIN, GRID, first_variance, whitened
 
-__all__ = ["FEWEST_VALUES", "Detected", "Noise", "Step", "detect"]
+__all__ = ["FEWEST_VALUES", "Detected", "Noise", "Step", "change_of", "detect"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -36,6 +36,18 @@ _RECENT = 6  # values after the step that a series' sight is told for
 _NINE_IN_TEN = 1.28  # standard normal quantile
 _OF_LENGTH = 0.35  # critical value for each factor e of the length: more places to be wrong at
 _OF_ALPHA = 2.3  # critical value for each factor e of the level
+_LARGEST_LOGARITHM = 709.0  # of a change that a float holds
+
+
+def change_of(logarithm: float) -> float:
+    """Share by which a value changes whose logarithm changes so much; infinite beyond floats.
+
+    Examples
+    --------
+    >>> change_of(0.0), change_of(800.0)
+    (0.0, inf)
+    """
+    return math.expm1(logarithm) if logarithm < _LARGEST_LOGARITHM else math.inf
 
 
 class Step(NamedTuple):

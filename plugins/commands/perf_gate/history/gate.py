@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from perf_gate.history.detection import FEWEST_VALUES, Detected, Step, detect
+from perf_gate.history.detection import FEWEST_VALUES, Detected, Step, change_of, detect
 from perf_gate.history.series import CommitSeries, series_of
 from perf_gate.reading.long_table import LongTable
 from perf_gating.judging import Outcome
@@ -55,8 +55,8 @@ class JudgedSeries:
             {
                 "commit": self.commit_of(step),
                 "between": [series.commits[step.first], series.commits[step.last]],
-                "change": math.expm1(step.size),
-                "bounds": [math.expm1(step.lower), math.expm1(step.upper)],
+                "change": change_of(step.size),
+                "bounds": [change_of(step.lower), change_of(step.upper)],
                 "p": step.probability,
                 "new": step == self.alarm,
             }
@@ -69,7 +69,7 @@ class JudgedSeries:
             "noise": found.noise.spread,
             "autocorrelation": found.noise.autocorrelation,
             "level_drifts": found.noise.drifts,
-            "would_be_seen": math.expm1(found.sight),
+            "would_be_seen": change_of(found.sight),
         }
 
 
@@ -119,7 +119,7 @@ class HistoryGate(Result):
             (
                 each.series.name,
                 each.outcome.value,
-                "" if each.alarm is None else f"{math.expm1(each.alarm.size):+.1%} since {each.commit_of(each.alarm)}",
+                "" if each.alarm is None else f"{change_of(each.alarm.size):+.1%} since {each.commit_of(each.alarm)}",
             )
             for each in self.judged
         ]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perf_gate.history.detection import FEWEST_VALUES, Step
+from perf_gate.history.detection import FEWEST_VALUES, Step, change_of
 from perf_gate.history.gate import WINDOW, HistoryGate, JudgedSeries
 from perf_gate.presenters.reports import sparkline
 from perf_gating.judging import Outcome
@@ -58,7 +57,7 @@ class HistoryGatePresenter(Presenter):
         changes = [
             [
                 *(each.series.name, _name(each.commit_of(step)), _between(each, step)),
-                *(f"{math.expm1(step.size):+.1%}", _bounds(step), "new" if step == each.alarm else ""),
+                *(f"{change_of(step.size):+.1%}", _bounds(step), "new" if step == each.alarm else ""),
             ]
             for each in result.judged
             for step in (() if each.found is None else each.found.steps)
@@ -77,7 +76,7 @@ class HistoryGatePresenter(Presenter):
         rows = [
             [
                 *(each.series.name, each.commit_of(step), each.series.commits[step.first]),
-                *(each.series.commits[step.last], *map(math.expm1, (step.size, step.lower, step.upper))),
+                *(each.series.commits[step.last], *map(change_of, (step.size, step.lower, step.upper))),
                 *(step.probability, step == each.alarm),
             ]
             for each in result.judged
@@ -139,7 +138,7 @@ def _verdicts(result: HistoryGate) -> list[str]:
     what = f"none of {len(judged)}" if len(judged) > 1 else f"{worst.series.name} not"
     of = f" of {worst.series.name}" if len(judged) > 1 else ""
     return [
-        f"passed: {what} slower {where}; six commits ago {math.expm1(worst.found.sight):+.1%}{of} would have been seen "
+        f"passed: {what} slower {where}; six commits ago {change_of(worst.found.sight):+.1%}{of} would have been seen "
         "(90 % likely)"
     ]
 
@@ -151,7 +150,7 @@ def _alarm(each: JudgedSeries) -> str:
     said = [f"{each.series.name} slower since {_name(each.commit_of(step))}"]
     if step.first < step.last:
         said.append(f" (one of {_between(each, step)}, 95 %)")
-    said.append(f": {math.expm1(step.size):+.1%} {_bounds(step)}; outliers {len(found.outliers)}; ")
+    said.append(f": {change_of(step.size):+.1%} {_bounds(step)}; outliers {len(found.outliers)}; ")
     return "".join(said) + f"noise {found.noise.spread:.1%}, autocorrelation {found.noise.autocorrelation:.1f}"
 
 
@@ -160,7 +159,7 @@ def _between(each: JudgedSeries, step: Step) -> str:
 
 
 def _bounds(step: Step) -> str:
-    return f"[{100.0 * math.expm1(step.lower):.1f}, {100.0 * math.expm1(step.upper):.1f}]"
+    return f"[{100.0 * change_of(step.lower):.1f}, {100.0 * change_of(step.upper):.1f}]"
 
 
 def _name(commit: str) -> str:

@@ -14,8 +14,9 @@ from perf_timing.characteristic import characteristics, design
 from perf_timing.individual.fits import subsets
 from perf_timing.individual.pair import LEAST_FREEDOM, PairFit
 from perf_timing.individual.shapes import shapes_of
-from perf_timing.options import number_of_terms
+from perf_timing.options import number_of_terms, parse_terms
 from perf_timing.scaling_model import ScalingModel
+from perfcore.base.errors import DataError
 
 __all__ = ["pair_bounds"]
 
@@ -89,10 +90,20 @@ def _bounds(
 
 
 def _hypotheses(options: dict[str, Any], pair: PairFit, n_functions: int) -> tuple[tuple[int, ...], ...]:
-    """What could have been chosen: the functions that were named, or all sums that leave two degrees of freedom."""
+    """What could have been chosen: the functions that were named, or all sums that leave two degrees of freedom.
+
+    Raises
+    ------
+    DataError
+        Of options that no fit has, as in a model file that was edited.
+    """
     if tuple(options["functions"]) not in (("all",), ("each",)):
         return (tuple(range(n_functions)),)
-    sizes = [size for size in number_of_terms(options["terms"]) if size <= pair.n_observations - LEAST_FREEDOM]
+    try:
+        terms = parse_terms(options["terms"])
+    except ValueError as error:
+        raise DataError(f"the model is damaged: its option terms is {options['terms']!r}; {error}") from None
+    sizes = [size for size in number_of_terms(terms) if size <= pair.n_observations - LEAST_FREEDOM]
     return subsets(n_functions, sizes or [len(pair.functions)])
 
 

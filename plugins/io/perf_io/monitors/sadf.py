@@ -80,7 +80,7 @@ class SadfReader(Reader):
         hosts_and_zones = (
             _read_json(source, shares) if source.head.lstrip()[:1] == b"{" else _read_table(source, shares)
         )
-        hosts, zones = (sorted(names) for names in hosts_and_zones)
+        hosts, zones = (sorted(" ".join(name.split()) for name in names) for names in hosts_and_zones)
         if len(hosts) > 1:
             raise InputError(source.name, f"is of several hosts: {', '.join(hosts)[:120]}; export them one by one")
         notes = [f"recorded on {hosts[0]}"] if hosts else []
