@@ -26,6 +26,9 @@ def kernel(function: Callable[..., Any]) -> Any:
 
     Numba decides about the folder (beside the source, else below the user's cache folder, or ``NUMBA_CACHE_DIR``) when
     the function is decorated and raises `RuntimeError` where it finds none; then each process compiles for itself.
+
+    Kernels copy arrays element by element: a slice that an array is assigned to takes two seconds more to compile, for
+    the text of an error about shapes.
     """
     import numba
 

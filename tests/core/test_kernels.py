@@ -1,8 +1,10 @@
 """Compiled kernels where nothing can be cached."""
 
+import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 PROGRAM = """
 import numba.core.caching as caching
@@ -39,3 +41,19 @@ def test_says_that_it_compiles_only_while_there_is_something_to_compile(tmp_path
     assert first.stderr == "perf: compiling the kernels, once for this machine (some seconds)\n"
     assert second.stderr == ""
     assert first.stdout == second.stdout
+
+
+def test_no_kernel_assigns_an_array_to_a_slice():
+    """Two seconds of compilation each time, for the text of an error about shapes."""
+    slow = [
+        f"{file.name}:{node.lineno}: {ast.unparse(node)}"
+        for file in sorted((Path(__file__).parents[2] / "plugins").rglob("*.py"))
+        for function in ast.walk(ast.parse(file.read_text()))
+        if isinstance(function, ast.FunctionDef) and "kernel" in map(ast.unparse, function.decorator_list)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and not isinstance(node.value, ast.Constant | ast.Compare)
+        for target in node.targets
+        if isinstance(target, ast.Subscript)
+        if any(isinstance(part, ast.Slice) for part in (target.slice, *getattr(target.slice, "elts", ())))
+    ]
+    assert slow == []

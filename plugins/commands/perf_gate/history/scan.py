@@ -79,7 +79,8 @@ def scan(y, dense, steps, outliers, grid, margin):  # type: ignore[no-untyped-de
             else:
                 begins[j], ends[j] = 0, n
                 if j < n_outliers + n_dense:
-                    raw[:] = dense[j - n_outliers]
+                    for t in range(n):
+                        raw[t] = dense[j - n_outliers, t]
                 else:
                     raw[:] = 0.0
                     raw[steps[j - n_outliers - n_dense] :] = 1.0

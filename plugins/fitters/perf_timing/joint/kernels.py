@@ -48,7 +48,8 @@ def compress(basis, target, code, system, triangles):  # type: ignore[no-untyped
     for n in range(len(target)):
         if not (0 <= code[n] < len(triangles) and 0 <= system[n] < triangles.shape[1]):
             raise IndexError("code or system out of range")  # compiled code would write anywhere
-        row[:m] = basis[n]
+        for i in range(m):
+            row[i] = basis[n, i]
         row[m] = target[n]
         triangle = triangles[code[n], system[n]]
         for k in range(m + 1):
@@ -93,7 +94,9 @@ def search(triangles, place, v, theta, root):  # type: ignore[no-untyped-def]
     works = m * n_codes
     everywhere = np.arange(n_systems)
     whole = np.zeros(works + m * n_systems)
-    whole[works:] = v.ravel()
+    for i in range(m):
+        for s in range(n_systems):
+            whole[works + i * n_systems + s] = v[i, s]
     size = len(whole)
     free = np.ones(size, dtype=np.bool_)
     normal, factor = np.empty((size, size)), np.empty((size, size))
@@ -120,7 +123,8 @@ def search(triangles, place, v, theta, root):  # type: ignore[no-untyped-def]
         for s in range(n_systems):
             if place[s] >= 0:
                 theta[works + i * (n_systems - 1) + place[s]] = speeds[s] / scale
-        theta[i * n_codes : (i + 1) * n_codes] = whole[i * n_codes : (i + 1) * n_codes] * scale
+        for work in range(i * n_codes, (i + 1) * n_codes):
+            theta[work] = whole[work] * scale
     converged, squares, further = descend(triangles, place, theta, -1, root)
     return converged, squares, sweeps + evaluations + further
 
@@ -205,11 +209,13 @@ def _minimise(triangles, place, theta, free, is_open):  # type: ignore[no-untype
             if is_open or not decrement < _LEAST_GAIN_SQUARED * last_decrement:
                 return True, squares, evaluations
             last_decrement = decrement
-            theta[:] = trial
+            for j in range(size):
+                theta[j] = trial[j]
             continue
         evaluations += 1
         if _sum_of_squares(triangles, place, trial) < squares:
-            theta[:] = trial
+            for j in range(size):
+                theta[j] = trial[j]
             damping = damping / _DAMPING_FACTOR if damping > _LEAST_DAMPING else 0.0
         else:
             damping = max(_DAMPING_FACTOR * damping, _FIRST_DAMPING)

@@ -117,7 +117,8 @@ def autoregressive(left, breaks, degree):  # type: ignore[no-untyped-def]
         for i in range(order - 1):
             reflection -= weights[i] * covariance[order - 1 - i]
         reflection = min(max(reflection / variance, -0.98), 0.98)
-        older[:] = weights
+        for i in range(order - 1):
+            older[i] = weights[i]
         for i in range(order - 1):
             weights[i] = older[i] - reflection * older[order - 2 - i]
         weights[order - 1] = reflection
