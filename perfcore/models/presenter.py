@@ -61,7 +61,7 @@ class ModelPresenter(Presenter):
         if data is not None:
             seen = result.observed(data).points[symbol], result.observed(data).value
             low, high = min(low, seen[0].min()), max(high, seen[0].max())
-            axes.plot(*seen, "o", color="0.35", markersize=3, label="measured")
+            axes.plot(*seen, "o", color="C6", markersize=3, label="measured")
         places = np.union1d(np.geomspace(low, high, _POINTS), measured) if low > 0 else np.linspace(low, high, _POINTS)
         points: Any = {name: result.ranges.get(name, (1.0, 1.0))[1] for name in result.variables}
         points |= {name: names[0] for name, names in result.levels.items()} | {symbol: places}

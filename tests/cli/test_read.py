@@ -23,7 +23,7 @@ def test_a_trace_becomes_its_curve(perf):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["curve.csv", "-o", "x.docx"], "cannot write 'x.docx': the ending must be one of .csv"),
+        (["curve.csv", "-o", "x.docx"], "cannot write 'x.docx': the ending must be one of .json, .csv"),
         (["none.csv", "-o", "x.docx"], "cannot write 'x.docx'"),  # said before the data are read
         (["none.csv", "-o", "x.csv"], "none.csv: there is no such file"),
         (["curve.csv", "--curve", "-o", "x.csv"], "--curve belongs to traces"),

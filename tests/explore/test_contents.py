@@ -9,8 +9,9 @@ import pytest
 
 from perf_explore.blocks import Writer
 from perf_explore.page import Frame, address
-from perf_explore.shades import contrast, shade_style
+from perf_explore.shades import shade_style
 from perf_views import Action, Cell, Chart, Field, Form, Link, Notice, Table, Text, View
+from perf_views.colours import contrast
 
 ALL = (
     Text(("a < b",), "T", links=(Link("go", ("x",), {"q": "1 & 2"}),)),

@@ -9,7 +9,7 @@ import pytest
 from perf_explore import server
 from perf_explore.api import explore
 from perf_explore.page import asset
-from perf_explore.shades import contrast
+from perf_views.colours import contrast
 from perfcore import UtilizationCurve
 
 

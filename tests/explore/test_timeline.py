@@ -213,10 +213,10 @@ def test_perfetto_gets_every_interval_that_is_seen(views, trace):
     events = json.loads(feed.content)["traceEvents"]
     start, end = (trace.span_ns[0] + at for at in (3000, 5000))
     inside = (trace.start_ns < end) & (trace.end_ns > start)
-    spans = [event for event in events if event["ph"] == "X" and event["cat"] != "marker"]
+    spans = [event for event in events if event["ph"] == "X" and event["cat"] != "user_annotation"]
     assert len(spans) == inside.sum()
     assert sorted(event["dur"] for event in spans) == sorted(((trace.end_ns - trace.start_ns)[inside] / 1000).tolist())
-    assert {event["args"]["name"] for event in events if event["name"] == "thread_name"} == set(trace.locations)
+    assert {event["args"]["location"] for event in events if event["name"] == "thread_name"} == set(trace.locations)
 
 
 def test_hostile_names_are_texts_everywhere():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 from itertools import count
 
-from perf_explore.shades import shade_style
+from perf_explore.shades import shade_style, step_style
 from perf_explore.svg import PLACES_OF_PAGE, PLACES_OF_REPORT, drawn_chart
 from perf_views.contents import (
     Action,
@@ -156,6 +156,8 @@ class Writer:
             inside += f'<span class="bar" style="--part:{min(max(cell.bar, 0.0), 1.0):.4g}"></span>'
         kind = 'class="n"' if right else 'class="long"' if len(cell.text) > _LONG else ""
         style = "" if cell.shade is None else f'style="{shade_style(cell.shade)}"'
+        if cell.step is not None:
+            style = f'style="{step_style(cell.step, is_sure=cell.is_sure)}"'
         opening = " ".join(filter(None, (tag, scope, kind, style)))
         return f"<{opening}>{inside}</{tag}>"
 

@@ -1,18 +1,17 @@
-"""Colours behind the cells of a table: a scale that rises in brightness for every kind of colour vision."""
+"""Colours behind the cells of a table, as CSS; what they mean says `perf_views.colours`."""
 
 from __future__ import annotations
 
 import functools
 
-__all__ = ["shade_style"]
+from perf_views.colours import STEPS, pale, size_colour, text_on
 
-_SCALE = "cividis"
-_LIGHT, _DARK = "#ffffff", "#000000"  # one of them has a contrast of at least 4.58 with any colour
+__all__ = ["shade_style", "step_style"]
 
 
 @functools.lru_cache(maxsize=1024)
 def shade_style(shade: float) -> str:
-    """Background and text colour as CSS; of the two text colours the one that contrasts more.
+    """Background and text colour of a size; of the two text colours the one that contrasts more.
 
     Parameters
     ----------
@@ -22,29 +21,25 @@ def shade_style(shade: float) -> str:
     Examples
     --------
     >>> shade_style(0.0), shade_style(1.0)
-    ('background:#00224e;color:#ffffff', 'background:#fee838;color:#000000')
+    ('background:#00224e;color:#fefefe', 'background:#fee838;color:#010101')
     """
-    import matplotlib as mpl
-
-    colour = mpl.colormaps[_SCALE](min(max(shade, 0.0), 1.0))[:3]
-    background = "#" + "".join(f"{round(255 * part):02x}" for part in colour)
-    text = max((_LIGHT, _DARK), key=lambda candidate: contrast(background, candidate))
-    return f"background:{background};color:{text}"
+    return _style(size_colour(shade))
 
 
-def contrast(one: str, other: str) -> float:
-    """Contrast of two colours, 1 to 21, as WCAG 2.2 defines it; 4.5 is asked of text.
+def step_style(step: int, *, is_sure: bool) -> str:
+    """Background and text colour of a class of growth; pale, with stripes of the colour, where it is not sure.
 
     Examples
     --------
-    >>> round(contrast("#000000", "#ffffff"), 1)
-    21.0
+    >>> step_style(4, is_sure=True)
+    'background:#ae7802;color:#010101'
     """
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
+    if is_sure:
+        return _style(STEPS[step])
+    light = pale(STEPS[step])
+    stripes = f"repeating-linear-gradient(135deg,{light} 0 5px,{pale(light)} 5px 8px)"
+    return f"background:{stripes};color:{text_on(light)}"
 
 
-def _luminance(colour: str) -> float:
-    parts = [int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def _style(background: str) -> str:
+    return f"background:{background};color:{text_on(background)}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from perf_overheads.factors import FACTORS
 from perf_overheads.scaling import efficiencies_of_runs
+from perf_views.colours import PAPER, SIZES, size_colour, text_on
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ _MOST_LETTERS = 14
 _LABEL_POINTS = 125  # as wide as the longest name with its indentation
 # Efficiencies below have the darkest colour; POP's own tables are red from 80 % down, but half is not all.
 _DARKEST, _LIGHTEST = 0.4, 1.0
-_DARK_BELOW = 0.7  # where white figures can be read better than black ones
 
 Column = tuple[str, dict[str, float | None], dict[str, tuple[float, float]]]
 
@@ -75,7 +75,7 @@ def draw_efficiency_table(columns: Sequence[Column], axes: Axes) -> None:
     names = [name for name in FACTORS if any(values.get(name) is not None for _, values, _ in columns)]
     shares = np.array([[_number(values.get(name)) for _, values, _ in columns] for name in names])
     axes.imshow(
-        np.ma.masked_invalid(shares), cmap="Blues_r", vmin=_DARKEST, vmax=_LIGHTEST, aspect="auto",
+        np.ma.masked_invalid(shares), cmap=SIZES, vmin=_DARKEST, vmax=_LIGHTEST, aspect="auto",
         interpolation="nearest", label="efficiency",
     )  # fmt: skip
     for (row, column), share in np.ndenumerate(shares):
@@ -87,7 +87,7 @@ def draw_efficiency_table(columns: Sequence[Column], axes: Axes) -> None:
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     axes.set_xticks(np.arange(len(columns) - 1) + 0.5, minor=True)
     axes.set_yticks(np.arange(len(names) - 1) + 0.5, minor=True)
-    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.grid(which="minor", color=PAPER, linewidth=1.5)
     axes.tick_params(which="minor", length=0)
     for side in axes.spines.values():
         side.set_visible(False)
@@ -98,7 +98,8 @@ def _write(axes: Axes, column: int, row: int, share: float, bounds: tuple[float,
     if np.isnan(share):
         axes.text(column, row, "-", ha="center", va="center", fontsize=8)
         return
-    colour = "white" if share < _DARK_BELOW else "black"
+    place = (share - _DARKEST) / (_LIGHTEST - _DARKEST)
+    colour = text_on(size_colour(place))
     known = bounds is not None and bool(np.isfinite(bounds).all())
     axes.text(column, row - 0.15 * known, f"{100 * share:.1f}", ha="center", va="center", fontsize=8, color=colour)
     if bounds is not None and known:

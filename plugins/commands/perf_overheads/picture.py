@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perf_overheads.efficiency_picture import draw_efficiency_table, efficiency_columns
 from perf_pictures.picture import time_axis
+from perf_views.colours import AREAS, CLASS_COLOURS, INK, pale
 from perf_views.file_names import told_apart
 from perf_views.short_names import shortened
 
@@ -21,12 +24,17 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_comparison", "draw_efficiencies", "draw_profile"]
 
-# Okabe and Ito's colours, which people with any colour vision tell apart; the first is for computation, which most
-# sets name first and which should step back. Sets with more categories go on with some of Tol's.
-_COLOURS = (
-    *("0.85", "#d55e00", "#e69f00", "#0072b2", "#56b4e9", "#cc79a7", "#009e73", "0.45"),
-    *("#f0e442", "#332288", "#882255", "0.65"),
-)
+# The class of states whose colour a category has, so that the timeline and this say the same; those of other sets take
+# what is left.
+_CLASS_OF = {
+    "pure computation": "computing", "computing": "computing", "other": "other",
+    "load imbalance": "waiting", "waiting for other ranks": "waiting", "insufficient parallelism": "idle",
+    "communication loss": "communicating", "exposed communication": "communicating",
+    "synchronization loss": "synchronizing", "exposed copies": "transferring", "input and output": "io",
+    "resource contention": "contending", "runtime overhead": "runtime", "waiting for the host": "runtime",
+    "launched, not started": "unknown", "idle": "idle", "not running": "not_running",
+}  # fmt: skip
+_HIDDEN = {"hidden communication": "communicating", "hidden copies": "transferring"}  # under computing
 _MOST_LETTERS = 24  # of a location's name; longer ones would take the place of the bars
 _MOST_IN_TITLE = 90
 _MOST_BARS = 64  # locations that can be told apart; more are drawn as neighbours' means
@@ -45,7 +53,8 @@ def draw_profile(profile: OverheadProfile, title: str, figure: Figure) -> None:
     figure.set_size_inches(11, 5)
     over_time, by_location = figure.subplots(1, 2, width_ratios=[3, 1])
     shown = np.flatnonzero(profile.by_category_ns)
-    colours = [_COLOURS[at % len(_COLOURS)] for at in shown]
+    by_category = _category_colours(profile.categories)
+    colours = [by_category[at] for at in shown]
     _draw_time(profile, over_time, shown, colours)
     over_time.set_title(shortened(title, _MOST_IN_TITLE), fontsize=10, loc="left", parse_math=False)
     _draw_locations(profile, by_location, shown, colours)
@@ -72,8 +81,9 @@ def draw_comparison(runs: OverheadRuns, title: str, figure: Figure) -> None:
         axes = figure.add_subplot()
     shares = np.array([profile.by_category_ns / profile.total_ns for profile in profiles]).T
     rows, left = np.arange(len(profiles)), np.zeros(len(profiles))
+    colours = _category_colours(profiles[0].categories)
     for category in np.flatnonzero(shares.any(axis=1)):
-        label, colour = profiles[0].categories[category], _COLOURS[category % len(_COLOURS)]
+        label, colour = profiles[0].categories[category], colours[category]
         axes.barh(rows, 100.0 * shares[category], left=left, color=colour, label=label)
         left += 100.0 * shares[category]
     called = told_apart([profile.source for profile in profiles])
@@ -102,10 +112,18 @@ def draw_efficiencies(stretches: Efficiencies, figure: Figure) -> None:
     width = 0.8 / len(known)
     for number, (name, column) in enumerate(known.items()):
         places = np.arange(1, len(column) + 1) + (number - 0.5 * (len(known) - 1)) * width
-        axes.bar(places, 100.0 * column, width, color=_COLOURS[number], label=name.replace("_", " "))
+        axes.bar(places, 100.0 * column, width, color=AREAS[number], label=name.replace("_", " "))
     axes.set(xlabel="stretch", ylabel="efficiency (%)", ylim=(0.0, 105.0))
     axes.set_xticks(np.arange(1, len(stretches.load_balance) + 1))
     figure.legend(loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+
+
+def _category_colours(names: Sequence[str]) -> list[str]:
+    known = {name: CLASS_COLOURS[_CLASS_OF[name]] for name in names if name in _CLASS_OF}
+    known |= {name: pale(CLASS_COLOURS[_HIDDEN[name]]) for name in names if name in _HIDDEN}
+    used = {colour.lower() for colour in known.values()}
+    left = itertools.cycle([colour for colour in AREAS if colour.lower() not in used])
+    return [known[name] if name in known else next(left) for name in names]
 
 
 def _name_categories(axes: Axes, figure: Figure) -> None:
@@ -127,7 +145,7 @@ def _draw_time(profile: OverheadProfile, axes: Axes, shown: Any, colours: list[s
         below = above
     for at, edge in enumerate(profile.edges_ns[1:-1]):
         label = "phases" if at == 0 else None
-        axes.axvline(float(place(edge)), color="black", linewidth=0.9, linestyle=":", label=label)
+        axes.axvline(float(place(edge)), color=INK, linewidth=0.9, linestyle=":", label=label)
     axes.set_ylim(0.0, len(profile.locations))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("locations")

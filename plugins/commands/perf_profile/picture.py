@@ -8,6 +8,7 @@ import numpy as np
 
 from perf_profile.run_profile import NO_STATE
 from perf_profile.tables import label_of, longest_functions
+from perf_views.colours import AREAS, INK
 from perf_views.function_names import plain_names
 from perf_views.short_names import shortened
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["draw_run", "draw_runs"]
 
 # Okabe and Ito's colours, which people with any colour vision tell apart.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#999999", "#000000")
 _MOST_BARS = 15
 _MOST_LINES = 8
 _MOST_IN_TITLE = 90
@@ -42,18 +42,18 @@ def draw_run(profiles: Profiles, title: str, figure: Figure) -> None:
     n = len(run.locations)
     axes = figure.add_subplot()
     left, places = np.zeros(len(rows)), np.arange(len(rows))
-    few = len(run.parts) <= len(_COLOURS)
+    few = len(run.parts) <= len(AREAS)
     by_part = run.times_ns.sum(axis=1) if few else run.by_function_ns[:, None]
     for part, name in enumerate(run.parts if few else [""]):
         width = 100.0 * by_part[rows, part] / n / run.elapsed_ns
-        axes.barh(places, width, left=left, color=_COLOURS[part], label=name or None)
+        axes.barh(places, width, left=left, color=AREAS[part], label=name or None)
         left += width
     if n > 1:
         times = 100.0 * run.by_location_ns[rows] / run.elapsed_ns
         low, high = times.min(axis=1), times.max(axis=1)
         # The mean of equal numbers is off by the last bit of it.
         reach = np.maximum([left - low, high - left], 0.0)
-        axes.errorbar(left, places, xerr=reach, fmt="none", ecolor="black", elinewidth=1.0, capsize=2.5)
+        axes.errorbar(left, places, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.0, capsize=2.5)
     axes.set_yticks(places, plain_names(names), fontsize=8, parse_math=False)
     axes.set(ylim=(len(rows) - 0.5, -0.5), xlabel="share of the run's time (%)", xlim=(0.0, None))
     if n > 1:
@@ -81,7 +81,7 @@ def draw_runs(profiles: Profiles, title: str, figure: Figure) -> None:
     places = levels if varied else np.arange(float(len(levels)))
     order = np.argsort(places, kind="stable")
     axes = figure.add_subplot()
-    for name, text, colour in zip(names, plain_names(names), _COLOURS, strict=False):
+    for name, text, colour in zip(names, plain_names(names), AREAS, strict=False):
         times = [run.by_function_ns[run.functions.index(name)] if name in run.present else 0 for run in profiles]
         seconds = np.array([time / len(run.locations) / 1e9 for time, run in zip(times, profiles, strict=True)])
         shown = np.where(seconds > 0, seconds, np.nan)  # of which there is no logarithm

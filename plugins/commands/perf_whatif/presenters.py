@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from perf_views.colours import SERIES
 from perf_whatif.answers import Answer, Answers
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables
@@ -96,21 +97,21 @@ class AnswersPresenter(Presenter):
 
     def draw(self, result: Answers, figure: Figure, data: Any = None) -> None:
         """Critical paths by class, one bar for the run as it was and one for each question."""
-        from perf_pictures.style import COLOURS, add_legend
+        from perf_pictures.style import add_legend
 
         axes = figure.add_subplot()
         paths = _paths(result)
         totals: Counter[str] = Counter()
         for _, path in paths:
             totals.update(path.by_class)
-        names = [name for name, _ in totals.most_common(len(COLOURS) - 1)]
+        names = [name for name, _ in totals.most_common(len(SERIES) - 1)]
         parts = [{name: path.by_class.get(name, 0) / 1e9 for name in names} for _, path in paths]
         if len(totals) > len(names):
             names.append(_OTHERS)
             for part, (_, path) in zip(parts, paths, strict=True):
                 part[_OTHERS] = sum(path.by_class.values()) / 1e9 - sum(part.values())
         left, bars = [0.0] * len(paths), []
-        for name, colour in zip(names, COLOURS, strict=False):
+        for name, colour in zip(names, SERIES, strict=False):
             widths = [part[name] for part in parts]
             bars.append(axes.barh(range(len(paths)), widths, left=left, color=colour, height=0.6))
             left = [start + width for start, width in zip(left, widths, strict=True)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_messages.communication import communication_of
+from perf_views.colours import SIZES
 from perf_whatif.message_table import MessageTable, message_table
 from perfcore.base.errors import PerfError
 from perfcore.data.units import readable
@@ -102,7 +103,7 @@ class MessageTablePresenter(Presenter):
             figure.suptitle(self.title(result), fontsize="medium")
             return
         matrix, sizes = figure.subplots(1, 2, width_ratios=[1.3, 1])
-        shown = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap="viridis", interpolation="nearest")
+        shown = matrix.imshow(np.ma.masked_equal(result.bytes, 0), cmap=SIZES, interpolation="nearest")
         figure.colorbar(shown, ax=matrix, label="bytes", shrink=0.8, format=EngFormatter("B"))
         matrix.set(xlabel="receiver", ylabel="sender")
         for axis in (matrix.xaxis, matrix.yaxis):

@@ -10,6 +10,7 @@ import numpy as np
 from perf_forecast.levels import JUDGED_COVERAGES
 from perf_forecast.model import COVERAGE, NOTEWORTHY, Ahead, ForecastModel
 from perf_series.window import take_window
+from perf_views.colours import DARK, MODEL
 from perfcore.data.units import readable
 from perfcore.results import Presenter, Tables
 
@@ -81,13 +82,13 @@ class ForecastPresenter(Presenter):
         for coverage in _BANDS:
             values, lower, upper = result.predict(steps, coverage).T
             label = f"{coverage:.0%}"
-            axes.fill_between(steps, lower, upper, color="#c1272d", alpha=0.15, linewidth=0, label=label)
-        axes.plot(steps, values, color="#c1272d", label="median")
+            axes.fill_between(steps, lower, upper, color=MODEL, alpha=0.15, linewidth=0, label=label)
+        axes.plot(steps, values, color=MODEL, label="median")
         if data is not None:
             options = result.origin.options
             window = take_window(data, options.get("window", "all"), options.get("column"))
             recent = window.values[-_MOST_DRAWN:]
-            axes.plot(np.arange(1 - len(recent), 1), recent, color="0.35", linewidth=0.8, label="samples")
+            axes.plot(np.arange(1 - len(recent), 1), recent, color=DARK, linewidth=0.8, label="samples")
         axes.set_xlabel(f"steps of {readable(result.step, result.time_unit)} from the last sample")
         axes.set_ylabel(result.column)
         axes.set_title(self.title(result), fontsize=10, loc="left")

@@ -13,7 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from perf_laws.advice.advice import point_text
-from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic, tick_base
+from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_logarithmic, tick_base
+from perf_views.colours import INK, SERIES
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _COLUMNS = 3
 _PLACES = 49  # of a curve
 _MOST_BEYOND = 5.0  # times the largest of means and median: bounds that go farther are cut, with the axis
 _LONGEST = {True: 120, False: 44}  # letters of a law over one panel, and over each of several
-_COLOUR, _TARGET = COLOURS[0], COLOURS[1]
+_COLOUR, _TARGET = SERIES[0], SERIES[1]
 
 
 class LawCurve(NamedTuple):
@@ -174,7 +175,7 @@ def draw_panel(model: LawModel, axes: Axes, path: int, symbol: str) -> None:
     else:
         axes.plot(marked.over, marked.mean[:, 0], "--", color=_TARGET, linewidth=1.3, label="predicted")
     axes.errorbar(
-        points.over, points.mean, yerr=np.minimum(points.error, points.mean - bottom), fmt="o", color="black",
+        points.over, points.mean, yerr=np.minimum(points.error, points.mean - bottom), fmt="o", color=INK,
         markersize=4.0, elinewidth=0.8, capsize=2.0, zorder=3, label="mean of runs",
     )  # fmt: skip
     target = model.target[symbol]
@@ -259,7 +260,7 @@ def draw_legend(model: LawModel, paths: Sequence[int], area: FigureBase) -> None
     """What dots, lines and shades mean, below the panels of paths."""
     line: dict[str, Any] = {"color": _COLOUR, "linewidth": 1.4}
     kinds: dict[str, Any] = {
-        "mean of runs, standard error": Line2D([], [], color="black", marker="o", markersize=4, linewidth=0.8),
+        "mean of runs, standard error": Line2D([], [], color=INK, marker="o", markersize=4, linewidth=0.8),
         "median of what the data leave open": Line2D([], [], **line),
         f"{COVERAGE:.0%} of the mean": Patch(facecolor=_COLOUR, alpha=0.41),
         f"{COVERAGE:.0%} of single runs": Patch(facecolor=_COLOUR, alpha=0.13),

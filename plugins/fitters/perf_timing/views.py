@@ -80,8 +80,12 @@ class ScalingViews:
         errors, cells = self._model.errors(), {}
         for names, rows in self._pairs().items():
             error = float(errors[rows].mean())
-            cells[names] = Cell(f"{error:.1%}", shade=1.0 - min(error / _LARGE_ERROR, 1.0))
-        return "Mean relative error of each code on each system", "bright is good; a click shows the pair", cells
+            cells[names] = Cell(f"{error:.1%}", shade=min(error / _LARGE_ERROR, 1.0))
+        return (
+            "Mean relative error of each code on each system",
+            "dark: a small error; a click shows the pair",
+            cells,
+        )
 
     def _overview(self) -> tuple[Block, ...]:
         model = self._model

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_pictures.picture import time_axis
+from perf_views.colours import DARK, FAINT
 from perf_views.contents import Block, Cell, Chart, Field, Form, Link, Query, Table, Text, ViewPath
 from perf_worley.curve_summary import CurveSummary
 from perfcore.base.errors import OptionError
@@ -134,10 +135,10 @@ def curve_chart(
         line = part
         if (part.low != part.high).any():
             at, low, high = _stepped(place(part.edges), part.low, part.high)
-            axes.fill_between(at, low, high, color="0.82", linewidth=0.5, label="lowest to highest")
+            axes.fill_between(at, low, high, color=FAINT, linewidth=0.5, label="lowest to highest")
             line = summary.stretch(zoom.start, zoom.end, _MEANS)
         label = "data" if line is part else "mean"
-        axes.plot(*_stepped(place(line.edges), line.mean), color="0.35", linewidth=0.8, label=label)
+        axes.plot(*_stepped(place(line.edges), line.mean), color=DARK, linewidth=0.8, label=label)
         axes.set_ylim(0.0, max(1.05 * float(part.high.max()), 1e-9))
         if overlay is not None:
             overlay(axes, place, zoom)

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from perf_pictures.picture import draw_curve, time_axis
 from perf_pictures.style import TINY_POINTS, add_legend
+from perf_views.colours import DATA, MODEL, PAPER, RULE
 from perf_worley.names.picture import draw_activity
 from perfcore import Series, Trace, UtilizationCurve
 from perfcore.base.errors import DataError
@@ -28,8 +29,6 @@ __all__ = ["draw_phases", "draw_sequence", "mark_intervals", "number_phases", "p
 
 _POINTS_PER_PHASE = 101
 _ROOM = 0.011  # of the picture's width for a digit
-_MODEL = "#c1272d"
-_KEPT = "#1f5fa8"
 
 
 def draw_phases(model: PhaseModel, figure: Figure, data: Any = None) -> None:
@@ -113,7 +112,7 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
     for i, phase in enumerate(model.phases[1:]):
         axes.axvline(
             float(place(phase.start)),
-            color="0.6",
+            color=RULE,
             linewidth=0.7,
             linestyle=":",
             label="breakpoint" if i == 0 else None,
@@ -132,7 +131,7 @@ def _draw_model(model: PhaseModel, axes: Axes, curve: UtilizationCurve | None) -
     axes.plot(
         place(np.concatenate(times)),
         drawn,
-        color=_MODEL,
+        color=MODEL,
         linewidth=1.4,
         label=f"model, cut at {ends}" if is_cut else "model",
     )
@@ -154,11 +153,11 @@ def mark_intervals(axes: Axes, intervals: npt.NDArray[np.float64]) -> None:
     """
     for i, (begin, end) in enumerate(intervals):
         axes.axvspan(
-            begin, end, color=_KEPT, alpha=0.13, linewidth=0, zorder=0, label="95% of a break" if i == 0 else None
+            begin, end, color=DATA, alpha=0.13, linewidth=0, zorder=0, label="95% of a break" if i == 0 else None
         )
     middle, half = intervals.mean(axis=1), 0.5 * np.diff(intervals, axis=1)[:, 0]
     axes.errorbar(
-        middle, np.full(len(middle), 1.0), xerr=half, fmt="none", ecolor=_KEPT, elinewidth=2.5, capsize=4, capthick=1.2,
+        middle, np.full(len(middle), 1.0), xerr=half, fmt="none", ecolor=DATA, elinewidth=2.5, capsize=4, capthick=1.2,
         transform=axes.get_xaxis_transform(), clip_on=False, zorder=5,
     )  # fmt: skip
 
@@ -177,8 +176,8 @@ def number_phases(axes: Axes, edges: npt.NDArray[np.float64]) -> None:
         if len(edges) > 2 and end - begin > _ROOM * whole * len(str(number)):
             axes.text(
                 0.5 * (begin + end), 0.965, str(number), transform=axes.get_xaxis_transform(), ha="center", va="top",
-                fontsize=9, fontweight="bold", color=_MODEL, clip_on=True,
-                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.75},
+                fontsize=9, fontweight="bold", color=MODEL, clip_on=True,
+                bbox={"boxstyle": "round,pad=0.15", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.75},
             )  # fmt: skip
 
 
@@ -203,11 +202,11 @@ def _draw_breaks(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> No
         axes.scatter(
             place(entry.breaks),
             np.full(len(entry.breaks), entry.n_phases),
-            c=[(*_rgb(_KEPT), 0.15 + 0.85 * value) for value in share],
+            c=[(*_rgb(DATA), 0.15 + 0.85 * value) for value in share],
             s=14,
             linewidths=0,
         )
-    axes.axhline(len(model.phases), color=_MODEL, linewidth=0.8)
+    axes.axhline(len(model.phases), color=MODEL, linewidth=0.8)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel("phases")
     own = [phase.start for phase in model.phases[1:]]
@@ -218,8 +217,8 @@ def _draw_breaks(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> No
 
 def _draw_errors(model: PhaseModel, axes: Axes) -> None:
     counts = [entry.n_phases for entry in model.sequence]
-    axes.plot(counts, [entry.bound for entry in model.sequence], color=_KEPT, marker=".", linewidth=1)
-    axes.axvline(len(model.phases), color=_MODEL, linewidth=0.8)
+    axes.plot(counts, [entry.bound for entry in model.sequence], color=DATA, marker=".", linewidth=1)
+    axes.axvline(len(model.phases), color=MODEL, linewidth=0.8)
     axes.set_ylim(0.0, 1.05 * max(entry.bound for entry in model.sequence) or 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("phases")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import perfcore
+from perf_views.colours import DARK, MODEL
 from perf_views.contents import (
     Block,
     Cell,
@@ -54,7 +55,6 @@ _FIGURES = (
 _MOST_ON_SLIDER = 40
 _MOST_FITS = 32  # that are remembered
 _POINTS = 61  # of a phase's line
-_MODEL = "#c1272d"
 
 
 class PhaseViews:
@@ -211,12 +211,12 @@ def _overlay(model: PhaseModel) -> Callable[[Axes, Any, Zoom], None]:
             mark_intervals(axes, place(np.clip(intervals, zoom.start, zoom.end)))
         if inner:
             axes.vlines(
-                place(inner), 0.0, 1.0, transform=axes.get_xaxis_transform(), color="0.45", linewidth=0.8,
+                place(inner), 0.0, 1.0, transform=axes.get_xaxis_transform(), color=DARK, linewidth=0.8,
                 linestyle=":", label="breakpoint",
             )  # fmt: skip
         times = [np.linspace(max(p.start, zoom.start), min(p.end, zoom.end), _POINTS) for p in shown]
         values = np.concatenate([model.evaluate(p, at) for p, at in zip(shown, times, strict=True)])
-        axes.plot(place(np.concatenate(times)), values, color=_MODEL, linewidth=1.5, label="model")
+        axes.plot(place(np.concatenate(times)), values, color=MODEL, linewidth=1.5, label="model")
         bottom, top = axes.get_ylim()
         axes.set_ylim(min(bottom, 1.05 * float(values.min())), max(top, 1.05 * float(values.max())))
 

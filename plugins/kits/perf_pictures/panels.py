@@ -21,6 +21,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 from perf_pictures.figures import cells_of, labelled_marks
+from perf_views.colours import DARK
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _colour(artist: Any) -> tuple[str, float]:
         if alpha is None or np.ndim(alpha):
             alpha = found[3] if not isinstance(found, str) and len(found) == 4 else 1.0
         return to_hex(found), float(alpha)
-    return "#595959", 1.0
+    return DARK, 1.0
 
 
 def _axis(axes: Axes, name: str) -> dict[str, Any]:

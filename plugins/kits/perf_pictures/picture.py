@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from perf_views.colours import DARK, FAINT, SIZES
 from perfcore.base.errors import DataError, OptionError
 from perfcore.base.files import atomic_path, check_folder, write_bytes
 from perfcore.data.curve import UtilizationCurve
@@ -316,16 +317,16 @@ def draw_curve(axes: Axes, curve: UtilizationCurve) -> None:
     """Draw a utilization curve; a long one as the band between its extremes, with its mean over short times."""
     place = time_axis(axes, curve.start, curve.end, curve.time_unit)
     if curve.n_steps <= _MOST_STEPS:
-        axes.stairs(curve.heights, place(curve.edges), color="0.35", linewidth=0.8, baseline=None, label="data")
+        axes.stairs(curve.heights, place(curve.edges), color=DARK, linewidth=0.8, baseline=None, label="data")
     else:
         edges, low, high = curve.envelope(_BAND_BINS)
         # The outline keeps runs visible in which lowest and highest agree.
         axes.stairs(
-            high, place(edges), baseline=low, fill=True, facecolor="0.82", edgecolor="0.82", linewidth=0.5,
+            high, place(edges), baseline=low, fill=True, facecolor=FAINT, edgecolor=FAINT, linewidth=0.5,
             label="lowest to highest",
         )  # fmt: skip
         cuts, means = curve.averaged(_MEAN_BINS)
-        axes.stairs(means, place(cuts), color="0.35", linewidth=0.8, baseline=None, label="short-time mean")
+        axes.stairs(means, place(cuts), color=DARK, linewidth=0.8, baseline=None, label="short-time mean")
     axes.set_ylim(bottom=0.0, top=max(float(curve.heights.max()) * 1.05, 1e-9))
     axes.set_ylabel("processors computing")
 
@@ -346,7 +347,7 @@ def draw_measurements(axes: Axes, data: Measurements) -> None:
     seen = data.observations(duplicates="keep")
     symbol = next(iter(seen.points))
     cells = np.unique(seen.cell)
-    colours = mpl.colormaps["viridis"](np.linspace(0.0, 0.9, len(cells)))
+    colours = mpl.colormaps[SIZES](np.linspace(0.0, 0.9, len(cells)))
     for cell, colour in zip(cells, colours, strict=True):
         mine = seen.cell == cell
         order = np.argsort(seen.points[symbol][mine], kind="stable")

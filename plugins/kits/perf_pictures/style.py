@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
+from perf_views.colours import DARK, GRID, SERIES, SIZES
 from perf_views.short_names import shortened
 from perfcore.base.errors import OptionError
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 __all__ = [
-    "COLOURS",
     "LABEL_POINTS",
     "MARKERS",
     "MOST_VECTORS",
@@ -39,8 +40,6 @@ __all__ = [
     "tick_base",
 ]
 
-# M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = "os^DvPX<>*hdp8"  # no two systems share one, so that the picture can be read without its colours
 LABEL_POINTS, SMALL_POINTS, TINY_POINTS = 9, 8, 7  # sizes of text
 MOST_VECTORS = 5000  # points that a PDF or SVG still holds one by one
@@ -66,7 +65,8 @@ def drawing(**settings: Any) -> Iterator[None]:
         More settings of matplotlib, with ``_`` for the dot; they belong to the whole process.
     """
     chosen: Any = {name.replace("_", ".", 1): value for name, value in settings.items()}
-    with mpl.rc_context({"text.parse_math": False, **chosen}), warnings.catch_warnings():
+    series: Any = {"axes.prop_cycle": cycler(color=SERIES), "image.cmap": SIZES}
+    with mpl.rc_context({"text.parse_math": False, **series, **chosen}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
@@ -99,7 +99,7 @@ def finish(area: FigureBase | Axes) -> None:
             text.set_text("\n".join(shortened(line, _LONGEST_LINE) for line in lines))
     if not any(axes.has_data() or axes.texts for axes in panels):
         whole: Any = area.transAxes if isinstance(area, Axes) else area.transSubfigure  # type: ignore[attr-defined]
-        area.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color="0.35", transform=whole)
+        area.text(0.5, 0.5, "there is nothing to draw", ha="center", va="center", color=DARK, transform=whole)
 
 
 def set_text_size(figure: FigureBase, points: float) -> None:
@@ -187,7 +187,7 @@ def tick_base(levels: npt.NDArray[np.float64]) -> int:
 def set_plain(axes: Axes) -> None:
     """Give a panel small tick labels and a faint grid behind what is drawn."""
     axes.tick_params(labelsize=SMALL_POINTS)
-    axes.grid(color="0.92", linewidth=0.6)
+    axes.grid(color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
 
 

@@ -17,8 +17,8 @@ VARIABLE = "PERF_STATES"  # names the user's own table
 _KIND, _STANDARD_NAME = "class_tables", "states"
 
 
-def state_classes(states: Sequence[str]) -> tuple[str, ...]:
-    """The class of each state; ``other`` where no table names it.
+def state_classes(states: Sequence[str], busy: Sequence[str] = ()) -> tuple[str, ...]:
+    """The class of each state; ``other`` where no table names it, or ``computing`` if it is among the busy ones.
 
     Raises
     ------
@@ -29,8 +29,13 @@ def state_classes(states: Sequence[str]) -> tuple[str, ...]:
     --------
     >>> state_classes(["dgemm", "PMPI_Barrier", "ncclDevKernel_AllReduce", "Memcpy HtoD", "free"])
     ('other', 'synchronizing', 'communicating', 'transferring', 'idle')
+    >>> state_classes(["dgemm", "daxpy", "free"], busy=["dgemm", "free"])
+    ('computing', 'other', 'idle')
     """
-    return tuple(class_of(state) for state in states)
+    # A state of no known class that counts as busy, such as a function, is work.
+    work = dict.fromkeys(busy, COMPUTING)
+    classes = zip(states, map(class_of, states), strict=True)
+    return tuple(work.get(state, name) if name == OTHER else name for state, name in classes)
 
 
 def class_of(state: str) -> str:

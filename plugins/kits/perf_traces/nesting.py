@@ -38,7 +38,8 @@ class Nesting:
     Parameters
     ----------
     location, state : (n,) int32
-        Indices as in the trace, of calls that have callees, or that take no time.
+        Indices as in the trace, of calls that have callees, or that take no time; of two of the same times the outer
+        one comes first.
     start_ns, end_ns : (n,) int64, nanoseconds
     is_call : (n_intervals,) bool
         Whether an interval of the trace is a call by itself; the others are parts of the calls above.

@@ -80,11 +80,15 @@ class Cell:
     link : Link, optional
         Where a click on it leads; its own text is not shown.
     shade : float, 0 to 1, optional
-        Colour behind the text, dark for 0 and bright for 1, on a scale that colour-blind people read too.
+        A size, as the colour behind the text: dark for 0 and bright for 1.
     indent : int
         How many steps the text stands to the right, as what is below another row does.
     bar : float, 0 to 1, optional
         Length of a bar beside the text, which says the same as a number.
+    step : int, 0 to 8, optional
+        A class of growth, as the colour behind the text; see `perf_views.colours.STEPS`.
+    is_sure : bool
+        Whether that class is sure; else its colour is pale and striped.
     """
 
     text: str
@@ -92,6 +96,8 @@ class Cell:
     shade: float | None = None
     indent: int = 0
     bar: float | None = None
+    step: int | None = None
+    is_sure: bool = True
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_composed.shared_points import points_of_each
+from perf_views.colours import DARK, MODEL, SERIES
 from perfcore.base.errors import OptionError
 from perfcore.models.presenter import ModelPresenter
 from perfcore.results import Tables
@@ -86,12 +87,12 @@ class ComposedPresenter(ModelPresenter):
         values, lower, upper = result.predict(points, _COVERAGE).T
 
         axes = figure.add_subplot()
-        axes.fill_between(places, lower, upper, color="#c1272d", alpha=0.15, linewidth=0, label=f"{_COVERAGE:.0%}")
-        axes.plot(places, values, color="#c1272d", label="composed")
+        axes.fill_between(places, lower, upper, color=MODEL, alpha=0.15, linewidth=0, label=f"{_COVERAGE:.0%}")
+        axes.plot(places, values, color=MODEL, label="composed")
         for number, (name, where) in enumerate(points_of_each(points, result.components).items()):
             component = result.components[name]
             axes.plot(
-                places, component.predict(where), color=f"C{number}", linewidth=0.8, linestyle="--",
+                places, component.predict(where), color=SERIES[number % len(SERIES)], linewidth=0.8, linestyle="--",
                 label=f"{name}: {component.title}",
             )  # fmt: skip
         if data is not None:
@@ -99,7 +100,7 @@ class ComposedPresenter(ModelPresenter):
             here = np.ones(len(seen.value), dtype=bool)
             for name in held.keys() & seen.points.keys():
                 here &= np.asarray(seen.points[name]) == held[name]
-            axes.plot(seen.points[symbol][here], seen.value[here], "o", color="0.35", markersize=3, label="measured")
+            axes.plot(seen.points[symbol][here], seen.value[here], "o", color=DARK, markersize=3, label="measured")
         if wide:
             axes.set_xscale("log")
             if np.nanmin(values) > 0.0:

@@ -12,7 +12,8 @@ from trace_samples import CHROME, KINETO
 import perfcore
 from perf_io.traces.launches import WITHOUT_LAUNCHES
 from perf_traces.levels import NOT_STARTED, WAITING_FOR_HOST
-from perfcore.base.errors import InputError
+from perf_traces.nesting import nesting_of
+from perfcore.base.errors import InputError, OptionError
 
 X = {"ph": "X", "pid": 1, "tid": 1, "name": "run", "cat": "cpu"}
 
@@ -264,3 +265,59 @@ def test_small_real_traces(real_data):
     assert flows.n_intervals == 5
     streams = perfcore.read(real_data / "traces" / "chrome" / "event_sync_trace.json.gz", locations="stream")
     assert all("stream" in name for name in streams.locations)
+
+
+def again(trace, folder, **options):
+    """What is read of a trace that was written."""
+    perfcore.write(trace, folder / "written.json")
+    return perfcore.read(folder / "written.json", **{"locations": "both"} | options)
+
+
+def assert_same(trace, found):
+    """Both say the same, except for intervals without duration, and locations without others."""
+    last = trace.end_ns > trace.start_ns
+    kept = perfcore.Trace(
+        trace.location[last], trace.state[last], trace.start_ns[last], trace.end_ns[last], trace.locations, trace.states
+    )
+    assert pieces(found) == pieces(kept)
+    assert (found.markers, found.span_ns, found.time_unit) == (trace.markers, trace.span_ns, trace.time_unit)
+    assert set(found.busy_states) == set(trace.busy_states) & set(found.states)
+
+
+def test_what_is_written_is_read_again_with_its_calls(read, tmp_path):
+    trace = read(CHROME)
+    found = again(trace, tmp_path)
+    assert_same(trace, found)
+    calls, kept = nesting_of(trace), nesting_of(found)
+    assert [found.states[code] for code in kept.state] == [trace.states[code] for code in calls.state] == ["step"]
+    assert kept.end_ns.tolist() == calls.end_ns.tolist()
+    events = json.loads((tmp_path / "written.json").read_text())["traceEvents"]
+    assert [event["cat"] for event in events if event["ph"] == "X"] == ["computing", "waiting", "computing"]
+
+
+def test_dates_streams_and_names_of_any_kind_are_written(tmp_path):
+    day = 1_700_000_000_000_000_123
+    trace = perfcore.Trace(
+        [0, 0, 1], [0, 1, 0], [day, day + 7, day + 3], [day + 7, day + 1_000_000_007, day + 4], ["s 7", "s 8"],
+        ['"quoted" \\ </script>', "Memcpy HtoD"], markers=[("step 1", day, day + 9)],
+        levels={"device": ["GPU 0", "GPU 1"], "node": ["a", "a"]}, facts={"rank": 3, "world_size": 4},
+    )  # fmt: skip
+    found = again(trace, tmp_path, locations="stream")
+    assert found.span_ns == (0, 1_000_000_007)
+    assert pieces(found) == [(place, state, start - day, end - day) for place, state, start, end in pieces(trace)]
+    assert list(found.levels["device"]) == ["GPU 0", "GPU 1"]
+    assert (found.facts["rank"], found.facts["world_size"], found.facts["epoch_ns"]) == (3, 4, day)
+    with pytest.raises(OptionError, match=r"holds traces.* write it as \.csv"):
+        perfcore.write(trace.utilization(), tmp_path / "curve.json")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "paraver/qsort_beo3.prv", "otf2/sst-10rank/traces.otf2", "projections/ping-pong/pingpong.prj.sts",
+        "picl/conceptual_pingpong.trf", "paje/states.trace", "chrome/rank0.json.gz", "chrome/two_ranks",
+    ],
+)  # fmt: skip
+def test_real_traces_are_written_without_loss(name, real_data, tmp_path):
+    trace = perfcore.read(real_data / "traces" / name)
+    assert_same(trace, again(trace, tmp_path))

@@ -27,6 +27,7 @@ def command(
 
     \b
     perf read trace.prv -o trace.parquet
+    perf read trace.prv -o trace.json --from 10% --until 20%    for ui.perfetto.dev
     perf read trace.prv --curve -o curve.csv
     """
     with reporting():

@@ -8,6 +8,7 @@ import numpy as np
 
 from perf_compare.comparison.comparison import Comparison
 from perf_compare.comparison.tables import where
+from perf_views.colours import DARK, GRID, INK, LIGHT, PAPER, RULE, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["draw_comparison"]
 
 # M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MOST_PARTS = 15  # beside one another at the last point
 _LONGEST_NAME = 32
 _FINE, _COARSE = (1.0, 1.2, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0), (1.0, 3.0)  # ticks of ratios in each decade
@@ -37,7 +37,7 @@ def draw_comparison(comparison: Comparison, figure: Figure) -> None:
         Empty.
     """
     figure.suptitle(comparison.title, x=0.01, ha="left", fontsize=10, parse_math=False)
-    few = bool(comparison.along) and len(comparison.parts) <= len(_COLOURS)
+    few = bool(comparison.along) and len(comparison.parts) <= len(SERIES)
     with_totals = bool(comparison.along) or not comparison.parts
     count = int(with_totals) + (0 if not comparison.parts else 1 if few else 2)
     panels = list(figure.subplots(1, count, squeeze=False)[0])
@@ -64,22 +64,18 @@ def _draw_totals(axes: Axes, comparison: Comparison) -> None:
         order = np.flatnonzero(mine)[np.argsort(x[mine], kind="stable")]
         for number, style in enumerate(("o-", "s--")):
             name = comparison.names[number] if key == keys[0] else None
-            axes.plot(
-                x[order], comparison.totals.values[number, order], style, color=_COLOURS[number], ms=3, label=name
-            )
+            axes.plot(x[order], comparison.totals.values[number, order], style, color=SERIES[number], ms=3, label=name)
             beyond = order[comparison.predicted[number, order]]
             axes.plot(
-                x[beyond], comparison.totals.values[number, beyond], style[0], color=_COLOURS[number], ms=5, mfc="white"
+                x[beyond], comparison.totals.values[number, beyond], style[0], color=SERIES[number], ms=5, mfc=PAPER
             )
             if np.isfinite(bounds[:, number, order]).all():
-                axes.fill_between(
-                    x[order], *bounds[:, number, order], color=_COLOURS[number], alpha=0.15, linewidth=0.0
-                )
+                axes.fill_between(x[order], *bounds[:, number, order], color=SERIES[number], alpha=0.15, linewidth=0.0)
     for crossing in comparison.crossings:
-        axes.plot(crossing.at, crossing.value, "x", color="black")
+        axes.plot(crossing.at, crossing.value, "x", color=INK)
     axes.set(yscale="log", ylabel=f"total{_unit(comparison)}")
     if comparison.predicted.any():
-        axes.plot([], [], "o", color="0.4", ms=5, mfc="white", label="predicted: beyond what was measured")
+        axes.plot([], [], "o", color=DARK, ms=5, mfc=PAPER, label="predicted: beyond what was measured")
     axes.legend(frameon=False, fontsize=8)
 
 
@@ -93,12 +89,12 @@ def _draw_differences(axes: Axes, comparison: Comparison) -> None:
     )
     order = np.flatnonzero(chosen)[np.argsort(x[chosen], kind="stable")]
     largest = np.argsort(-np.abs(difference).max(axis=1), kind="stable").tolist()
-    for colour, part in zip(_COLOURS, largest, strict=False):
+    for colour, part in zip(SERIES, largest, strict=False):
         axes.plot(x[order], difference[part, order], "o-", color=colour, ms=3)
     legend = axes.legend(axes.get_lines(), [str(k) for k in largest], frameon=False, fontsize=8)
     for text, part in zip(legend.get_texts(), largest, strict=True):
         text.set(text=comparison.parts[part], parse_math=False)
-    axes.axhline(0.0, color="0.6", linewidth=0.7)
+    axes.axhline(0.0, color=RULE, linewidth=0.7)
     axes.set_ylabel(f"{comparison.names[1]} less {comparison.names[0]}{_unit(comparison)}", parse_math=False)
 
 
@@ -107,10 +103,10 @@ def _draw_values(axes: Axes, comparison: Comparison, order: list[int]) -> None:
     values = np.append(comparison.of_part.values[:, order, -1], comparison.totals.values[:, -1:], axis=1)
     has = np.append(comparison.has[:, order], [[True], [True]], axis=1)
     rows, joined = np.arange(len(order) + 1), has.all(axis=0)
-    axes.hlines(rows[joined], *values[:, joined], color="0.75", linewidth=2.0, zorder=1)
+    axes.hlines(rows[joined], *values[:, joined], color=LIGHT, linewidth=2.0, zorder=1)
     for number, marker in enumerate("os"):
         mine = has[number]
-        axes.plot(values[number, mine], rows[mine], marker, color=_COLOURS[number], ms=5, label=str(number))
+        axes.plot(values[number, mine], rows[mine], marker, color=SERIES[number], ms=5, label=str(number))
     legend = axes.legend(frameon=False, fontsize=8)
     for text, name in zip(legend.get_texts(), comparison.names, strict=True):
         text.set(text=name, parse_math=False)
@@ -126,11 +122,11 @@ def _draw_ratios(axes: Axes, comparison: Comparison, order: list[int]) -> None:
     ratio = np.append(comparison.part_ratio(-1)[order], comparison.ratio[-1])
     bounds = np.concatenate([comparison.part_draws(-1).rows(order).bounds(), total])
     rows = np.arange(len(ratio))
-    colours = np.where(bounds[:, 0] > 1.0, _COLOURS[1], np.where(bounds[:, 1] < 1.0, _COLOURS[0], "0.5"))
+    colours = np.where(bounds[:, 0] > 1.0, SERIES[1], np.where(bounds[:, 1] < 1.0, SERIES[0], RULE))
     shown, known = np.clip(bounds, 1.0 / _WIDEST, _WIDEST), np.isfinite(bounds).all(axis=1)
     axes.hlines(rows[known], *shown[known].T, color=colours[known].tolist(), linewidth=1.5)
     axes.scatter(np.clip(ratio, 1.0 / _WIDEST, _WIDEST), rows, color=colours.tolist(), s=16, zorder=3)
-    axes.axvline(1.0, color="0.4", linewidth=0.8)
+    axes.axvline(1.0, color=DARK, linewidth=0.8)
     axes.set_xlabel(f"{comparison.names[1]} / {comparison.names[0]}, 95% bounds", parse_math=False)
     _rows(axes, [""] * len(rows))
     low, high = axes.get_xlim()
@@ -144,7 +140,7 @@ def _rows(axes: Axes, names: list[str]) -> None:
     axes.set_xscale("log")
     axes.set_yticks(range(len(names)), names, fontsize=7, parse_math=False)
     axes.set_ylim(-0.6, len(names) - 0.4)
-    axes.grid(color="0.92", linewidth=0.6)
+    axes.grid(color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
 
 
@@ -154,7 +150,7 @@ def _label(axes: Axes, comparison: Comparison) -> None:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel(comparison.along or "point", parse_math=False)
-    axes.grid(color="0.92", linewidth=0.6)
+    axes.grid(color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
 
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perf_compare.verification.verification import Verification
+from perf_views.colours import GRID, RULE, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["draw_verification"]
 
-_COLOURS = {"not fitted": "#D55E00", "fitted": "#0072B2", "all points": "#0072B2"}
+_COLOURS = {"not fitted": SERIES[1], "fitted": SERIES[0], "all points": SERIES[0]}
 
 
 def draw_verification(verification: Verification, figure: Figure) -> None:
@@ -39,12 +40,12 @@ def draw_verification(verification: Verification, figure: Figure) -> None:
         errors.step(order, np.arange(1, len(order) + 1) / len(order), where="post", color=_COLOURS[name], label=name)
     positive = np.concatenate([verification.measured, verification.predicted[verification.predicted > 0.0]])
     limits = positive.min() / 1.4, positive.max() * 1.4
-    against.axline((limits[1], limits[1]), slope=1.0, color="0.6", linewidth=0.7)
+    against.axline((limits[1], limits[1]), slope=1.0, color=RULE, linewidth=0.7)
     against.set(xscale="log", yscale="log", xlim=limits, ylim=limits, xlabel=f"measured{unit}")
     against.set_ylabel(f"predicted{unit}, with {verification.interval:.0%} bounds")
     errors.set(xlabel="absolute relative error", ylabel="share of the points", ylim=(0.0, 1.02))
     errors.set_xlim(left=0.0)
     errors.legend(frameon=False, fontsize=8)
     for axes in (against, errors):
-        axes.grid(color="0.92", linewidth=0.6)
+        axes.grid(color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)

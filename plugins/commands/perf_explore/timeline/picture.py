@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perf_explore.timeline.colours import CLASS_COLOURS, FOUND
 from perf_explore.timeline.shown import Bins, TimelineData, state_name
 from perf_pictures.picture import time_axis
 from perf_pictures.style import SMALL_POINTS, add_legend
+from perf_views.colours import CLASS_COLOURS, DARK, FOUND
 from perf_views.short_names import shortened_apart
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def draw_timeline(figure: Figure, data: TimelineData, bins: Bins) -> None:
     lanes.set_yticklabels(names, fontsize=SMALL_POINTS, parse_math=False)
     lanes.tick_params(axis="x", labelbottom=False)
     lanes.set_xlim(left, right)
-    curve.stairs(bins.busy, place(times), color="0.35", linewidth=0.8, baseline=0.0, fill=False, label="computing")
+    curve.stairs(bins.busy, place(times), color=DARK, linewidth=0.8, baseline=0.0, fill=False, label="computing")
     curve.set_ylim(bottom=0.0, top=max(float(bins.busy.max(initial=0.0)) * 1.05, 1e-9))
     curve.set_ylabel(f"of {len(data.given.locations)}\ncomputing")
     names = [name.replace("_", " ") for name in data.classes]

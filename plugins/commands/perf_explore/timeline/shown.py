@@ -16,7 +16,7 @@ from perf_explore.timeline.intervals import Integers, SortedIntervals
 from perf_explore.timeline.lanes import Lane, Lanes
 from perf_explore.timeline.window import Window
 from perf_states.classes import state_classes
-from perf_states.table import CLASSES, COMPUTING, OTHER
+from perf_states.table import CLASSES, OTHER
 from perf_traces.lazy_columns import run_of
 from perf_traces.levels import LocatedTrace
 from perf_views.short_names import shortened
@@ -108,10 +108,7 @@ class TimelineData:
         self.duration_ns = self.run_ns[1] - self.run_ns[0]
         self.time_unit = trace.time_unit
         self.lanes = Lanes(self.trace)
-        # A state of no known class that counts as busy, such as a function, is work.
-        busy = dict.fromkeys(self.trace.busy_states, COMPUTING)
-        told = zip(self.trace.states, state_classes(self.trace.states), strict=True)
-        self.class_of_state = tuple(busy.get(state, name) if name == OTHER else name for state, name in told)
+        self.class_of_state = state_classes(self.trace.states, self.trace.busy_states)
         known = dict.fromkeys(self.class_of_state)
         self.classes = tuple(name for name in (*CLASSES, OTHER) if name in known)
         self._lock = threading.Lock()

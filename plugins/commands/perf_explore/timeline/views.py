@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from perf_explore.timeline.colours import CLASS_COLOURS, FOUND
 from perf_explore.timeline.lanes import Lane
 from perf_explore.timeline.shown import CLASS_PREFIX, TimelineData, state_name, timeline_data
 from perf_explore.timeline.window import MOST_COLUMNS, ROWS, Window
 from perf_traces.model_phases import model_edges
+from perf_views.colours import CLASS_COLOURS, FOUND
 from perf_views.contents import Block, Cell, Chart, Link, Live, NoViewError, Query, Table, View, ViewPath
 from perf_views.feeds import Feed
 from perfcore.base.errors import DataError, OptionError, PerfError

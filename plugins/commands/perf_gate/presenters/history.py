@@ -11,6 +11,7 @@ from perf_gate.history.detection import FEWEST_VALUES, Step, change_of
 from perf_gate.history.gate import WINDOW, HistoryGate, JudgedSeries
 from perf_gate.presenters.reports import sparkline
 from perf_gating.judging import Outcome
+from perf_views.colours import CAREFUL, DATA, MODEL, QUIET
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -107,16 +108,16 @@ class HistoryGatePresenter(Presenter):
 def _draw_series(axes: Axes, each: JudgedSeries) -> None:
     series, found = each.series, each.found
     places = np.arange(len(series.values))
-    axes.plot(places, series.values, ".", color="C0", markersize=4)
+    axes.plot(places, series.values, ".", color=DATA, markersize=4)
     if found is not None:
         levels = np.exp(-found.levels if series.larger_is_better else found.levels)
-        axes.plot(places, levels, color="C1", linewidth=1.5, drawstyle="steps-mid")
+        axes.plot(places, levels, color=MODEL, linewidth=1.5, drawstyle="steps-mid")
         for step in found.steps:
-            colour = "C3" if step == each.alarm else "0.5"
+            colour = CAREFUL if step == each.alarm else QUIET
             axes.axvspan(step.first - 0.5, step.last - 0.5 + 1e-9, color=colour, alpha=0.2, linewidth=0)
             axes.axvline(step.place - 0.5, color=colour, linewidth=1)
         out = list(found.outliers)
-        axes.plot(places[out], series.values[out], "x", color="C3", markersize=7)
+        axes.plot(places[out], series.values[out], "x", color=CAREFUL, markersize=7)
     unit = f" [{series.unit}]" if series.unit else ""
     axes.set_ylabel(f"{series.name}{unit}"[:40], fontsize="small")
     ticks = np.unique(np.linspace(0, len(places) - 1, min(6, len(places))).astype(int))

@@ -8,6 +8,7 @@ import numpy as np
 
 from perf_gate.versions.gate import VersionGate
 from perf_gating.judging import Outcome
+from perf_views.colours import CAREFUL, GOOD, QUIET, RULE
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ class VersionGatePresenter(Presenter):
         order = _order(result)[:_MOST_DRAWN]
         axes = figure.subplots()
         ratio, bounds = np.exp(result.estimates.log_ratio), np.exp(result.estimates.bounds())
-        colours = {Outcome.FAILED: "C3", Outcome.PASSED: "C2", Outcome.UNDECIDED: "C7"}
+        colours = {Outcome.FAILED: CAREFUL, Outcome.PASSED: GOOD, Outcome.UNDECIDED: QUIET}
         for place, k in enumerate(order):
             colour = colours[result.judged.outcome_of(k)]
             axes.plot(bounds[k], [place, place], color=colour, linewidth=2)
             axes.plot(ratio[k], place, "o", color=colour, markersize=5)
-        axes.axvline(1.0, color="0.6", linewidth=0.8)
-        axes.axvline(result.judged.threshold, color="C3", linewidth=1, linestyle="--")
+        axes.axvline(1.0, color=RULE, linewidth=0.8)
+        axes.axvline(result.judged.threshold, color=CAREFUL, linewidth=1, linestyle="--")
         axes.set_yticks(range(len(order)), [result.benchmarks[k] for k in order])
         axes.set_ylim(len(order) - 0.5, -0.5)
         axes.set_xlabel(f"{result.names[1]} over {result.names[0]}, times as slow (95 % sure of each side)")

@@ -78,11 +78,8 @@ def _profile_blocks(profile: OverheadProfile, by_phase: bool) -> Iterator[Block]
 
 
 def _shaded(row: Sequence[str]) -> list[Cell | str]:
-    """Shares get a colour, dark for a large one; nothing gets none."""
-    return [
-        Cell(text, shade=1.0 - float(text[:-1]) / 100.0) if _is_share(text) and text != "0.00%" else text
-        for text in row
-    ]
+    """Shares get a colour, bright for a large one; nothing gets none."""
+    return [Cell(text, shade=float(text[:-1]) / 100.0) if _is_share(text) and text != "0.00%" else text for text in row]
 
 
 def _is_share(text: str) -> bool:

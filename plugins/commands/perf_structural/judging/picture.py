@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perf_structural.judging.judgement import PIT_BINS
+from perf_views.colours import DARK, MODEL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_judgement"]
 
-_ACTUAL = "#c1272d"
-_PREDICTED = "#1f5fa8"
 _OUTER, _INNER = 0.95, 0.5  # central intervals: the outer one stands in where a prediction has no bounds
 
 
@@ -47,12 +46,12 @@ def _draw_runs(judgement: Judgement, axes: Axes) -> None:
     outer = np.where(finite, judgement.support, judgement.bounds[_OUTER])[order]
     inner = judgement.bounds[_INNER][order]
     label = "bounds" if finite.all() else f"bounds or {_OUTER:.0%}"
-    axes.fill_between(at, *outer.T, color=_PREDICTED, alpha=0.15, linewidth=0.0, label=label)
+    axes.fill_between(at, *outer.T, color=MODEL, alpha=0.15, linewidth=0.0, label=label)
     for side in outer.T:
-        axes.plot(at, side, color=_PREDICTED, linewidth=0.8)
+        axes.plot(at, side, color=MODEL, linewidth=0.8)
     if np.isfinite(inner).any():
-        axes.fill_between(at, *inner.T, color=_PREDICTED, alpha=0.3, linewidth=0.0, label=f"{_INNER:.0%}")
-    axes.plot(at, judgement.actual[order], "o-", color=_ACTUAL, markersize=3, linewidth=0.8, label=judgement.name)
+        axes.fill_between(at, *inner.T, color=MODEL, alpha=0.3, linewidth=0.0, label=f"{_INNER:.0%}")
+    axes.plot(at, judgement.actual[order], "o-", color=DARK, markersize=3, linewidth=0.8, label=judgement.name)
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.set_xlabel(judgement.at_name)
     axes.set_ylabel(judgement.name)
@@ -63,7 +62,7 @@ def _draw_runs(judgement: Judgement, axes: Axes) -> None:
 def _draw_places(judgement: Judgement, axes: Axes) -> None:
     """Even where the predicted distributions are right; a valley where too narrow, a hill where too wide."""
     counts = judgement.place_counts()
-    axes.stairs(counts, np.linspace(0.0, 1.0, PIT_BINS + 1), fill=True, color=_PREDICTED, alpha=0.4)
-    axes.axhline(counts.sum() / PIT_BINS, color="0.3", linewidth=0.8, linestyle=":")
+    axes.stairs(counts, np.linspace(0.0, 1.0, PIT_BINS + 1), fill=True, color=MODEL, alpha=0.4)
+    axes.axhline(counts.sum() / PIT_BINS, color=DARK, linewidth=0.8, linestyle=":")
     axes.set_xlabel("place in the prediction")
     axes.set_ylabel("runs")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_structural.judging.judgement import PIT_BINS
+from perf_views.colours import DATA, RULE
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -155,8 +156,8 @@ class RecalibrationPresenter(Presenter):
     def draw(self, result: Recalibration, figure: Figure, data: Any = None) -> None:
         """The map, and the diagonal of predictions that need none."""
         axes = figure.subplots()
-        axes.plot([0.0, 1.0], [0.0, 1.0], color="0.6", linewidth=0.8, linestyle=":")
-        axes.plot(result.levels, result.places, color="#1f5fa8")
+        axes.plot([0.0, 1.0], [0.0, 1.0], color=RULE, linewidth=0.8, linestyle=":")
+        axes.plot(result.levels, result.places, color=DATA)
         axes.set_xlabel("level of a quantile")
         axes.set_ylabel("predicted quantile that it is")
         axes.set_title(self.title(result), fontsize=10, loc="left")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perf_views.colours import SIZES
 from perf_views.short_names import shortened
 from perfcore.stochastic import StochasticValue
 
@@ -40,7 +41,7 @@ def draw_distributions(figure: Figure, values: Mapping[str, StochasticValue], un
     low, high = min(ends), max(ends)
     margin = _MARGIN * (high - low) or 0.5 * max(abs(low), 1.0)
     places = np.linspace(low - margin, high + margin, _POINTS)
-    colours = mpl.colormaps["viridis"](np.linspace(0.0, 0.85, len(values)))
+    colours = mpl.colormaps[SIZES](np.linspace(0.0, 0.85, len(values)))
     for number, ((name, value), colour) in enumerate(zip(values.items(), colours, strict=True)):
         bounds = _ends(value)
         if bounds[0] == bounds[1] or math.isnan(value.mean):

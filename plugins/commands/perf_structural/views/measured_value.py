@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perf_structural.statistic import LEVELS, quantile_name
+from perf_views.colours import LIGHT, RULE
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ class MeasuredValuePresenter(Presenter):
         density, cumulative = figure.axes
         samples = result.window.values
         if result.window.variation > 0.0:
-            density.hist(samples, bins="auto", density=True, color="0.75", zorder=0, label="samples")
-        cumulative.ecdf(samples, color="0.5", linewidth=0.8, label="samples")
+            density.hist(samples, bins="auto", density=True, color=LIGHT, zorder=0, label="samples")
+        cumulative.ecdf(samples, color=RULE, linewidth=0.8, label="samples")
         density.set_xlabel(result.window.column)
         cumulative.set_xlabel(result.window.column)
         cumulative.legend(fontsize="small")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perf_views.colours import PALE, RULE
 from perfcore.results import Presenter, Tables
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ class SolutionPresenter(Presenter):
         axes = figure.subplots()
         values, shares = zip(*((tried.value, tried.probability) for tried in result.tried), strict=True)
         axes.plot(values, shares, marker="o", label=self.title(result).partition(" >=")[0])
-        axes.axhline(result.probability, color="0.5", linestyle="--", label=f"asked for: {result.probability:g}")
+        axes.axhline(result.probability, color=RULE, linestyle="--", label=f"asked for: {result.probability:g}")
         if result.found is not None:
-            axes.axvline(result.found.value, color="0.5", linestyle=":", label=self.formula(result))
+            axes.axvline(result.found.value, color=RULE, linestyle=":", label=self.formula(result))
         axes.set_xlabel(result.name)
         axes.set_ylabel("probability")
         axes.legend()
@@ -138,9 +139,9 @@ class DecisionPresenter(Presenter):
         difference = result.figures[1] - result.figures[0]
         errors = [[difference - result.low], [result.high - difference]]
         axes.errorbar([difference], [0.0], xerr=errors, fmt="o", capsize=4.0, label="second - first, 95 % sure")
-        axes.axvline(0.0, color="0.5")
+        axes.axvline(0.0, color=RULE)
         if result.worth is not None:
-            axes.axvspan(-result.worth, result.worth, color="0.9", label="less than matters")
+            axes.axvspan(-result.worth, result.worth, color=PALE, label="less than matters")
         axes.set_yticks([])
         axes.set_xlabel(f"difference of the {result.statistic}")
         axes.legend()

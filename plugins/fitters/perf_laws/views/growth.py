@@ -10,8 +10,9 @@ import numpy.typing as npt
 from perf_laws.advice.advice import point_text
 from perf_laws.growth import CLASSES, SURE
 from perf_laws.views.outlook import GROWTH, Outlook, State, target_blocks
-from perf_laws.views.scale import add_class_legend, class_colour, class_shade
-from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perf_laws.views.scale import HATCH, add_class_legend, class_colour, is_sure
+from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perf_views.colours import AREAS, FAINT, PAPER, RULE
 from perf_views.contents import Block, Cell, Chart, Link, Table, Text
 from perf_views.short_names import shortened
 
@@ -25,8 +26,6 @@ __all__ = ["growth_blocks"]
 Floats = npt.NDArray[np.float64]
 
 _MOST_PATHS = 8
-_REST = "#d9d9d9"
-_PATH_COLOURS = (*COLOURS, "#F0E442")  # the yellow of Okabe and Ito is faint as a line and fine as an area
 _MOST_LEVELS, _LEAST_LEVELS = 8, 3
 _PLACES = 15_000  # paths times levels that are predicted in about a second
 
@@ -76,11 +75,11 @@ def _class_table(outlook: Outlook, paths: Sequence[int], parts: _Parts, number: 
     rows: list[tuple[Cell | str, ...]] = []
     for name in CLASSES:
         mine = [outlook.rows[path] for path in paths if path >= 0 and outlook.rows[path].growths[number].name == name]
-        sure = sum(row.growths[number].probability >= SURE for row in mine)
+        sure = sum(is_sure(row.growths[number]) for row in mine)
         counted = [outlook.rows[path].growths[number].name == name for path in parts.paths]
         sums = parts.values[counted].sum(axis=0) / parts.values.sum(axis=0)
         shares = [f"{sums[parts.levels == level][0]:.1%}" for level in (last, target)]
-        rows.append((Cell(name, shade=class_shade(name)), f"{len(mine):,}", f"{sure:,}", *shares))
+        rows.append((Cell(name, step=CLASSES.index(name)), f"{len(mine):,}", f"{sure:,}", *shares))
     symbol = model.symbols[number]
     first = model.symbols[0]
     header = (f"growth over {symbol}", "paths", f"sure ({SURE:.0%})", f"share at {first} = {last:g}",
@@ -89,13 +88,15 @@ def _class_table(outlook: Outlook, paths: Sequence[int], parts: _Parts, number: 
 
 
 def _class_chart(outlook: Outlook, parts: _Parts) -> Chart:
-    of_path = [outlook.rows[path].growths[0].name for path in parts.paths]
-    names = [name for name in CLASSES if name in of_path]
-    sums = np.array([parts.values[[name == own for own in of_path]].sum(axis=0) for name in names])
+    of_path = [(growth.name, is_sure(growth)) for growth in (outlook.rows[path].growths[0] for path in parts.paths)]
+    kinds = [kind for name in CLASSES for kind in ((name, True), (name, False)) if kind in of_path]
+    sums = np.array([parts.values[[kind == own for own in of_path]].sum(axis=0) for kind in kinds])
+    names = [name if sure else f"{name}, not sure" for name, sure in kinds]
 
     def draw(figure: Figure) -> None:
-        _draw_stack(outlook, figure, parts.levels, sums, [class_colour(name) for name in names])
-        add_class_legend(figure, names)
+        colours = [class_colour(name, is_sure=sure) for name, sure in kinds]
+        _draw_stack(outlook, figure, parts.levels, sums, colours, ["" if sure else HATCH for _, sure in kinds])
+        add_class_legend(figure, {name for name, _ in kinds}, all_sure=all(sure for _, sure in kinds))
 
     symbol = outlook.model.symbols[0]
     return Chart(draw, f"Share of each class of growth over {symbol}", (_shares(outlook, parts, names, sums),),
@@ -112,8 +113,8 @@ def _path_chart(outlook: Outlook, parts: _Parts) -> Chart:
     def draw(figure: Figure) -> None:
         from matplotlib.patches import Patch
 
-        colours = [*_PATH_COLOURS[: len(names)], *([_REST] if left else [])]
-        _draw_stack(outlook, figure, parts.levels, sums, colours)
+        colours = [*AREAS[: len(names)], *([FAINT] if left else [])]
+        _draw_stack(outlook, figure, parts.levels, sums, colours, [""] * len(colours))
         names_above = [shortened(name, 44) for name in reversed(shown)]  # as they stand in the bars
         handles = [Patch(facecolor=colour) for colour in reversed(colours)]
         add_legend(figure, names_above, handles, loc="outside right upper", fontsize=SMALL_POINTS)
@@ -123,7 +124,9 @@ def _path_chart(outlook: Outlook, parts: _Parts) -> Chart:
                  "What the whole is made of, by path", (10.0, 3.6))  # fmt: skip
 
 
-def _draw_stack(outlook: Outlook, figure: Figure, levels: Floats, sums: Floats, colours: Sequence[object]) -> None:
+def _draw_stack(
+    outlook: Outlook, figure: Figure, levels: Floats, sums: Floats, colours: Sequence[str], hatches: Sequence[str]
+) -> None:
     """Bars of shares that add up to 1, one for each level; the total above."""
     axes = figure.subplots()
     total = sums.sum(axis=0)
@@ -133,8 +136,9 @@ def _draw_stack(outlook: Outlook, figure: Figure, levels: Floats, sums: Floats, 
     targets = [outlook.model.target[symbol] for symbol in outlook.model.symbols[1:]]
     within = all(level.min() <= target <= level.max() for level, target in zip(others, targets, strict=True))
     last = float(first.max()) if within else 0.0  # beyond any parameter's range nothing was measured
-    for own, base, colour in zip(shares, bottom, colours, strict=True):
-        axes.bar(range(len(levels)), own, bottom=base, color=colour, width=0.72, edgecolor="white", linewidth=0.5)
+    for own, base, colour, hatch in zip(shares, bottom, colours, hatches, strict=True):
+        axes.bar(range(len(levels)), own, bottom=base, color=colour, width=0.72, edgecolor=RULE if hatch else PAPER,
+                 linewidth=0.5, hatch=hatch)  # fmt: skip
     texts = [f"{level:.4g}" if level <= last else f"{level:.4g}\n(predicted)" for level in levels.tolist()]
     axes.set_xticks(range(len(levels)), texts)
     axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")

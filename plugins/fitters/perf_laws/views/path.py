@@ -16,6 +16,7 @@ from perf_laws.views.outlook import Outlook, State, target_blocks
 from perf_laws.views.scale import SCALE_NOTE, share_cell
 from perf_laws.views.tree import tree_cells, tree_header
 from perf_pictures.style import LABEL_POINTS, set_plain
+from perf_views.colours import INK, RULE
 from perf_views.contents import Block, Cell, Chart, Notice, Table, Text, ViewPath
 from perf_views.short_names import shortened
 
@@ -89,9 +90,9 @@ def _curve_chart(outlook: Outlook, path: int) -> Chart:
             grid[0, number].set_xlabel("")
             held = held_text(model, path, symbol)
             grid[0, number].set_title(held, fontsize=LABEL_POINTS, parse_math=False)
-            below.axhline(0.0, color="0.5", linewidth=0.8)
+            below.axhline(0.0, color=RULE, linewidth=0.8)
             over, of_hundred = residuals.points[:, number], 100.0 * residuals.residual
-            below.errorbar(over, of_hundred, yerr=100.0 * residuals.error, fmt="o", color="black", markersize=4.0,
+            below.errorbar(over, of_hundred, yerr=100.0 * residuals.error, fmt="o", color=INK, markersize=4.0,
                            elinewidth=0.8, capsize=2.0)  # fmt: skip
             set_plain(below)
             below.set_xlabel(shortened(model.columns[symbol]), fontsize=LABEL_POINTS, parse_math=False)

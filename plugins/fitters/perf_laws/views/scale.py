@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perf_laws.growth import CLASSES
+from perf_laws.growth import CLASSES, SURE
 from perf_pictures.style import SMALL_POINTS, add_legend
+from perf_views.colours import PALE, RULE, STEPS, pale
 from perf_views.contents import Cell
 
 if TYPE_CHECKING:
@@ -16,51 +17,46 @@ if TYPE_CHECKING:
     from perf_laws.growth import Growth
 
 __all__ = [
-    "DARK_TEXT",
+    "HATCH",
     "SCALE_NOTE",
     "add_class_legend",
     "class_cell",
     "class_colour",
-    "class_shade",
+    "is_sure",
     "share_cell",
-    "text_colour",
 ]
 
-SCALE_NOTE = f"dark to bright: {', '.join(CLASSES)}"
-DARK_TEXT = "#0a0a0a"  # on bright colours
+SCALE_NOTE = f"dark to bright: {', '.join(CLASSES)}; pale and striped: less than {SURE:.0%} sure"
+HATCH = "////"  # of what is not sure
 _LINE, _HANDLE = 150, 9  # letters in the width of a page, and what a patch of colour takes of them
-_MIDDLE = 0.5  # brighter colours have black text, as in the cells of tables
+_NOT_SURE = f"not sure (below {SURE:.0%})"
 
 
-def class_shade(name: str) -> float:
-    """Place of a class on the scale, 0 to 1: what `perf_views.Cell` takes."""
-    return CLASSES.index(name) / (len(CLASSES) - 1)
+def is_sure(growth: Growth) -> bool:
+    """Whether a class is as probable as a statement should be."""
+    return growth.probability >= SURE
 
 
-def class_colour(name: str) -> tuple[float, float, float]:
-    """Colour of a class in drawings, that of the cells of tables: its brightness rises for every colour vision."""
-    import matplotlib as mpl
-
-    red, green, blue, _ = mpl.colormaps["cividis"](class_shade(name))
-    return red, green, blue
-
-
-def text_colour(name: str) -> str:
-    """What is read on the colour of a class; not plain black, which a dark page makes light as it does all ink."""
-    return DARK_TEXT if class_shade(name) >= _MIDDLE else "white"
+def class_colour(name: str, *, is_sure: bool = True) -> str:
+    """Colour of a class in drawings, that of the cells of tables: the brighter the faster it grows."""
+    colour = STEPS[CLASSES.index(name)]
+    return colour if is_sure else pale(colour)
 
 
 def class_cell(growth: Growth) -> Cell:
     """A class with its colour."""
-    return Cell(growth.name, shade=class_shade(growth.name))
+    return Cell(growth.name, step=CLASSES.index(growth.name), is_sure=is_sure(growth))
 
 
-def add_class_legend(figure: Figure, present: Collection[str]) -> None:
+def add_class_legend(figure: Figure, present: Collection[str], *, all_sure: bool) -> None:
     """What the colours of a drawing mean, for the classes that occur in it."""
     from matplotlib.patches import Patch
 
     names = [name for name in CLASSES if name in present]
-    handles = [Patch(facecolor=class_colour(name), edgecolor="0.4", linewidth=0.4) for name in names]
+    handles = [Patch(facecolor=class_colour(name), edgecolor=RULE, linewidth=0.4) for name in names]
+    if not all_sure:
+        names.append(_NOT_SURE)
+        handles.append(Patch(facecolor=PALE, edgecolor=RULE, linewidth=0.4, hatch=HATCH))
     columns = len(names) if sum(map(len, names)) + _HANDLE * len(names) <= _LINE else -(-len(names) // 2)
     add_legend(figure, names, handles, loc="outside lower center", ncols=columns, fontsize=SMALL_POINTS)
 

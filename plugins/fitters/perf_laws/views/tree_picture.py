@@ -10,8 +10,9 @@ import numpy.typing as npt
 from perf_laws.advice.advice import point_text
 from perf_laws.call_tree import CallTree
 from perf_laws.views.outlook import Outlook
-from perf_laws.views.scale import DARK_TEXT, add_class_legend, class_colour, text_colour
+from perf_laws.views.scale import HATCH, add_class_legend, class_colour, is_sure
 from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, TINY_POINTS, set_plain
+from perf_views.colours import PALE, PAPER, RULE, text_on
 from perf_views.contents import Chart
 from perf_views.short_names import shortened
 
@@ -27,7 +28,6 @@ _DEEPEST = 14  # rows; deeper regions are seen below one that is chosen
 _MOST_BARS = 20
 _LETTERS = 165  # of the size of the names, side by side in the width
 _FEWEST = 6  # letters that a shortened name is still read in
-_UNKNOWN = (0.94, 0.94, 0.94)  # of regions without a law of their own
 _HEIGHT = 0.27  # inches, of a row
 
 
@@ -53,26 +53,31 @@ def tree_chart(outlook: Outlook, tree: CallTree, whole: Floats, top: int | None)
         from matplotlib.collections import PolyCollection
 
         axes = figure.subplots()
-        grown = [outlook.rows[tree.paths[node]].growths[0].name if tree.paths[node] >= 0 else "" for node, *_ in placed]
+        grown = [outlook.rows[tree.paths[node]].growths[0] if tree.paths[node] >= 0 else None for node, *_ in placed]
         corners = [
             ((left, level), (left + width, level), (left + width, level + 1.0), (left, level + 1.0))
             for _, level, left, width in placed
         ]
-        colours = [class_colour(name) if name else _UNKNOWN for name in grown]
+        colours = [PALE if growth is None else class_colour(growth.name, is_sure=is_sure(growth)) for growth in grown]
+        unsure = [growth is not None and not is_sure(growth) for growth in grown]
         # One collection of all: hundreds of rectangles of their own take a second.
-        axes.add_collection(PolyCollection(corners, facecolors=colours, edgecolors="white", linewidths=0.7))
-        for (node, level, left, width), name in zip(placed, grown, strict=True):
+        axes.add_collection(PolyCollection(corners, facecolors=colours, edgecolors=PAPER, linewidths=0.7))
+        striped = [corner for corner, is_striped in zip(corners, unsure, strict=True) if is_striped]
+        if striped:
+            hatched = PolyCollection(striped, facecolors="none", edgecolors=RULE, linewidths=0.0, hatch=HATCH)
+            axes.add_collection(hatched)
+        for (node, level, left, width), colour in zip(placed, colours, strict=True):
             letters = int(width * _LETTERS) - 1
             if letters >= min(_FEWEST, len(tree.names[node])):
                 axes.text(left + 0.003, level + 0.5, shortened(tree.names[node], letters), fontsize=TINY_POINTS,
-                          va="center", color=text_colour(name) if name else DARK_TEXT, parse_math=False)  # fmt: skip
+                          va="center", color=text_on(colour), parse_math=False)  # fmt: skip
         axes.set(xlim=(0.0, 1.0), ylim=(levels, 0.0), yticks=[])
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         axes.tick_params(labelsize=SMALL_POINTS)
         axes.spines[:].set_visible(False)
         of = "" if top is None else f" below {shortened(tree.full_names[top], 60)}"
         axes.set_xlabel(f"share{of} at {at}", fontsize=LABEL_POINTS, parse_math=False)
-        add_class_legend(figure, set(grown))
+        add_class_legend(figure, {growth.name for growth in grown if growth is not None}, all_sure=not any(unsure))
 
     over = f" over {outlook.model.symbols[0]}" if len(outlook.model.symbols) > 1 else ""
     text = f"Regions below their callers, as wide as their share at {at}, coloured by their growth{over}"
@@ -109,16 +114,18 @@ def _bar_chart(outlook: Outlook, tree: CallTree, at: str) -> Chart:
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
-        names = [outlook.rows[path].growths[0].name for path in paths]
+        growths = [outlook.rows[path].growths[0] for path in paths]
         shares = [outlook.rows[path].share for path in paths]
-        axes.barh(range(len(paths)), shares, color=[class_colour(name) for name in names], height=0.8)
+        colours = [class_colour(growth.name, is_sure=is_sure(growth)) for growth in growths]
+        hatches = ["" if is_sure(growth) else HATCH for growth in growths]
+        axes.barh(range(len(paths)), shares, color=colours, height=0.8, hatch=hatches, edgecolor=RULE, linewidth=0.0)
         shown = [shortened(outlook.model.paths[path], 50) for path in paths]
         axes.set_yticks(range(len(paths)), shown, parse_math=False)
         axes.invert_yaxis()
         axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         set_plain(axes)
         axes.set_xlabel(f"share at {at}", fontsize=LABEL_POINTS, parse_math=False)
-        add_class_legend(figure, set(names))
+        add_class_legend(figure, {growth.name for growth in growths}, all_sure=not any(hatches))
 
     which = f"; the {_MOST_BARS} largest" if len(tree.names) > _MOST_BARS else ""
     title = f"Where the {_what(outlook)} goes, coloured by growth{which}"

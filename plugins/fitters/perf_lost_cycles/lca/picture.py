@@ -10,7 +10,6 @@ import numpy as np
 from perf_lost_cycles.lca.candidates import term_values
 from perf_lost_cycles.lca.tables import shares
 from perf_pictures.style import (
-    COLOURS,
     LABEL_POINTS,
     SMALL_POINTS,
     TINY_POINTS,
@@ -18,6 +17,7 @@ from perf_pictures.style import (
     set_logarithmic,
     set_plain,
 )
+from perf_views.colours import DARK, INK, LIGHT, PAPER, SERIES
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -100,16 +100,14 @@ def _draw_panel(model: LcaModel, axes: Axes, fit: CategoryFit, names: bool) -> N
     for number in range(len(usable) - 1, -1, -1):
         candidate = usable[number]
         values = term_values(candidate.terms, over) @ np.array(candidate.coefficients, dtype=np.float64)
-        colour = COLOURS[number % len(COLOURS)] if names or number == 0 else "0.75"
+        colour = SERIES[number % len(SERIES)] if names or number == 0 else LIGHT
         label = f"{candidate.text(model.factor)}   R^2 " + ("-" if candidate.r2 is None else f"{candidate.r2:.3f}")
         axes.plot(over, values, color=colour, linewidth=2.0 if number == 0 else 0.8,
-                  linestyle="--" if names and number >= len(COLOURS) else "-", label=label)  # fmt: skip
+                  linestyle="--" if names and number >= len(SERIES) else "-", label=label)  # fmt: skip
     spread = np.array([0.0 if value is None else value for value in fit.spread])
     if spread.any():
-        axes.errorbar(levels, measured, yerr=spread, fmt="none", ecolor="0.3", elinewidth=0.8, capsize=2)
-    axes.plot(
-        levels, measured, "o", color="black", markersize=4, markeredgecolor="white", markeredgewidth=0.4, zorder=3
-    )
+        axes.errorbar(levels, measured, yerr=spread, fmt="none", ecolor=DARK, elinewidth=0.8, capsize=2)
+    axes.plot(levels, measured, "o", color=INK, markersize=4, markeredgecolor=PAPER, markeredgewidth=0.4, zorder=3)
     top = np.nanmax(measured + spread)
     bottom = min(0.0, float(np.nanmin(measured - spread)))
     if top > 0:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perf_lost_cycles.modgen.tables import category_figures
-from perf_pictures.style import COLOURS, LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_plain
+from perf_pictures.style import LABEL_POINTS, MARKERS, SMALL_POINTS, add_legend, set_plain
+from perf_views.colours import INK, LIGHT, PAPER, RULE, SERIES
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -40,25 +41,25 @@ def draw_modgen(model: ModgenModel, figure: Figure) -> None:
     aside = np.zeros(len(total), dtype=np.bool_)
     aside[list(model.set_aside)] = True
     unit = f" ({model.unit})" if model.unit else ""
-    parts = [(named[k : k + 1], model.names[named[k]], COLOURS[k], MARKERS[k]) for k in range(len(named))]
+    parts = [(named[k : k + 1], model.names[named[k]], SERIES[k], MARKERS[k]) for k in range(len(named))]
     if len(rest):
-        parts.append((rest, f"{len(rest)} more", "0.7", "."))
+        parts.append((rest, f"{len(rest)} more", LIGHT, "."))
     for members, _, colour, marker in parts:
         one, other = measured[:, members].ravel(), each[:, members].ravel()
         against.plot(one, other, marker, color=colour, markersize=3, alpha=0.7, linestyle="none")
-    for chosen, fill in ((~aside, "black"), (aside, "white")):
-        style = {"color": "black", "markerfacecolor": fill, "markersize": 4, "linestyle": "none"}
+    for chosen, fill in ((~aside, INK), (aside, PAPER)):
+        style = {"color": INK, "markerfacecolor": fill, "markersize": 4, "linestyle": "none"}
         against.plot(total[chosen], whole[chosen], MARKERS[len(named)], **style)
         residuals.plot(whole[chosen], whole[chosen] / total[chosen] - 1.0, MARKERS[len(named)], **style)
     positive = np.concatenate([measured[measured > 0.0], total])
     limits = float(positive.min()) / 1.5, float(positive.max()) * 1.5
     if limits[1] / limits[0] > 1e6:  # the smallest categories would squeeze all others into a corner
         limits = limits[1] / 1e6, limits[1]
-    against.axline((limits[1], limits[1]), slope=1.0, color="0.6", linewidth=0.7)
+    against.axline((limits[1], limits[1]), slope=1.0, color=RULE, linewidth=0.7)
     against.set(xscale="log", yscale="log", xlim=limits, ylim=limits)
     against.set_xlabel(f"measured{unit}", fontsize=LABEL_POINTS)
     against.set_ylabel(f"model{unit}", fontsize=LABEL_POINTS)
-    residuals.axhline(0.0, color="0.6", linewidth=0.7)
+    residuals.axhline(0.0, color=RULE, linewidth=0.7)
     residuals.set(xscale="log")
     residuals.set_xlabel(f"model, total{unit}", fontsize=LABEL_POINTS)
     residuals.set_ylabel("relative error of the total", fontsize=LABEL_POINTS)
@@ -81,11 +82,9 @@ def draw_modgen(model: ModgenModel, figure: Figure) -> None:
         set_plain(axes)
     handles = [Line2D([], [], color=colour, marker=marker, linestyle="none") for _, _, colour, marker in parts]
     names = [shortened(name) for _, name, _, _ in parts]
-    handles.append(Line2D([], [], color="black", marker=MARKERS[len(named)], linestyle="none"))
+    handles.append(Line2D([], [], color=INK, marker=MARKERS[len(named)], linestyle="none"))
     names.append("total")
     if aside.any():
-        handles.append(
-            Line2D([], [], color="black", markerfacecolor="white", marker=MARKERS[len(named)], linestyle="none")
-        )
+        handles.append(Line2D([], [], color=INK, markerfacecolor=PAPER, marker=MARKERS[len(named)], linestyle="none"))
         names.append("total, set aside")
     add_legend(figure, names, handles, loc="outside lower center", ncols=5, fontsize=SMALL_POINTS)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from perf_lost_cycles.categories.points import CATEGORY, TOTAL
 from perf_lost_cycles.views.paths import VERIFY
 from perf_lost_cycles.views.subject import Subject
-from perf_pictures.style import COLOURS, LABEL_POINTS, set_logarithmic
+from perf_pictures.style import LABEL_POINTS, set_logarithmic
+from perf_views.colours import INK, PALE, SERIES
 from perf_views.contents import Block, Chart, Field, Form, Notice, Query, Table
 from perfcore.base.errors import PerfError
 
@@ -69,14 +70,14 @@ def _chart(subject: Subject, at: dict[str, float], coverage: float) -> Chart:
         for axes, (symbol, (x, found)) in zip(
             figure.subplots(1, len(curves), squeeze=False)[0], curves.items(), strict=True
         ):
-            axes.fill_between(x, found[:, 1], found[:, 2], color=COLOURS[0], alpha=0.2, linewidth=0.0)
-            axes.plot(x, found[:, 0], color=COLOURS[0], linewidth=1.8)
+            axes.fill_between(x, found[:, 1], found[:, 2], color=SERIES[0], alpha=0.2, linewidth=0.0)
+            axes.plot(x, found[:, 0], color=SERIES[0], linewidth=1.8)
             values = subject.points[symbol]
             met = np.all([subject.points[name] == value for name, value in at.items() if name != symbol], axis=0)
             met = np.broadcast_to(met, values.shape)
-            axes.plot(values[met], subject.total[met], "o", color="black", markersize=4)
-            axes.axvspan(values.min(), values.max(), color="0.94", zorder=0)
-            axes.axvline(at[symbol], color=COLOURS[1], linewidth=1.2, linestyle="--")
+            axes.plot(values[met], subject.total[met], "o", color=INK, markersize=4)
+            axes.axvspan(values.min(), values.max(), color=PALE, zorder=0)
+            axes.axvline(at[symbol], color=SERIES[1], linewidth=1.2, linestyle="--")
             set_logarithmic(axes, "x", float(x[0]) / 1.1, float(x[-1]) * 1.1, base=2)
             shown = np.concatenate([found[found > 0.0], subject.total[met]])
             set_logarithmic(axes, "y", float(shown.min()) / 1.2, float(shown.max()) * 1.2)

@@ -12,7 +12,8 @@ from perf_lost_cycles.categories.category_sum import term_values
 from perf_lost_cycles.views.paths import FITTING, FORMULAE, SHADES, r2_cell, r2_text
 from perf_lost_cycles.views.runs import runs_on_line
 from perf_lost_cycles.views.subject import Candidate, Subject
-from perf_pictures.style import COLOURS, LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perf_pictures.style import LABEL_POINTS, SMALL_POINTS, add_legend, set_plain
+from perf_views.colours import DARK, INK, PAPER, RULE, SERIES
 from perf_views.contents import Block, Cell, Chart, Link, Table, Text
 from perf_views.short_names import shortened
 
@@ -118,17 +119,17 @@ def _draw_curves(
     for number, one in enumerate(drawn):
         width = 2.2 if one.is_chosen else 1.2
         (curve,) = axes.plot(
-            fine, _curve(one, symbol, fine), color=COLOURS[number], linestyle=_DASHES[number], linewidth=width, zorder=2
+            fine, _curve(one, symbol, fine), color=SERIES[number], linestyle=_DASHES[number], linewidth=width, zorder=2
         )
         handles.append(curve)
         names.append(shortened(one.formula, 30) + (" (chosen)" if one.is_chosen else ""))
     if spread is not None and np.isfinite(spread).any():
-        axes.errorbar(x, y, np.nan_to_num(spread), fmt="none", ecolor="0.4", capsize=3, zorder=3)
+        axes.errorbar(x, y, np.nan_to_num(spread), fmt="none", ecolor=DARK, capsize=3, zorder=3)
     if len(runs[0]):
-        (single,) = axes.plot(*runs, "o", color="0.55", markersize=3.5, zorder=3)
+        (single,) = axes.plot(*runs, "o", color=RULE, markersize=3.5, zorder=3)
         handles.append(single)
         names.append("single runs")
-    (joined,) = axes.plot(x, y, "o", color="black", markersize=5, markerfacecolor="white", zorder=4)
+    (joined,) = axes.plot(x, y, "o", color=INK, markersize=5, markerfacecolor=PAPER, zorder=4)
     handles.append(joined)
     names.append("measured")
     axes.set_xlabel(symbol, fontsize=LABEL_POINTS, parse_math=False)
@@ -141,16 +142,16 @@ def _draw_residuals(residuals: Axes, quantiles: Axes, x: Floats, values: Floats)
     """Weighted residuals of one model over the factor, and against quantiles of the normal distribution."""
     from scipy.stats import probplot
 
-    residuals.plot(x, values, "o", color=COLOURS[0], markersize=4)
+    residuals.plot(x, values, "o", color=SERIES[0], markersize=4)
     residuals.set_title("Residuals, weighted", fontsize=LABEL_POINTS)
     normal = probplot(values, fit=False)[0]
-    quantiles.plot(normal, np.sort(values), "o", color=COLOURS[0], markersize=4)
+    quantiles.plot(normal, np.sort(values), "o", color=SERIES[0], markersize=4)
     if np.ptp(values) > 0.0:
         slope, intercept, correlation = probplot(values)[1]
-        quantiles.plot(normal, intercept + slope * normal, color="0.4", linewidth=0.9)
+        quantiles.plot(normal, intercept + slope * normal, color=DARK, linewidth=0.9)
         quantiles.set_title(f"Normal Q-Q, correlation {correlation:.3f}", fontsize=LABEL_POINTS)
     quantiles.set_xlabel("quantile of the normal distribution", fontsize=LABEL_POINTS)
     for axes in (residuals, quantiles):
-        axes.axhline(0.0, color="0.6", linewidth=0.7)
+        axes.axhline(0.0, color=RULE, linewidth=0.7)
         axes.margins(x=0.08, y=0.12)
         set_plain(axes)

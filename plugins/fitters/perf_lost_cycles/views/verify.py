@@ -13,7 +13,6 @@ from perf_lost_cycles.views.extrapolation import extrapolation_blocks
 from perf_lost_cycles.views.paths import r2_text
 from perf_lost_cycles.views.subject import Subject, held_text
 from perf_pictures.style import (
-    COLOURS,
     LABEL_POINTS,
     MARKERS,
     SMALL_POINTS,
@@ -21,6 +20,7 @@ from perf_pictures.style import (
     set_logarithmic,
     set_plain,
 )
+from perf_views.colours import INK, LIGHT, RULE, SERIES
 from perf_views.contents import Block, Chart, Notice, Query, Table, Text
 from perf_views.short_names import shortened
 
@@ -104,19 +104,19 @@ def _chart(
     def draw(figure: Figure) -> None:
         against, errors = figure.subplots(1, 2, width_ratios=[1.0, 1.0])
         handles, shown = [], []
-        groups = [(np.array([k]), names[k], COLOURS[at], MARKERS[at]) for at, k in enumerate(largest.tolist())]
+        groups = [(np.array([k]), names[k], SERIES[at], MARKERS[at]) for at, k in enumerate(largest.tolist())]
         if len(rest):
-            groups.append((rest, f"{len(rest)} more", "0.7", "."))
+            groups.append((rest, f"{len(rest)} more", LIGHT, "."))
         for members, name, colour, marker in groups:
             one, other = measured[members].ravel(), each[members].ravel()
             style = {"color": colour, "markersize": 3.5, "linestyle": "none"}
             (dots,) = against.plot(one, other, marker, rasterized=one.size > _MOST_VECTORS, **style)
             handles.append(dots)
             shown.append(shortened(name))
-        (dots,) = against.plot(total, whole, "p", color="black", markersize=5.5)
+        (dots,) = against.plot(total, whole, "p", color=INK, markersize=5.5)
         handles.append(dots)
         shown.append("total")
-        against.axline((1.0, 1.0), slope=1.0, color="0.6", linewidth=0.8)
+        against.axline((1.0, 1.0), slope=1.0, color=RULE, linewidth=0.8)
         seen = np.concatenate([measured[measured > 0.0], total[total > 0.0]])
         if len(seen):
             set_logarithmic(against, "x", *_around(seen))
@@ -124,8 +124,8 @@ def _chart(
         against.set_xlabel(f"measured{label}", fontsize=LABEL_POINTS)
         against.set_ylabel(f"predicted{label}", fontsize=LABEL_POINTS)
         some = total > 0.0
-        errors.plot(total[some], 100.0 * (whole[some] / total[some] - 1.0), "p", color="black", markersize=5.5)
-        errors.axhline(0.0, color="0.6", linewidth=0.8)
+        errors.plot(total[some], 100.0 * (whole[some] / total[some] - 1.0), "p", color=INK, markersize=5.5)
+        errors.axhline(0.0, color=RULE, linewidth=0.8)
         if some.any():
             set_logarithmic(errors, "x", *_around(total[some]))
         errors.set_xlabel(f"measured total{label}", fontsize=LABEL_POINTS)

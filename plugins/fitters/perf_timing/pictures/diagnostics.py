@@ -20,6 +20,7 @@ from perf_pictures.style import (
 from perf_timing.individual.model import IndividualModel
 from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import Selection, named_places
+from perf_views.colours import DARK, LIGHT, RULE
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def draw_residuals(shown: Selection, area: FigureBase, over: Axes, quantiles: Ax
         axes.set_title(title, fontsize=LABEL_POINTS)
         axes.set_xlabel(shortened(what, 60), fontsize=LABEL_POINTS, parse_math=False)
         axes.set_ylabel(label, fontsize=LABEL_POINTS)
-        axes.axhline(0.0, color="0.6", linewidth=0.7)
+        axes.axhline(0.0, color=RULE, linewidth=0.7)
         axes.margins(x=0.06, y=0.1)
         set_plain(axes)
     if not len(known):
@@ -81,7 +82,7 @@ def draw_residuals(shown: Selection, area: FigureBase, over: Axes, quantiles: Ax
         normal[order] = probplot(values, fit=False)[0]
     if across.min() > 0.0:
         set_logarithmic(over, "x", across.min() / 1.3, across.max() * 1.3, base=2 if is_one_pair else 10)
-    for system, (colour, marker) in {-1: ("0.7", "."), **shown.systems}.items():
+    for system, (colour, marker) in {-1: (LIGHT, "."), **shown.systems}.items():
         mine = at.system[known] == system
         if system < 0:
             mine = ~np.isin(at.system[known], list(shown.systems))
@@ -91,7 +92,7 @@ def draw_residuals(shown: Selection, area: FigureBase, over: Axes, quantiles: Ax
     if len(known) > 2 and np.ptp(values) > 0.0:
         slope, intercept, correlation = probplot(values)[1]
         ends = normal[order[[0, -1]]]
-        quantiles.plot(ends, intercept + slope * ends, color="0.4", linewidth=0.9, zorder=1.5)
+        quantiles.plot(ends, intercept + slope * ends, color=DARK, linewidth=0.9, zorder=1.5)
         quantiles.set_title(f"Normal Q-Q, correlation {correlation:.3f}", fontsize=LABEL_POINTS)
     if isinstance(model, (IndividualModel, JointModel)) and shown.are_own:
         flagged = np.flatnonzero(model.outliers().flagged[known])
@@ -114,7 +115,7 @@ def _ring_outliers(
     if not len(flagged):
         return
     for axes, across in panels:
-        axes.plot(across[flagged], values[flagged], "o", color="0.2", markersize=9, markerfacecolor="none",
+        axes.plot(across[flagged], values[flagged], "o", color=DARK, markersize=9, markerfacecolor="none",
                   markeredgewidth=0.8, label="outliers")  # fmt: skip
         for number, k in enumerate(flagged[: len(names)], 1):
             axes.annotate(str(number), (across[k], values[k]), (5, 3), textcoords="offset points", fontsize=TINY_POINTS)

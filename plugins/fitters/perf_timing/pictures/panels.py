@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from perf_pictures.style import LABEL_POINTS, MOST_VECTORS, SMALL_POINTS, TINY_POINTS, add_legend, set_logarithmic
 from perf_timing.pictures.curves import COVERAGE, Curve, predicted_curves
 from perf_timing.pictures.selection import MOST_BANDS, Selection, select
+from perf_views.colours import DARK, LIGHT, PAPER
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -56,13 +57,13 @@ def draw_panels(shown: Selection, area: FigureBase, grid: npt.NDArray[Any]) -> N
     for axes in panels[-(-len(panels) // grid.shape[1]) * grid.shape[1] - grid.shape[1] :]:
         axes.set_xlabel(shortened(model.columns[shown.first]), fontsize=LABEL_POINTS, parse_math=False)
     _set_across(panels[0], curves)
-    line: dict[str, Any] = {"color": "0.3", "linewidth": 1.2}
+    line: dict[str, Any] = {"color": DARK, "linewidth": 1.2}
     kinds: dict[str, Line2D | Patch] = {
         "fit": Line2D([], [], **line),
         "extrapolated": Line2D([], [], linestyle="--", **line),
         "never measured (predicted)": Line2D([], [], linestyle=":", **line),
-        _BAND: Patch(facecolor="0.3", alpha=0.2),
-        "other systems": Line2D([], [], linestyle="", marker=".", color="0.7"),
+        _BAND: Patch(facecolor=DARK, alpha=0.2),
+        "other systems": Line2D([], [], linestyle="", marker=".", color=LIGHT),
     }
     kinds = {name: handle for name, handle in kinds.items() if name in drawn}
     add_legend(area, list(kinds), list(kinds.values()), loc="outside upper right", ncols=5, fontsize=SMALL_POINTS)
@@ -132,7 +133,7 @@ def _draw_panel(shown: Selection, axes: Axes, code: int, curves: list[Curve]) ->
         axes.set_title(shortened(model.codes[code]), fontsize=LABEL_POINTS, parse_math=False)
     rest = mine & ~np.isin(at.system, list(shown.systems))
     if rest.any():
-        axes.plot(across[rest], value[rest], ".", color="0.7", markersize=3, zorder=1.5,
+        axes.plot(across[rest], value[rest], ".", color=LIGHT, markersize=3, zorder=1.5,
                   rasterized=bool(rest.sum() > MOST_VECTORS))  # fmt: skip
         drawn.add("other systems")
     bottom, top = _limits(value[mine], shown.spread[mine], curves)
@@ -151,7 +152,7 @@ def _draw_panel(shown: Selection, axes: Axes, code: int, curves: list[Curve]) ->
             axes.errorbar(across[several], value[several], yerr=shown.spread[several], fmt="none", ecolor=colour,
                           elinewidth=0.8, capsize=2)  # fmt: skip
         axes.plot(across[here], value[here], marker, color=colour, markersize=4.5, markeredgewidth=0.4,
-                  markeredgecolor="white", zorder=3)  # fmt: skip
+                  markeredgecolor=PAPER, zorder=3)  # fmt: skip
     set_logarithmic(axes, "y", bottom, top)
     return drawn
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from perf_pictures.style import COLOURS, LABEL_POINTS, TINY_POINTS, set_plain
+from perf_pictures.style import LABEL_POINTS, TINY_POINTS, set_plain
 from perf_timing.joint.model import JointModel
 from perf_timing.pictures.selection import MOST_FUNCTIONS, Selection
+from perf_views.colours import DARK, PAPER, RULE, SERIES
 from perf_views.short_names import shortened
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _draw_estimates(model: JointModel, axes: Axes, places: list[int]) -> None:
     left, right = float(ends.min()) - margin, float(ends.max()) + margin
     for row, (x, e) in enumerate(zip(value, error, strict=True)):
         if known[row] and left <= x <= right:
-            axes.errorbar(x, row, xerr=e, fmt="o", color=COLOURS[0], markersize=4, elinewidth=1.0, capsize=2)
+            axes.errorbar(x, row, xerr=e, fmt="o", color=SERIES[0], markersize=4, elinewidth=1.0, capsize=2)
             continue
         if not known[row]:
             place, side, text = 0.5, "center", "not determined" if is_open[row] else "without end"
@@ -83,8 +84,8 @@ def _draw_estimates(model: JointModel, axes: Axes, places: list[int]) -> None:
         else:
             place, side, text = 0.98, "right", f"{x:.3g} ± {e:.3g} →"
         axes.text(place, row, text, transform=axes.get_yaxis_transform(), ha=side, va="center", fontsize=TINY_POINTS,
-                  color="0.3", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})  # fmt: skip
-    axes.axvline(0.0, color="0.6", linewidth=0.7, zorder=1.0)
+                  color=DARK, bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 0.5})  # fmt: skip
+    axes.axvline(0.0, color=RULE, linewidth=0.7, zorder=1.0)
     axes.set_xlim(left, right)
     axes.xaxis.set_major_locator(MaxNLocator(4))
     set_plain(axes)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perf_pictures.style import COLOURS, MARKERS
+from perf_pictures.style import MARKERS
 from perf_points.points import Places
 from perf_timing.joint.model import JointModel
 from perf_timing.scaling_model import ScalingModel
+from perf_views.colours import SERIES
 from perfcore.base.errors import DataError
 
 __all__ = ["MOST_BANDS", "MOST_FUNCTIONS", "Selection", "is_drawn_everywhere", "named_places", "select"]
@@ -108,7 +109,7 @@ def select(model: ScalingModel, data: Any) -> Selection:
     if isinstance(model, JointModel):
         left_out["functions whose w and r are not shown"] = len(model.functions) - MOST_FUNCTIONS
     remarks += [f"{what}: {number:,}" for what, number in left_out.items() if number > 0]
-    styles = {s: (COLOURS[k % len(COLOURS)], MARKERS[k]) for k, s in enumerate(systems)}
+    styles = {s: (SERIES[k % len(SERIES)], MARKERS[k]) for k, s in enumerate(systems)}
     return Selection(model, at, value, spread, are_own, codes, styles, others, in_panels, tuple(remarks))
 
 

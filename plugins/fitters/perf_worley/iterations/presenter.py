@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perf_views.colours import CAREFUL, DATA, FAINT, RULE
 from perfcore.data.units import readable, shown_origin
 from perfcore.results import Presenter, Tables
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["IterationsPresenter", "in_a_line", "ordinal"]
 
-_COLOR, _UNUSUAL = "#1f5fa8", "#c1272d"
 _MOST_ROWS = 40
 _LEAST_SHARE = 0.01
 
@@ -148,23 +148,23 @@ class IterationsPresenter(Presenter):
         figure.suptitle(self.summary(result)[0], fontsize=10, x=0.01, ha="left")
         if not result.count or result.period is None:
             return
-        one.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=_COLOR, linewidth=1.4)
+        one.stairs(result.profile, np.linspace(0.0, 100.0, len(result.profile) + 1), color=DATA, linewidth=1.4)
         one.set(xlabel="% of an iteration", ylabel="processors computing", title="mean iteration", xlim=(0.0, 100.0))
         one.set_ylim(bottom=0.0)
         numbers = np.arange(1, result.count + 1)
         factor, unit = _unit_for(result.period, result.time_unit)
-        other.vlines(numbers, 0.0, result.durations * factor, color="0.85", linewidth=1)
-        other.plot(numbers, result.durations * factor, ".", color=_COLOR, markersize=5)
+        other.vlines(numbers, 0.0, result.durations * factor, color=FAINT, linewidth=1)
+        other.plot(numbers, result.durations * factor, ".", color=DATA, markersize=5)
         if result.unusual is not None:
             at = result.unusual.number - 1
-            other.plot(numbers[at], result.durations[at] * factor, "o", color=_UNUSUAL, markersize=6)
+            other.plot(numbers[at], result.durations[at] * factor, "o", color=CAREFUL, markersize=6)
             label = ordinal(at + 1) + (f": {result.unusual.reason}" if result.unusual.reason else "")
             right = at > result.count / 2
             other.annotate(
                 label, (numbers[at], result.durations[at] * factor), xytext=(-8 if right else 8, 4),
-                textcoords="offset points", ha="right" if right else "left", fontsize=8, color=_UNUSUAL,
+                textcoords="offset points", ha="right" if right else "left", fontsize=8, color=CAREFUL,
             )  # fmt: skip
-        other.axhline(result.period * factor, color="0.5", linewidth=0.8, linestyle=":")
+        other.axhline(result.period * factor, color=RULE, linewidth=0.8, linestyle=":")
         other.set(xlabel="iteration", ylabel=f"duration ({unit})", title="duration of each; dotted: the mean")
         other.set_ylim(0.0, 1.15 * float(result.durations.max()) * factor)
         for axes in (one, other):

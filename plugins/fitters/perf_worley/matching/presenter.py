@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perf_views.colours import AREAS, RULE
 from perf_worley.matching.comparison import PhaseComparison, Side
 from perf_worley.matching.order_preserving import ALIKE
 from perfcore.data.units import readable
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["PhaseComparisonPresenter"]
-
-_COLORS = ("#1f5fa8", "#c1272d", "#2e8540", "#8a4fbf", "#b8860b", "#008b8b", "#a0522d", "#555555")
 
 
 class PhaseComparisonPresenter(Presenter):
@@ -84,7 +83,7 @@ class PhaseComparisonPresenter(Presenter):
                 if side is None:
                     continue
                 matched = result.alike and partner is not None
-                color = _COLORS[number % len(_COLORS)] if matched else "0.6"
+                color = AREAS[number % len(AREAS)] if matched else RULE
                 for k in side.phases:
                     phase = model.phases[k]
                     at = np.linspace(phase.start, phase.end, 61)

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from perf_pictures.picture import time_axis
-from perf_pictures.style import COLOURS, SMALL_POINTS
+from perf_pictures.style import SMALL_POINTS
+from perf_views.colours import AREAS, FAINT, LIGHT, PAPER, SERIES
 from perf_views.function_names import plain_names
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ __all__ = ["draw_activity"]
 
 _MOST_COMPUTING, _MOST_IDLE = 5, 2
 _COLUMNS = 3  # of the legend
-_GREYS = ("0.72", "0.86")
+_GREYS = (LIGHT, FAINT)
 
 
 def draw_activity(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> None:
@@ -54,17 +55,17 @@ def draw_activity(model: PhaseModel, axes: Axes, span: tuple[float, float]) -> N
         return means
 
     whole = np.array([each.computing_ns for each in found]) / durations
-    layers = [(short[name], mean_of([name]), colour) for name, colour in zip(computing, COLOURS, strict=False)]
+    layers = [(short[name], mean_of([name]), colour) for name, colour in zip(computing, SERIES, strict=False)]
     rest = whole - mean_of(computing)
     if (rest > 1e-9 * whole.max(initial=1.0)).any():
-        layers.append(("others", rest, "#bfae8f"))
+        layers.append(("others", rest, AREAS[-1]))
     layers += [(f"{short[name]} (idle)", mean_of([name]), grey) for name, grey in zip(idle, _GREYS, strict=False)]
     below = np.zeros(len(found))
     for name, heights, colour in layers:
         axes.stairs(below + heights, edges, baseline=below, fill=True, color=colour, linewidth=0, label=name)
         below += heights
     for edge in edges[1:-1]:
-        axes.axvline(edge, color="white", linewidth=0.8)
+        axes.axvline(edge, color=PAPER, linewidth=0.8)
     axes.set_ylim(0.0, min(found[0].n_locations, 1.15 * float(below.max(initial=0.0))) or 1.0)
     axes.set_ylabel("locations (mean)")
     axes.set_title("what runs in each phase", fontsize=9, loc="left")

@@ -6,6 +6,7 @@ the one counts that began last; for nested ones that is the innermost. Events of
 ``cat``, as Kineto sets it; where the host's launches are recorded too, gaps of a stream tell whether it waits for the
 host (see `perf_io.traces.launches`). Others (flows, counters, instants, asynchronous events) are counted and passed
 over. Times become whole nanoseconds exactly, and count from the first event.
+Traces of any format are written for Perfetto; what is read of such a file has the same intervals, names and times.
 
 Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityType``.
 """
@@ -13,9 +14,11 @@ Source: "Trace Event Format", Google, 2016; categories by Kineto's ``ActivityTyp
 from __future__ import annotations
 
 import fnmatch
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -31,12 +34,14 @@ from perf_messages.communication import carry
 from perf_messages.rank_calls import OF_RANK, RankCalls, communication_of_ranks
 from perf_states.classes import class_of
 from perf_states.table import MARKER
+from perf_traces.chrome_json import MOST_EVENTS, write_chrome_json
 from perf_traces.nesting import Nesting, keep_nesting, nesting_of_pieces
 from perf_traces.options import recorded_by
 from perfcore.base import progress
-from perfcore.base.errors import InputError
+from perfcore.base.errors import InputError, OptionError
 from perfcore.contracts import Reader
 from perfcore.data.trace import Trace
+from perfcore.data.units import NANOSECONDS
 from perfcore.reading.source import Source
 
 __all__ = ["ChromeReader"]
@@ -53,6 +58,15 @@ _MOST_THREAD_NAMES = 1 << 20
 
 class _Arguments(msgspec.Struct):
     name: Any = None
+    location: Any = None  # as `write` calls a thread whose name is that of a location
+
+
+class _Run(msgspec.Struct):
+    """What `write` says of the run, as the format has no place for it."""
+
+    span_ns: tuple[int, int]
+    time_unit: Literal[tuple(NANOSECONDS)]  # type: ignore[valid-type]
+    busy_states: frozenset[str]
 
 
 class _Distributed(msgspec.Struct):
@@ -65,6 +79,7 @@ class _Document(msgspec.Struct):
 
     distributedInfo: _Distributed | None = None  # noqa: N815 - the key in the file
     baseTimeNanoseconds: int = 0  # noqa: N815
+    perfcore: _Run | None = None
 
 
 class _Metadata(msgspec.Struct):
@@ -86,6 +101,7 @@ class ChromeReader(Reader):
     """
 
     Options = ChromeOptions
+    writes: ClassVar[bool] = True
 
     def sniff(self, source: Source) -> float:
         """Sure by the array of events; less so by the first event alone, or by keys that come before the array."""
@@ -108,6 +124,25 @@ class ChromeReader(Reader):
         columns, names, array = _collect(source, options.to_the_cut)
         return _trace(source.name, columns, names, array, options)
 
+    def write(self, data: Any, path: str | os.PathLike[str]) -> None:
+        """Write a trace, for Perfetto and chrome://tracing; see `perf_traces.chrome_json.write_chrome_json`.
+
+        Raises
+        ------
+        OptionError
+            The data are no trace.
+        """
+        if not isinstance(data, Trace):
+            raise OptionError(
+                f"Chrome's JSON holds traces, and this is a {type(data).__name__}; write it as .csv or .parquet"
+            )
+        with Path(path).open("wb") as stream:
+            write_chrome_json(data, stream)
+        if data.n_intervals > MOST_EVENTS:
+            progress.note(
+                f"{data.n_intervals:,} intervals: Perfetto opens some {MOST_EVENTS:,}; --from and --until write a part"
+            )
+
 
 class _Names:
     """Names of processes and threads, from metadata."""
@@ -115,6 +150,7 @@ class _Names:
     def __init__(self) -> None:
         self._processes: dict[str, str] = {}
         self._threads: dict[tuple[str, str], str] = {}
+        self._locations: dict[tuple[str, str], str] = {}
 
     def add(self, text: bytes) -> None:
         """Take in the metadata of a piece; what is damaged in it names nothing."""
@@ -131,9 +167,13 @@ class _Names:
                 self._processes[str(event.pid)] = event.args.name.strip()
             elif event.name == "thread_name":
                 self._threads[str(event.pid), str(event.tid)] = event.args.name.strip()
+                if isinstance(event.args.location, str):
+                    self._locations[str(event.pid), str(event.tid)] = event.args.location
 
     def label(self, process: int | str, thread: int | str, *, stream: bool) -> str:
-        """Both with their numbers, without which names often are not unique."""
+        """Both with their numbers, without which names often are not unique; of what `write` wrote the location."""
+        if (location := self._locations.get((str(process), str(thread)))) is not None:
+            return location
         name = self._threads.get((str(process), str(thread)), "stream" if stream else "thread")
         return f"{self.process(process, stream=stream)} / {_numbered(name, thread)}"
 
@@ -209,6 +249,11 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     if not found or not (found["end"] > found["start"]).any():
         raise InputError(source, f"contains no events of {'threads' if which == 'both' else which} that last")
     first, last = int(found["start"].min()), int(found["end"].max())
+    run = array.document.perfcore
+    span = (0, last - first)
+    if run is not None:
+        span = min(run.span_ns[0], first), max(run.span_ns[1], last)
+        first = 0
     markers = _markers(annotations, columns, first, on_gpu=which == "streams")
     found["start"] -= first
     found["end"] -= first
@@ -235,7 +280,8 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
     notes = [
         f"{count} events of kind {kind or '(none)'} passed over" for kind, count in sorted(columns.passed_over.items())
     ]
-    notes.append(f"times count from the first event, at {first / 1000:.3f} us")
+    if run is None:
+        notes.append(f"times count from the first event, at {first / 1000:.3f} us")
     if any(is_marker.values()):
         notes.append(f"annotations ({', '.join(c for c, mark in is_marker.items() if mark)}) are markers, no states")
     if streams and not (launched > UNKNOWN_NS).any():
@@ -251,8 +297,9 @@ def _trace(source: str, columns: EventColumns, names: _Names, array: _Array, opt
         end,
         _unique([names.label(*keys[code], stream=code in streams) for code in met.tolist()]),
         named,
-        time_unit="us",
-        span_ns=(0, last - first),
+        time_unit="us" if run is None else run.time_unit,
+        busy_states=None if run is None else [name for name in named if name in run.busy_states],
+        span_ns=span,
         source=source,
         notes=notes,
         markers=markers,

@@ -170,11 +170,11 @@ class NestedStates:
             **facts,
         )
         location, state, start, end = self._callers
-        nesting = Nesting(
-            places(location),
-            np.frombuffer(state, np.int32),
-            np.frombuffer(start, np.int64),
-            np.frombuffer(end, np.int64),
+        nesting = Nesting(  # the innermost was left first
+            places(location)[::-1],
+            np.frombuffer(state, np.int32)[::-1],
+            np.frombuffer(start, np.int64)[::-1],
+            np.frombuffer(end, np.int64)[::-1],
             np.frombuffer(self._is_call, np.bool_),
         )
         if self._background is not None:

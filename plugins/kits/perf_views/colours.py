@@ -1,0 +1,124 @@
+"""What colours mean, in pages, pictures and reports alike; nothing that is drawn names a colour itself.
+
+- **Which one**: `SERIES` for lines and points side by side, `AREAS` for what lies upon another; `CLASS_COLOURS` for
+  what a location does.
+- **How much**: one map, `SIZES`, dark for little and bright for much.
+- **How it grows**: nine `STEPS`, the brighter the faster; `pale` and hatched where it is not sure.
+- **Good or not**: words, with `GOOD`, `CAREFUL` and `QUIET` beside them; never a colour alone.
+- **What is measured** is ink, **what a model says** is `MODEL`, what helps to read is grey.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AREAS",
+    "CAREFUL",
+    "CLASS_COLOURS",
+    "DARK",
+    "DATA",
+    "FAINT",
+    "FOUND",
+    "GOOD",
+    "GRID",
+    "INK",
+    "LIGHT",
+    "MODEL",
+    "PALE",
+    "PAPER",
+    "QUIET",
+    "RULE",
+    "SERIES",
+    "SIZES",
+    "STEPS",
+    "contrast",
+    "pale",
+    "size_colour",
+    "text_on",
+]
+
+# M. Okabe and K. Ito, "Color Universal Design", 2008; without yellow, which is faint on white paper.
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Their yellow is fine as an area; then P. Tol's indigo and wine.
+AREAS = (*SERIES[:6], "#F0E442", "#332288", "#882255", "#8a8f98")
+DATA, MODEL = SERIES[:2]
+
+INK, PAPER = "#000000", "#ffffff"  # a dark page exchanges them
+DARK, RULE, LIGHT, FAINT, PALE, GRID = "#595959", "#999999", "#b8b8b8", "#d6d6d6", "#efefef", "#ebebeb"
+DARK_TEXT, BRIGHT_TEXT = "#010101", "#fefefe"  # on colours; not ink and paper, which a dark page exchanges
+
+GOOD, CAREFUL, QUIET = "#2f7d4f", "#b26a00", "#566070"  # as page.css has them
+
+SIZES = "cividis"  # of matplotlib: its brightness rises for every kind of colour vision
+# Brightness rises evenly from L* 16 to 93. Any two differ by 18.7 or more in CIEDE2000, also for people without red,
+# green or blue cones (Machado, Oliveira and Fernandes, 2009), where nine of SIZES differ by 6.8.
+STEPS = (
+    "#2b2721", "#343281", "#8c3a13", "#3f736d", "#ae7802", "#5da3ce", "#b2b8a4", "#f3cd20", "#7efffc",
+)  # fmt: skip
+
+# Of the classes of states: blue is work, what is lost is warm, grey is nothing.
+CLASS_COLOURS = {
+    "computing": "#0072b2", "other": "#3d9bd3", "communicating": "#d55e00", "waiting": "#e69f00",
+    "synchronizing": "#cc79a7", "transferring": "#8fcdf0", "io": "#009e73", "contending": "#882255",
+    "runtime": "#5b4ba8", "idle": "#c4c8ce", "not_running": "#dfe2e6", "unknown": "#8a8f98", "marker": "#f0e442",
+}  # fmt: skip
+FOUND = "#c1272d"  # what is searched for
+
+_PALE = 0.35  # of a colour that is left in its pale form
+
+
+def pale(colour: str) -> str:
+    """The colour as what is not sure has it, beside a hatch.
+
+    Examples
+    --------
+    >>> pale("#000000")
+    '#a6a6a6'
+    """
+    return "#" + "".join(f"{round(255 - _PALE * (255 - part)):02x}" for part in _parts(colour))
+
+
+def size_colour(place: float) -> str:
+    """Colour of a size, 0 to 1; values outside are taken as the nearer end.
+
+    Examples
+    --------
+    >>> size_colour(0.0), size_colour(7.0)
+    ('#00224e', '#fee838')
+    """
+    import matplotlib as mpl
+
+    colour = mpl.colormaps[SIZES](min(max(place, 0.0), 1.0))[:3]
+    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
+
+
+def text_on(colour: str) -> str:
+    """What is read on a colour; the contrast is at least 4.5 with any.
+
+    Examples
+    --------
+    >>> text_on("#00224e"), text_on("#fee838")
+    ('#fefefe', '#010101')
+    """
+    return max((BRIGHT_TEXT, DARK_TEXT), key=lambda candidate: contrast(colour, candidate))
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours, 1 to 21, as WCAG 2.2 defines it; 4.5 is asked of text.
+
+    Examples
+    --------
+    >>> round(contrast("#000000", "#ffffff"), 1)
+    21.0
+    """
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _parts(colour: str) -> list[int]:
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
+
+def _luminance(colour: str) -> float:
+    parts = [part / 255.0 for part in _parts(colour)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
