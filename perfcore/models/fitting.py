@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
 
-__all__ = ["as_told", "default_fitter", "fit", "rank", "resolve", "types_to_read"]
+__all__ = ["as_told", "check_executor", "default_fitter", "fit", "rank", "resolve", "types_to_read"]
 
 # Options of fitters that say what the columns of a table are, and which rows count: the kind of data hangs on them.
 _ROLES = {"parameter": "parameters", "value": "value", "code": "code", "system": "system", "unit": "unit"}
 
 
-def fit(data: Any, fitter: str | None = None, **options: Any) -> Model:
+def fit(data: Any, fitter: str | None = None, *, executor: Executor | None = None, **options: Any) -> Model:
     """Fit a model.
 
     Parameters
@@ -44,6 +45,9 @@ def fit(data: Any, fitter: str | None = None, **options: Any) -> Model:
     fitter : str, optional
         Name of the fitter (``perf plugins`` lists them); by default the one that is registered for this kind of data
         (`perfcore.data.kinds.kind_of`), which is said as a note (`perfcore.base.progress`).
+    executor : concurrent.futures.Executor, optional
+        What does parts of the work, where the fitter has such; by default this process does. Any number of workers
+        gives the same model.
     **options
         Options of the fitter and of the parts that they select (``perf plugins NAME`` lists them).
 
@@ -56,7 +60,8 @@ def fit(data: Any, fitter: str | None = None, **options: Any) -> Model:
     UnknownNameError
         No such fitter or option; the nearest name is suggested.
     OptionError
-        A value is not accepted, or no fitter is named and none is registered for this kind of data.
+        A value is not accepted, no fitter is named and none is registered for this kind of data, or the fitter has no
+        parts for an executor.
 
     Examples
     --------
@@ -66,12 +71,12 @@ def fit(data: Any, fitter: str | None = None, **options: Any) -> Model:
     >>> [(phase.start, phase.end) for phase in model.phases], model.epsilon
     ([(0.0, 4.0), (4.0, 10.0)], 0.0)
     """
-    implementation, data, chosen, parts = _prepared(data, fitter, options, ranking=False)
+    implementation, data, chosen, parts = _prepared(data, fitter, options, executor, ranking=False)
     model: Model = implementation.fit(data, chosen, **parts)
     return model
 
 
-def rank(data: Any, fitter: str | None = None, **options: Any) -> Ranking:
+def rank(data: Any, fitter: str | None = None, *, executor: Executor | None = None, **options: Any) -> Ranking:
     """Compare the models that a fitter can make.
 
     Parameters and errors are those of `fit`; the default is the fitter that is registered to rank this kind of data.
@@ -89,9 +94,22 @@ def rank(data: Any, fitter: str | None = None, **options: Any) -> Ranking:
     """
     if fitter is not None and not _ranks(fitter):
         raise OptionError(f"{fitter} makes one model and has none to rank; use `perf fit --fitter {fitter}`")
-    implementation, data, chosen, parts = _prepared(data, fitter, options, ranking=True)
+    implementation, data, chosen, parts = _prepared(data, fitter, options, executor, ranking=True)
     ranking: Ranking = implementation.rank(data, chosen, **parts)
     return ranking
+
+
+def check_executor(fitter: str) -> None:
+    """Refuse a fitter that does all of its work in one process.
+
+    Raises
+    ------
+    UnknownNameError
+        No such fitter.
+    OptionError
+    """
+    if not registry().load("fitters", fitter).takes_executor:
+        raise OptionError(f"{fitter} works in one process and has no parts for an executor (--on); leave it out")
 
 
 def default_fitter(
@@ -176,9 +194,9 @@ def as_told(data: Any, options: Mapping[str, Any]) -> Any:
 
 
 def _prepared(
-    data: Any, name: str | None, options: Mapping[str, Any], *, ranking: bool
+    data: Any, name: str | None, options: Mapping[str, Any], executor: Executor | None, *, ranking: bool
 ) -> tuple[Any, Any, Any, dict[str, Any]]:
-    """An instance of the fitter, the data, read where they are a path, its options and the parts that they select."""
+    """An instance of the fitter, the data, read where they are a path, its options, and what else it is given."""
     note = None
     if name is None:  # the kind of the data must be known
         if isinstance(data, (str, os.PathLike)):
@@ -187,6 +205,9 @@ def _prepared(
     entry = registry().entry("fitters", name)
     chosen, parts = resolve(entry, options)
     implementation = entry.load()
+    if executor is not None:
+        check_executor(name)
+        parts["executor"] = executor
     if isinstance(data, (str, os.PathLike)):
         data = read(data, wanted=implementation.takes)
     data = _taken(data, name, implementation)

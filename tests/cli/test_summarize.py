@@ -8,10 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from backwards import Backwards
 
 from perf_executors import executors
 from perf_executors.tasks import in_order
@@ -82,25 +83,6 @@ def test_processes_give_the_same_bytes_and_one_that_dies_is_replaced(ranks, monk
     assert killed
     assert (ranks / "several.summary").read_bytes() == (ranks / "alone.summary").read_bytes()
     assert found.n_intervals == alone.n_intervals == 300
-
-
-class Backwards(Executor):
-    """Does what it was given last first."""
-
-    def __init__(self):
-        self.tasks = []
-
-    def submit(self, function, /, *arguments):
-        self.tasks.append((Future(), function, arguments))
-        if len(self.tasks) == 1:
-            threading.Timer(0.05, self.work).start()
-        return self.tasks[-1][0]
-
-    def work(self):
-        while self.tasks:
-            future, function, arguments = self.tasks.pop()
-            if future.set_running_or_notify_cancel():
-                future.set_result(function(*arguments))
 
 
 def test_any_executor_and_any_order_give_the_same_bytes(ranks):

@@ -81,7 +81,7 @@ def test_quick_optimum_is_stationary_to_the_last_digits(joint):
 def test_refits_agree_with_the_careful_way(joint):
     problem = joint(noise=0.3, seed=5).problem
     quick, careful = (solve(problem, starts=1, compiled=compiled) for compiled in (True, False))
-    draws = [bootstrap(problem, fit, draws=10, rng=2).draws for fit in (quick, careful)]
+    draws = [bootstrap(problem, fit, draws=10, seed=2).draws for fit in (quick, careful)]
     # Refits the careful way are not polished, so that they have half of the digits.
     assert draws[0] == pytest.approx(draws[1], rel=1e-5)
     assert leave_one_cell_out(problem, quick) == pytest.approx(leave_one_cell_out(problem, careful), rel=1e-5)

@@ -1,7 +1,10 @@
 """Bootstrap and cross-validation of the joint model."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from backwards import Backwards
 
 from perf_timing.joint.problem import JointProblem
 from perf_timing.joint.resampling import bootstrap, leave_one_cell_out, leave_one_out_residuals
@@ -18,8 +21,8 @@ def test_spread_of_the_bootstrap(joint):
     problem = joint(("1",), w=np.ones((1, 30)), r=np.ones((1, 2)), noise=1e-3, seed=1, processors=(1,)).problem
     fit = solve(problem, starts=1)
     counted = []
-    found = bootstrap(problem, fit, draws=250, rng=2, advance=counted.append)
-    assert len(counted) == 250
+    found = bootstrap(problem, fit, draws=250, seed=2, advance=counted.append)
+    assert sum(counted) == 250
     assert found.failed == 0
     assert found.draws[:, -1].std() == pytest.approx(np.sqrt(0.8) * fit.v_errors[0, 1], rel=0.12)
     assert found.draws[:, -1].mean() == pytest.approx(fit.v[0, 1], abs=0.2 * fit.v_errors[0, 1])
@@ -32,7 +35,7 @@ def test_bootstrap_of_small_errors_has_nearly_the_asymptotic_ones(joint):
     """Of equal, independent errors; some fifth is lost with as few cells as here."""
     problem = joint(noise=0.02, seed=1, w=4 * np.ones((2, 4)), r=np.ones((2, 4))).problem
     fit = solve(problem, starts=1)
-    found = bootstrap(problem, fit, draws=200, rng=2)
+    found = bootstrap(problem, fit, draws=200, seed=2)
     ratio = found.draws.std(axis=0) / np.sqrt(np.diag(fit.covariance))
     assert 0.6 < ratio.mean() < 1.05
 
@@ -40,10 +43,10 @@ def test_bootstrap_of_small_errors_has_nearly_the_asymptotic_ones(joint):
 def test_bootstrap_is_repeatable_and_keeps_bounds(joint):
     problem = joint(("1/p", "1"), noise=4.0).problem
     fit = solve(problem, positive=True)
-    first, second = (bootstrap(problem, fit, draws=5, rng=3) for _ in range(2))
+    first, second = (bootstrap(problem, fit, draws=5, seed=3) for _ in range(2))
     assert (first.draws == second.draws).all()
     assert (first.draws >= 0).all()
-    nothing = bootstrap(problem, fit, draws=0, rng=0)
+    nothing = bootstrap(problem, fit, draws=0, seed=0)
     assert np.isnan(nothing.intervals()).all()
 
 
@@ -51,7 +54,7 @@ def test_leaving_a_cell_out(joint):
     problem = joint(noise=0.5).problem
     counted = []
     predictions = leave_one_cell_out(problem, solve(problem), advance=counted.append)
-    assert len(counted) == 16
+    assert sum(counted) == 16
     for cell in (0, 6, 15):
         left = problem.cell == cell
         rest = solve(problem.subset(~left))
@@ -106,3 +109,16 @@ def test_observation_that_alone_determines_a_parameter():
     problem = JointProblem(np.ones((4, 1)), np.array([1.0, 2.0, 4.0, 8.0]), code, np.zeros(4, int), 2, 1, 0)
     fit = solve(problem)
     assert np.isnan(leave_one_out_residuals(fit.residuals, fit.jacobian)).tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("executor", [ThreadPoolExecutor(1), ThreadPoolExecutor(3), Backwards()])
+def test_any_executor_gives_the_digits_of_this_process(joint, executor):
+    problem = joint(("1/p", "1"), noise=4.0).problem
+    fit = solve(problem, positive=True)
+    given = {"draws": 60, "seed": 3}
+    whole = bootstrap(problem, fit, **given)
+    assert len(whole.draws) + whole.failed == 60
+    assert (bootstrap(problem, fit, **given, executor=executor).draws == whole.draws).all()
+    assert (bootstrap(problem, fit, draws=30, seed=3).draws == whole.draws[:30]).all()
+    alone, several = (leave_one_cell_out(problem, fit, executor=each) for each in (None, executor))
+    assert alone.tobytes() == several.tobytes()

@@ -246,7 +246,7 @@ class DataViews:
         form = option_form(fitter, options, prefix, is_folded=True)
         return replace(view, blocks=(*view.blocks, form, save_action(self._name, fitter, prefix, query)))
 
-    def _fitted(self, fitter: str, options: Mapping[str, str]) -> Viewable:
+    def _fitted(self, fitter: str, options: Mapping[str, Any]) -> Viewable:
         key = self._key(fitter, options)
         if key in self._changed:
             return self._changed[key]

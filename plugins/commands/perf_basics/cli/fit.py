@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from perf_basics.cli.on import On
 from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
@@ -28,12 +29,7 @@ def command(
     picture: Picture = None,
     as_json: Json = False,
     table_format: TableFormat = None,
-    on: Annotated[
-        str | None,
-        typer.Option(
-            "--on", metavar="WHERE", help="With -o FILE.parquet, what fits: local:N processes, or dask://HOST:PORT."
-        ),
-    ] = None,
+    on: On = None,
     growing: Annotated[
         bool,
         typer.Option("--follow", help="Read DATA as it is written, and say when a phase has ended; text tables only."),
@@ -50,6 +46,7 @@ def command(
     perf fit trace.prv --fitter worley --phases 1..20 --degree 1 --refine -o model.json --plot phases.png
     perf fit runs.jsonl --fitter scaling --at p=4096 --table csv > laws.csv
     perf fit profile.parquet --fitter scaling -o laws.parquet --on local:2
+    perf fit runs.csv --fitter strohmaier --intervals bootstrap --loss huber --on local:2
     perf fit states.csv --follow --idle-timeout 60
 
     Scaling laws of very many paths become a table where the file to write ends in .parquet: in parts, with bounded
@@ -62,8 +59,9 @@ def command(
         raise OptionError("--json and --table do not go together")
     with reporting():
         import perfcore
+        from perf_executors.executors import executor_of
         from perfcore.hooks.registry import registry
-        from perfcore.models.fitting import resolve, types_to_read
+        from perfcore.models.fitting import check_executor, resolve, types_to_read
 
         # What is wrong with the options is said before a long file is read.
         if fitter is not None:
@@ -75,11 +73,15 @@ def command(
             if picture is not None or as_json or table_format is not None or growing:
                 raise OptionError(f"-o {output}: a table of laws goes without --plot, --json, --table and --follow")
             raise typer.Exit(_fit_many(data, output, fitter, how, on, options))
-        if on is not None:
-            raise OptionError("--on is for laws of many paths: -o FILE.parquet with --fitter scaling")
+        if on is not None and fitter == "scaling":
+            raise OptionError("--on with --fitter scaling is for laws of many paths: -o FILE.parquet")
+        if on is not None and fitter is not None:
+            check_executor(fitter)
         if growing:
             from perf_basics.following import follow
 
+            if on is not None:
+                raise OptionError("--follow reads line after line in this process; leave --on out")
             if how.from_name is not None:
                 raise OptionError("--follow reads one file; --from-name belongs to many")
 
@@ -90,7 +92,8 @@ def command(
             model, measured = follow(data, read_lines, fitter, options, idle_timeout)
         else:
             measured = how.read_file(data, types_to_read(fitter))
-            model = perfcore.fit(measured, fitter=fitter, **options)
+            with executor_of(on) as executor:
+                model = perfcore.fit(measured, fitter=fitter, executor=executor, **options)
         if output is not None:
             model.save(output)
         if picture is not None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from perf_basics.cli.on import On
 from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import FitterOfKind
@@ -22,6 +23,7 @@ def command(
         float | None, typer.Option("--above", metavar="R2", help="Only models whose uncentered R^2 is at least this.")
     ] = None,
     top: Annotated[int | None, typer.Option("--top", min=1, metavar="N", help="Only the first N models.")] = None,
+    on: On = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     **options: Annotated[Any, OptionsOfSelected("fitters", "fitter")],
 ) -> None:
@@ -31,17 +33,22 @@ def command(
     perf rank runs.csv --terms 2
     perf rank runs.csv --terms 2 --where "code=SP,system=T3D" --above 0.99
     perf rank runs.csv --fitter strohmaier --terms 2 --top 5
+    perf rank runs.csv --fitter strohmaier --terms 3 --on local:8
     """
     with reporting():
         import perfcore
+        from perf_executors.executors import executor_of
         from perfcore.hooks.registry import registry
-        from perfcore.models.fitting import resolve, types_to_read
+        from perfcore.models.fitting import check_executor, resolve, types_to_read
 
         given = {name: value for name, value in options.items() if value is not None}
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), given)
+            if on is not None:
+                check_executor(fitter)
         measured = how.read_file(data, types_to_read(fitter, ranking=True))
-        ranking = perfcore.rank(measured, fitter=fitter, **given).filtered(above, top)
+        with executor_of(on) as executor:
+            ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **given).filtered(above, top)
     if as_json:
         print_json("ranking", [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])
         return

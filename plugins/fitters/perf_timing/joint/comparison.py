@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from perf_executors.tasks import as_they_end
 from perf_least_squares.goodness import information, r_squared
 from perf_timing.characteristic import by_growth, characteristics, measured_design
-from perf_timing.joint import solver as joint_solver
 from perf_timing.joint.descent import is_worth_compiling
 from perf_timing.joint.options import JOINT_CRITERIA, JointOptions
 from perf_timing.joint.problem import JointProblem, components
 from perf_timing.joint.solver import JointFit, JointStatus
+from perf_timing.joint.tasks import How, Outcome, compare_part, fitted, packed
 from perf_timing.options import number_of_terms, registered_functions
 from perf_timing.prepared import Prepared
 from perfcore.base import progress
@@ -26,20 +29,18 @@ __all__ = ["JointComparison"]
 
 Floats = npt.NDArray[np.float64]
 
-# Residuals beyond so many standard deviations count as large: 95% efficiency at normal errors (Huber's constant).
-_TUNING = 1.345
-
-
 # Two ends, each by some steps of a search for a root.
 _FITS_OF_A_PROFILE = 14
+# Seconds of what is slow: combinations with a doubled function, of tables of some hundred cells.
+_COMBINATIONS_OF_A_PART = 4
 
 
 @dataclass(frozen=True)
 class _Compared:
-    """One combination and its fit."""
+    """One combination and how well it fits."""
 
     members: tuple[int, ...]
-    fit: JointFit
+    outcome: Outcome
     candidate: Candidate
 
 
@@ -104,49 +105,37 @@ class JointComparison:
 
     def solve(self, members: tuple[int, ...], starts: int) -> JointFit:
         """The fit of one combination, with the loss and the bounds of the options."""
-        problem, options = self.problem(members), self.options
-        fit = joint_solver.solve(
-            problem, starts=starts, rng=options.seed, positive=options.sign == "bounded", compiled=self._compiled
-        )
-        if options.loss == "linear":
-            return fit
-        from scipy.stats import median_abs_deviation
+        return fitted(self.problem(members), self._how(starts))
 
-        scale = float(median_abs_deviation(fit.residuals, scale="normal"))
-        if scale == 0.0:
-            return fit
-        return joint_solver.solve(
-            problem,
-            starts=starts,
-            rng=options.seed,
-            positive=options.sign == "bounded",
-            loss=options.loss,
-            loss_scale=1.345 * scale,
-        )
+    def _how(self, starts: int) -> How:
+        options = self.options
+        return How(starts, options.seed, options.sign == "bounded", options.loss, self._compiled)
 
-    def compare(self) -> list[_Compared]:
-        """Every combination, best first."""
-        found = []
+    def compare(self, executor: Executor | None = None) -> list[_Compared]:
+        """Every combination, best first; parts of them are fitted by an executor, or here."""
+        count = -(-len(self.combinations) // _COMBINATIONS_OF_A_PART)
+        # Neighbours are alike, and those with a doubled function slow: each part has some of both.
+        parts = [self.combinations[part::count] for part in range(count)]
+        given = packed(self.problem(tuple(range(len(self.names)))), self._how(self.options.starts))
+        found: dict[tuple[int, ...], _Compared] = {}
         with progress.bar("comparing joint models", len(self.combinations)) as advance:
-            for members in self.combinations:
-                # One start each where starts cost time, which a doubled function always does: nothing compiled fits
-                # it. The chosen model is fitted again with all starts.
-                cheap = self._compiled and len(set(members)) == len(members)
-                fit = self.solve(members, self.options.starts if cheap else 1)
-                found.append(_Compared(members, fit, self._candidate(members, fit)))
-                advance(1)
-        return sorted(found, key=self._place)
+            for at, answer in as_they_end(executor, compare_part, [(given, part) for part in parts]):
+                outcomes = msgspec.msgpack.decode(answer, type=list[Outcome])
+                for members, outcome in zip(parts[at], outcomes, strict=True):
+                    found[members] = _Compared(members, outcome, self._candidate(members, outcome))
+                advance(len(parts[at]))
+        return sorted((found[members] for members in self.combinations), key=self._place)
 
     def _place(self, one: _Compared) -> tuple[bool, bool, float, float]:
         """What combinations are sorted by: whether the fit failed, negative parameters, its criterion, its squares."""
-        squares = one.fit.sum_of_squares
-        failed = one.fit.status in (JointStatus.NOT_CONVERGED, JointStatus.NO_REFERENCE)
-        aicc, bic = (float(value) for value in information(squares, len(self.target), one.fit.rank))
-        comes_last = self.options.sign != "any" and _has_negative(one.fit)
+        squares = one.outcome.sum_of_squares
+        failed = one.outcome.status in (JointStatus.NOT_CONVERGED, JointStatus.NO_REFERENCE)
+        aicc, bic = (float(value) for value in information(squares, len(self.target), one.outcome.rank))
+        comes_last = self.options.sign != "any" and one.outcome.has_negative
         return failed, comes_last, {"aicc": aicc, "bic": bic, "sse": squares}[self.options.criterion], squares
 
-    def ranking(self) -> Ranking:
-        """Every combination with its figures, best first (Table 3)."""
+    def ranking(self, executor: Executor | None = None) -> Ranking:
+        """Every combination with its figures, best first (Table 3); see `compare`."""
         seen, scale = self.prepared.seen, self.prepared.preparation
         total, centered = self.totals()
         summary = (
@@ -158,7 +147,7 @@ class JointComparison:
             + ("; those with negative parameters last" if self.options.sign == "nonnegative" else ""),
             *seen.notes,
         )
-        return Ranking(summary, tuple(one.candidate for one in self.compare()))
+        return Ranking(summary, tuple(one.candidate for one in self.compare(executor)))
 
     def totals(self) -> tuple[float, float]:
         """Sums of squares of the weighted values, about zero and about their mean."""
@@ -166,19 +155,19 @@ class JointComparison:
         mean = float(weight @ self.prepared.target / weight.sum())
         return float(self.target @ self.target), float(weight @ (self.prepared.target - mean) ** 2)
 
-    def _candidate(self, members: tuple[int, ...], fit: JointFit) -> Candidate:
-        squares, (total, centered) = fit.sum_of_squares, self.totals()
-        aicc, bic = (float(value) for value in information(squares, len(self.target), fit.rank))
+    def _candidate(self, members: tuple[int, ...], outcome: Outcome) -> Candidate:
+        squares, (total, centered) = outcome.sum_of_squares, self.totals()
+        aicc, bic = (float(value) for value in information(squares, len(self.target), outcome.rank))
         figures: dict[str, float | int | None] = {
-            "n_parameters": len(fit.theta),
+            "n_parameters": outcome.n_parameters,
             "sse": squares,
             "r2_uncentered": _finite(float(r_squared(squares, total))),
             "r2_centered": _finite(float(r_squared(squares, centered))),
             "aicc": _finite(aicc),
             "bic": _finite(bic),
         }
-        notes = [] if fit.status is JointStatus.CONVERGED else [_SHORT[fit.status]]
-        if _has_negative(fit):
+        notes = [] if outcome.status is JointStatus.CONVERGED else [_SHORT[outcome.status]]
+        if outcome.has_negative:
             notes.append("negative parameters")
         return Candidate(tuple(self.names[f] for f in members), figures, ", ".join(notes))
 
@@ -215,11 +204,6 @@ _SHORT = {
     JointStatus.NO_REFERENCE: "reference system has no part in a function",
     JointStatus.NOT_CONVERGED: "did not converge",
 }
-
-
-def _has_negative(fit: JointFit) -> bool:
-    """Whether a parameter is negative; without one value for each, none is."""
-    return bool(not fit.undetermined.any() and (fit.theta < 0.0).any())
 
 
 def _check_table(seen: Observations) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ class JointFitter(Fitter):
     Options = JointOptions
     model_type = JointModel
     takes = (Measurements,)
+    takes_executor = True
 
     @classmethod
     def suits(cls, data: Any) -> bool:
@@ -67,8 +69,8 @@ class JointFitter(Fitter):
             return False
         return True
 
-    def fit(self, data: Any, options: JointOptions, **parts: Any) -> JointModel:
-        """Fit; see `perfcore.fit`.
+    def fit(self, data: Any, options: JointOptions, *, executor: Executor | None = None, **parts: Any) -> JointModel:
+        """Fit; an executor compares combinations, leaves out cells and refits for the bootstrap; see `perfcore.fit`.
 
         Raises
         ------
@@ -77,11 +79,11 @@ class JointFitter(Fitter):
         """
         prepared = prepare(data, options, "strohmaier", adds_times=True)
         with single_thread():
-            return self._fit(prepared, options)
+            return self._fit(prepared, options, executor)
 
-    def _fit(self, prepared: Prepared, options: JointOptions) -> JointModel:
+    def _fit(self, prepared: Prepared, options: JointOptions, executor: Executor | None) -> JointModel:
         compared = JointComparison(prepared, options)
-        members, ranking = _chosen(compared)
+        members, ranking = _chosen(compared, executor)
         fit = compared.solve(members, options.starts)
         dropped: list[str] = []
         while options.drop_outliers and (worst := _worst_outlier(fit)) is not None:
@@ -91,13 +93,13 @@ class JointFitter(Fitter):
             compared = JointComparison(prepared, options, functions=tuple(compared.names[f] for f in members))
             members = compared.combinations[0]
             fit = compared.solve(members, options.starts)
-        return _model(prepared, compared, members, fit, options, tuple(dropped), ranking)
+        return _model(prepared, compared, members, fit, options, tuple(dropped), ranking, executor)
 
-    def rank(self, data: Any, options: JointOptions, **parts: Any) -> Ranking:
+    def rank(self, data: Any, options: JointOptions, *, executor: Executor | None = None, **parts: Any) -> Ranking:
         """Compare all combinations of functions; see `perfcore.rank`."""
         prepared = prepare(data, options, "strohmaier", adds_times=True)
         with single_thread():
-            return JointComparison(prepared, options).ranking()
+            return JointComparison(prepared, options).ranking(executor)
 
 
 def _worst_outlier(fit: JointFit) -> int | None:
@@ -109,11 +111,11 @@ def _worst_outlier(fit: JointFit) -> int | None:
     return int(np.argmax(np.where(judged.flagged, np.abs(np.nan_to_num(judged.studentized, nan=np.inf)), -1.0)))
 
 
-def _chosen(compared: JointComparison) -> tuple[tuple[int, ...], Any]:
+def _chosen(compared: JointComparison, executor: Executor | None) -> tuple[tuple[int, ...], Any]:
     """The combination to fit, and the ranking that it was chosen from."""
     if compared.is_named:
         return compared.combinations[0], ()
-    every = compared.compare()
+    every = compared.compare(executor)
     # A doubled function leaves every parameter undetermined; it is fitted where it is asked for by name.
     distinct = [one for one in every if len(set(one.members)) == len(one.members)]
     return (distinct or every)[0].members, tuple(one.candidate for one in every)
@@ -127,6 +129,7 @@ def _model(
     options: JointOptions,
     dropped: tuple[str, ...],
     ranking: Any,
+    executor: Executor | None,
 ) -> JointModel:
     seen, problem = prepared.seen, compared.problem(members)
     total, centered = compared.totals()
@@ -164,7 +167,7 @@ def _model(
         starts=fit.starts,
         starts_reached=fit.starts_reached,
         evaluations=fit.evaluations,
-        left_out=_left_out(prepared, problem, fit) if options.validate else (),
+        left_out=_left_out(prepared, problem, fit, executor) if options.validate else (),
         intervals=(),
         dropped=dropped,
         ranking=ranking,
@@ -173,18 +176,22 @@ def _model(
         return model
     from msgspec.structs import replace
 
-    return replace(model, intervals=_intervals(model, problem, fit, options))
+    return replace(model, intervals=_intervals(model, problem, fit, options, executor))
 
 
-def _left_out(prepared: Prepared, problem: JointProblem, fit: JointFit) -> tuple[float | None, ...]:
+def _left_out(
+    prepared: Prepared, problem: JointProblem, fit: JointFit, executor: Executor | None
+) -> tuple[float | None, ...]:
     """Each observation predicted from all other cells, in the user's unit."""
     with progress.bar("leaving out cells", len(np.unique(problem.cell))) as advance:
-        weighted = leave_one_cell_out(problem, fit, advance=advance)
+        weighted = leave_one_cell_out(problem, fit, executor=executor, advance=advance)
     values = weighted / (prepared.root_weight * prepared.factor)
     return tuple(None if np.isnan(value) else float(value) for value in values)
 
 
-def _intervals(model: JointModel, problem: JointProblem, fit: JointFit, options: JointOptions) -> tuple[Interval, ...]:
+def _intervals(
+    model: JointModel, problem: JointProblem, fit: JointFit, options: JointOptions, executor: Executor | None
+) -> tuple[Interval, ...]:
     """Profile or bootstrap intervals of all parameters, speeds turned over from their inverses."""
     count = problem.n_parameters
     if options.intervals == "profile":
@@ -197,7 +204,7 @@ def _intervals(model: JointModel, problem: JointProblem, fit: JointFit, options:
             progress.note("the profiles met a better optimum than the fit; use more --starts")
     else:
         with progress.bar("bootstrap", options.draws) as advance:
-            sample = bootstrap(problem, fit, draws=options.draws, rng=options.seed, advance=advance)
+            sample = bootstrap(problem, fit, draws=options.draws, seed=options.seed, executor=executor, advance=advance)
         lower, upper = sample.intervals(options.level)
         complete = np.full(count, sample.failed == 0)
     works = problem.n_functions * problem.n_codes

@@ -7,17 +7,17 @@ than it is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from perf_least_squares import trust_region
+from perf_executors.tasks import as_they_end, in_order
 from perf_least_squares.jacobian_factor import JacobianFactor
-from perf_timing.joint.descent import CompressedProblem
 from perf_timing.joint.problem import JointProblem
-from perf_timing.joint.solver import JointFit, refine, search
-from perf_timing.joint.start import data_driven_start
+from perf_timing.joint.solver import JointFit
+from perf_timing.joint.tasks import bootstrap_part, left_out_part, packed_fit
 
 __all__ = ["Bootstrap", "bootstrap", "leave_one_cell_out", "leave_one_out_residuals"]
 
@@ -25,6 +25,9 @@ Floats = npt.NDArray[np.float64]
 
 # A row whose leverage is 1 is fitted exactly whatever its value; rounding leaves it a little less.
 _FULL_LEVERAGE = 1.0 - 1e-10
+
+# What a part is made of: a second or more where refits are slow. The draws of a seed hang on the first.
+_DRAWS_OF_A_PART, _CELLS_OF_A_PART = 25, 8
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ def bootstrap(
     fit: JointFit,
     *,
     draws: int,
-    rng: np.random.Generator | int,
+    seed: int,
+    executor: Executor | None = None,
     advance: Callable[[int], None] = lambda amount: None,
 ) -> Bootstrap:
     """Refit with random weights on the cells, Exp(1) each.
@@ -76,9 +80,12 @@ def bootstrap(
         Where each refit begins; its bounds and loss are kept.
     draws : int
         Number B of refits; some hundred for standard errors, 2,000 for intervals.
-    rng : numpy.random.Generator or int
+    seed : int
+        Any number of workers gives the same draws, and fewer draws are the first ones of more.
+    executor : concurrent.futures.Executor, optional
+        What refits; by default this process does.
     advance : callable
-        Called with 1 after each refit.
+        Called with the number of refits after each part of them.
 
     Returns
     -------
@@ -87,23 +94,23 @@ def bootstrap(
     Source: L. Xu, C. Gotwalt, Y. Hong, C. B. King and W. Q. Meeker, "Applications of the Fractional-Random-Weight
     Bootstrap", The American Statistician 74, 2020. Deviation: one weight for each cell instead of each observation.
     """
-    generator = np.random.default_rng(rng)
-    cells, cell = np.unique(problem.cell, return_inverse=True)
-    compressed = CompressedProblem.of(problem) if fit.compiled else None
+    given = packed_fit(problem, fit)
+    sizes = [min(_DRAWS_OF_A_PART, draws - before) for before in range(0, draws, _DRAWS_OF_A_PART)]
+    parts = [(given, seed, part, size) for part, size in enumerate(sizes)]
     found = []
-    for _ in range(draws):
-        weights = generator.standard_exponential(len(cells))
-        quick = compressed.weighted(cells, weights).descend(fit.theta) if compressed else None
-        if quick is not None:
-            found.append(quick.theta)
-        elif (one := _refit(problem.weighted(weights[cell]), fit)).status is trust_region.Status.CONVERGED:
-            found.append(one.theta)
-        advance(1)
-    return Bootstrap(np.array(found).reshape(-1, problem.n_parameters), draws - len(found))
+    for size, answer in zip(sizes, in_order(executor, bootstrap_part, parts), strict=True):
+        found.append(np.frombuffer(answer, "<f8"))
+        advance(size)
+    refits = np.concatenate([np.empty(0), *found]).reshape(-1, problem.n_parameters)
+    return Bootstrap(refits, draws - len(refits))
 
 
 def leave_one_cell_out(
-    problem: JointProblem, fit: JointFit, *, advance: Callable[[int], None] = lambda amount: None
+    problem: JointProblem,
+    fit: JointFit,
+    *,
+    executor: Executor | None = None,
+    advance: Callable[[int], None] = lambda amount: None,
 ) -> Floats:
     """Predict the observations of each cell from all other cells.
 
@@ -114,8 +121,10 @@ def leave_one_cell_out(
     problem : JointProblem
     fit : JointFit
         Where each refit begins; its bounds and loss are kept.
+    executor : concurrent.futures.Executor, optional
+        What refits; by default this process does.
     advance : callable
-        Called with 1 after each cell.
+        Called with the number of cells after each part of them.
 
     Returns
     -------
@@ -123,22 +132,16 @@ def leave_one_cell_out(
         Predictions with the factors of their rows; NaN where the other cells do not determine them (the only cell of a
         code or system, or the only link between two parts of the table) and where the refit did not converge.
     """
-    cell = problem.cell
+    cells = np.unique(problem.cell).tolist()
+    parts = [cells[first : first + _CELLS_OF_A_PART] for first in range(0, len(cells), _CELLS_OF_A_PART)]
+    given = packed_fit(problem, fit)
     predictions = np.full(problem.n_rows, np.nan)
-    compressed = CompressedProblem.of(problem) if fit.compiled else None
-    for one in np.unique(cell):
-        left = cell == one
-        quick = compressed.weighted(np.array([one]), np.zeros(1)).descend(fit.theta) if compressed else None
-        if quick is not None:
-            predictions[left] = problem.subset(left).predict(quick.theta)
-        elif not left.all():
-            rest = _refit(problem.subset(~left), fit)
-            free = ~rest.at_bound
-            removed = problem.subset(left)
-            determined = JacobianFactor.of(rest.jacobian[:, free]).determines(removed.jacobian(rest.theta)[:, free])
-            if rest.status is trust_region.Status.CONVERGED:
-                predictions[left] = np.where(determined, removed.predict(rest.theta), np.nan)
-        advance(1)
+    for at, answer in as_they_end(executor, left_out_part, [(given, part) for part in parts]):
+        values = np.frombuffer(answer, "<f8")
+        for one in parts[at]:
+            left = problem.cell == one
+            predictions[left], values = np.split(values, [int(left.sum())])
+        advance(len(parts[at]))
     return predictions
 
 
@@ -161,11 +164,3 @@ def leave_one_out_residuals(residuals: Floats, jacobian: Floats) -> Floats:
     leverage = JacobianFactor.of(jacobian).leverage
     lone = leverage > _FULL_LEVERAGE
     return np.where(lone, np.nan, residuals / np.where(lone, 1.0, 1.0 - leverage))
-
-
-def _refit(problem: JointProblem, fit: JointFit) -> trust_region.Solution:
-    near = refine(problem, fit.theta, positive=fit.positive, loss=fit.loss, loss_scale=fit.loss_scale, polish=False)
-    if near.status is trust_region.Status.CONVERGED:
-        return near
-    # The optimum has moved far away, and the way there is lost more easily than found anew.
-    return search(problem, data_driven_start(problem), positive=fit.positive, loss=fit.loss, loss_scale=fit.loss_scale)
