@@ -15,6 +15,7 @@ def series(folder):
     rows = (f"{second},{busy},{0.25}" for second, busy in enumerate(SAMPLES))
     (folder / "cpu.csv").write_text("time_s,busy,equal\n" + "\n".join(rows) + "\n")
     (folder / "one.csv").write_text("time_s,value\n0,1\n1,2\n2,4\n")
+    (folder / "runs.csv").write_text("host,ms,seconds\na,4,0.25\nb,1,0.75\n")
     return folder
 
 
@@ -64,6 +65,19 @@ def test_a_table_of_one_value_column(perf):
     assert "low on a scale from 0 to 100" in perf("value", "one.csv", "--as", "interval", "--scale", "100").out
 
 
+def test_lengths_of_time_have_no_class_without_a_scale(perf):
+    """A quarter of a second is little or much by what the time can be, which 1 does not say."""
+    words = ("value", "runs.csv", "--column", "seconds")
+    assert perf(*words).lines[2] == "variation: 0.5; its class needs --scale, the full range"
+    assert perf(*words, "--scale", "1").lines[2] == "variation: 0.5, high on a scale from 0 to 1"
+
+
+def test_what_is_below_0_is_said_where_no_sample_is(perf):
+    note = "of the normal is below 0, where no sample is; --within 0,inf leaves it out"
+    assert note in perf("value", "one.csv", "--as", "normal").out
+    assert note not in perf("value", "one.csv", "--as", "normal", "--within", "0,inf").out
+
+
 @pytest.mark.parametrize("representation", ["histogram", "normal", "interval", "point"])
 def test_pictures(perf, folder, representation):
     out = perf("value", "cpu.csv", "--column", "busy", "--as", representation, "--plot", "busy.html").out
@@ -88,7 +102,8 @@ def test_help_has_the_options_of_the_representation(perf):
         (["cpu.csv", "--bins", "0"], "histogram: --bins '0'"),
         (["cpu.csv", "--as", "normal", "--bins", "5"], "--bins"),
         (["cpu.csv", "--window", "soon"], "duration 'soon': a positive number with one of"),
-        (["cpu.csv", "--column", "busy", "--until", "-5"], "no value of 'busy' in the 5min until -5.0 s"),
+        (["cpu.csv", "--column", "busy", "--until", "-5"], "no value of 'busy' in the 5min until -5 s"),
+        (["runs.csv"], "runs.csv: name a column (--column NAME): host, ms, seconds"),
         (["cpu.csv", "--column", "busy", "--scale", "0"], "--scale 0: a positive number is expected"),
         (["cpu.csv", "--plot", "x.jpg"], "cannot draw 'x.jpg'"),
         (["cpu.csv", "-o", "none/value.json"], "there is no folder 'none'"),

@@ -209,7 +209,7 @@ BAD = {
     "time,value\n0,1\n1,-2\n2,3\n": r":3: value is '-2'",
     "time,value\n0,1\n1,\n2,3\n": r":3: value is empty",
     "time,value\n0,1\n1,x\n2,3\n": r":3: value is 'x'",
-    "time,value\n0,1\n\n0,2\n": r":4: time is '0' but the time before is 0.0; times must increase",
+    "time,value\n0,1\n\n0,2\n": r":4: time is '0' but the time before is '0'; times must increase",
     "time,value\n0,1\n5,2\n3,1\n": r":4: time is '3'",
     "time,value\n0,1\nnan,2\n3,1\n": r":3: time is 'nan'; a finite number or an ISO timestamp",
     "time,value\n0,1\n,2\n3,1\n": r":3: time is empty",

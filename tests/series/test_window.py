@@ -31,6 +31,13 @@ def test_until_an_earlier_time():
     assert take_window(every_second(100), "3s", until=50).times.tolist() == [48, 49, 50]
 
 
+def test_until_a_date():
+    """Of UTC unless it says otherwise, also where times count in another unit."""
+    days = Series(1_700_006_400_000 + 86_400_000 * np.arange(3), {"a": [1.0, 2.0, 3.0]}, "ms")  # 2023-11-15, 16, 17
+    assert take_window(days, "12h", until="2023-11-16 06:00").values.tolist() == [2.0]
+    assert take_window(days, "1d", until="2023-11-17T01:00+02:00").values.tolist() == [2.0]
+
+
 def test_all_of_it():
     assert len(take_window(every_second(1000), "all").values) == 1000
 
@@ -52,9 +59,12 @@ def test_a_curve_is_the_series_of_its_heights():
     [
         (Series([], {"a": []}, source="x.csv"), {}, DataError, "x.csv: the series has no samples"),
         (Series([0, 900], {"a": [1, np.nan]}, source="x.csv"), {}, DataError,
-         "no value of 'a' in the 5min until 900 s; the last one before is at 0; give a longer --window"),
+         "no value of 'a' in the 5min until 900 s; the last one before is at 0 s; give a longer --window"),
         (Series([0, 900], {"a": [np.nan, np.nan]}), {"length": "all"}, DataError, "900 s; it has none at all"),
-        (Series([10], {"a": [1]}), {"until": 5}, DataError, "until 5 s; the first one is at 10; give a later --until"),
+        (Series([10], {"a": [1]}), {"until": 5}, DataError, "until 5 s; the first one is at 10 s; give a later"),
+        (Series([1_700_000_000], {"a": [1]}), {"until": "2023-11-14"}, DataError,
+         "in the 5min until 2023-11-14 00:00:00; the first one is at 2023-11-14 22:13:20; give a later --until"),
+        (every_second(2), {"until": "noon"}, OptionError, "--until 'noon': a number in the unit of the series, or a"),
         (Series([0], {"a": [1], "b": [2]}, source="x.csv"), {}, OptionError, r"x.csv: name a column \(--column NAME\)"),
         (every_second(2), {"column": "cpi"}, UnknownNameError, "did you mean 'cpu'"),
         (every_second(2), {"length": "5 minutes"}, OptionError, "duration '5 minutes': a positive number with one of"),

@@ -1,5 +1,6 @@
 """The exact laws against rational arithmetic, closed forms and quadrature."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ from perf_stochastic.exact.laws import SumLaw
 from perf_stochastic.exact.mixtures import PlainLaw, product, quotient
 from perf_stochastic.exact.monotone import EXP, LOG, SQRT, MonotoneLaw, power
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
-from perf_stochastic.exact.products import ProductLaw
+from perf_stochastic.exact.products import ProductLaw, QuotientLaw
 from perf_stochastic.histogram.rebinning import place_edges, rebin
 
 
@@ -43,11 +44,31 @@ def test_compiled_sums_over_pairs_are_those_that_numpy_makes(scale):
         laws = [SumLaw(x, y.mapped(1.0, -4.0 * scale))]
         if not any(0.0 in each.atoms[0] for each in (x, y)):
             laws.append(ProductLaw(x, y))
+        if other and 0.0 not in x.atoms[0]:
+            laws.append(QuotientLaw(x, y))
         for law in laws:
             at_knots = law.combine(law.x.knots[:, None], law.y.knots[::40]).ravel()
             z = np.sort(np.concatenate([np.linspace(*law.support, 500), at_knots]))
             for compiled, plain in zip(law.of_many_compiled(z), law.of_many(z), strict=True):
-                np.testing.assert_allclose(compiled, plain, atol=1e-13 * np.abs(plain).max())
+                np.testing.assert_allclose(compiled, plain, atol=5e-13 * np.abs(plain).max())
+
+
+def test_compiled_quotients_of_what_varies_little():
+    """Two uniform values: F is (c z - a)^2/(2 z) at first, from a/c on; its integral, which cancels, by 50 digits."""
+    a, c = 1000, 2001
+    x, y = (pieces(np.linspace(low, low + 1, 65), np.ones(64)) for low in (a, c - 1))
+    z = np.linspace(a / c, a / (c - 1), 9)[1:]
+    cdf, integral = QuotientLaw(x, y).of_many_compiled(z)
+    np.testing.assert_allclose(cdf, (c * z - a) ** 2 / (2 * z), atol=1e-12)
+    with localcontext(prec=50):
+        places = [Decimal(place) for place in z.tolist()]
+        exact = [
+            Decimal(c * c) / 4 * (place**2 - Decimal(a) ** 2 / c**2)
+            - a * c * (place - Decimal(a) / c)
+            + Decimal(a * a) / 2 * (place * c / a).ln()
+            for place in places
+        ]
+    np.testing.assert_allclose(integral, np.array(exact, dtype=float), rtol=0, atol=1e-12 * integral[-1])
 
 
 def test_sums_and_products_of_many_bins_keep_mass_and_mean():

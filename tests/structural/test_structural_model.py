@@ -301,7 +301,7 @@ MISTAKES = [
     ('equation = "log(a - 2)"\n[inputs]\na = 1', "'log(a - 2)': log(-1) is nan"),
     ('equation = "1/a"\n[inputs]\na = {interval = [-1, 1]}', "equation: "),
     ('equation = "a"\nname = 3', "model.toml: name: expected `str`, got `int`"),
-    ('equation = "a"\ninput = 3', "model.toml: object contains unknown field `input`"),
+    ('equation = "a"\ninput = 3', "model.toml: unknown key 'input': did you mean 'inputs'?"),
     ('name = "x"', "model.toml: object missing required field `equation`"),
     ('equation = "a', "model.toml: not TOML: "),
     ('equation = "a"\n[inputs]\na = 1\n[correlations]\n"a,b" = 0.5', "correlations: unknown uncertain input 'a'"),

@@ -44,12 +44,12 @@ def value(
     *,
     column: str | None = None,
     window: str = DEFAULT_WINDOW,
-    until: float | None = None,
+    until: float | str | None = None,
     where: str | Sequence[str] | None = None,
     within: str | tuple[float, float] | None = None,
     family: str | None = None,
     quantile: str | float | Sequence[float] | None = None,
-    scale: float = 1.0,
+    scale: float | None = None,
     read: Callable[[Path], Any] | None = None,
     **options: Any,
 ) -> MeasuredValue:
@@ -70,8 +70,9 @@ def value(
         May be left out when there is only one.
     window : str
         How much counts, from the end: a duration such as ``"5min"``, or ``"all"``.
-    until : float, optional
-        Last time that counts, in the series' unit; by default the last sample's.
+    until : float or str, optional
+        Last time that counts, in the series' unit, or as a date such as ``"2014-09-13 14:05"``, of UTC unless it says
+        otherwise; by default the last sample's.
     where : str or sequence of str, optional
         Conditions on the rows of a table: ``"host=a,p>4"``.
     within : (float, float), optional
@@ -83,8 +84,9 @@ def value(
         is surely better.
     quantile : float or sequence of float, optional
         Levels of the quantiles that are shown, with limits that the samples give them.
-    scale : float, > 0
-        Full range of the quantity, for the variation class: 1 for a share, 100 for per cent.
+    scale : float, > 0, optional
+        Full range of the quantity, for the variation class: 1 for a share, 100 for per cent. Without it 1, and no class
+        of lengths of time, told by the name.
     read : callable, optional
         Takes the path, once everything else is known to be right, and gives the series.
     **options
@@ -117,7 +119,8 @@ def value(
     if family not in (None, AUTO):
         registry().entry("representations", family)
     check_length(window)
-    check_scale(scale)
+    if scale is not None:
+        check_scale(scale)
     levels = LEVELS if quantile is None else levels_given(quantile)
     bounds = parse_bounds(within) if isinstance(within, str) else within
     if isinstance(series, (str, os.PathLike)):

@@ -46,7 +46,7 @@ class MeasuredValue(Result):
         The samples.
     value : StochasticValue
         What represents them.
-    scale : float
+    scale : float, optional
         Full range of the quantity, for the variation class.
     levels : tuple of float
         Of the quantiles that are shown.
@@ -58,7 +58,7 @@ class MeasuredValue(Result):
 
     window: Samples
     value: StochasticValue
-    scale: float = 1.0
+    scale: float | None = None
     levels: tuple[float, ...] = LEVELS
     warnings: tuple[str, ...] = ()
     family_scores: Mapping[str, float] = field(default_factory=dict)
@@ -67,8 +67,10 @@ class MeasuredValue(Result):
     def notes(self) -> tuple[str, ...]:
         """What is to be kept in mind, each once."""
         coarse = f"the bins hide the shape, since a few samples lie far out; {_RESOLVED} keeps it"
-        below = self._below_zero
-        impossible = f"{below:.2g} of the {self.value.name} is below 0, where no time is; --within 0,inf leaves it out"
+        below, nothing = self._below_zero, "time" if self._is_duration else "sample"
+        impossible = (
+            f"{below:.2g} of the {self.value.name} is below 0, where no {nothing} is; --within 0,inf leaves it out"
+        )
         # What has no jumps is off by up to each sample's share, whatever its shape.
         hidden = self.value.binned is not None and self.cdf_error > _COARSE + 1.0 / len(self.window.values)
         found = [coarse] * hidden + [impossible] * (below > _NOTEWORTHY)
@@ -76,11 +78,10 @@ class MeasuredValue(Result):
 
     @property
     def _below_zero(self) -> float:
-        """How much of a length of time the value has below 0, where the samples have none."""
-        value, window = self.value, self.window
-        if not value.has_distribution or window.values.min() < 0.0 or not is_duration(window.column, window.source):
+        """How much the value has below 0, where the samples have none."""
+        if not self.value.has_distribution or self.window.values.min() < 0.0:
             return 0.0
-        return float(value.cdf(np.nextafter(0.0, -math.inf)))
+        return float(self.value.cdf(np.nextafter(0.0, -math.inf)))
 
     @property
     def quantile_limits(self) -> dict[str, tuple[float, float]]:
@@ -115,9 +116,18 @@ class MeasuredValue(Result):
 
     @property
     def variation_class(self) -> str | None:
-        """How much the samples vary; None where they lie outside of 0 to `scale`, on which the classes are defined."""
-        low, high = self.window.values.min(), self.window.values.max()
-        return variation_class(self.window.variation, self.scale) if low >= 0.0 and high <= self.scale else None
+        """How much the samples vary; None without a range, or outside of it, on which the classes are defined."""
+        low, high, full = self.window.values.min(), self.window.values.max(), self.full_range
+        return None if full is None or low < 0.0 or high > full else variation_class(self.window.variation, full)
+
+    @property
+    def full_range(self) -> float | None:
+        """The scale, without one 1; None of lengths of time, which have no such range."""
+        return 1.0 if self.scale is None and not self._is_duration else self.scale
+
+    @property
+    def _is_duration(self) -> bool:
+        return is_duration(self.window.column, self.window.source)
 
     @property
     def samples_std(self) -> float:
@@ -180,7 +190,7 @@ class MeasuredValue(Result):
 def represent(
     window: Samples,
     representation: str | None = None,
-    scale: float = 1.0,
+    scale: float | None = None,
     levels: tuple[float, ...] = LEVELS,
     warnings: tuple[str, ...] = (),
     **options: Any,
@@ -194,8 +204,9 @@ def represent(
     representation : str, optional
         A registered representation (``perf plugins`` lists them); if not given the one that samples become by default.
         Samples that are all equal become one number, whatever is asked for.
-    scale : float, > 0
-        Full range of the quantity, for the variation class: 1 for a share, 100 for per cent.
+    scale : float, > 0, optional
+        Full range of the quantity, for the variation class: 1 for a share, 100 for per cent. Without it 1, and no class
+        of lengths of time, told by the name.
     levels : tuple of float
         Of the quantiles that are shown.
     warnings : tuple of str
@@ -210,7 +221,8 @@ def represent(
     DataError
         The samples cannot be represented so.
     """
-    check_scale(scale)
+    if scale is not None:
+        check_scale(scale)
     implementation = representation_named(representation or default_name("samples"))
     chosen = build(implementation.Options, options, implementation.name)
     if window.variation == 0.0:

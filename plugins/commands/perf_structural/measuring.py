@@ -13,7 +13,7 @@ import numpy as np
 
 from perf_series.window import Window, select_column, take_window
 from perf_structural.bucket_files import read_counted
-from perf_structural.judging.prediction_files import read_rows
+from perf_structural.judging.prediction_files import is_number, read_rows
 from perf_structural.samples import RunSamples, read_numbers, samples_of_rows, samples_of_table
 from perf_structural.support import Bounds, check_within
 from perfcore.base.errors import DataError, InputError, OptionError
@@ -28,6 +28,7 @@ __all__ = ["FEWEST", "KINDS", "few_samples", "read_samples", "samples_of"]
 Samples = Window | RunSamples
 
 KINDS = (Series, UtilizationCurve, Measurements)  # that a reader may give
+_HEAD = 4096  # bytes, of which the first two lines are
 FEWEST = 20  # samples: with as many a 90 % interval leaves out one on each side
 
 
@@ -35,7 +36,7 @@ def read_samples(
     path: str | os.PathLike[str],
     window: str,
     column: str | None = None,
-    until: float | None = None,
+    until: float | str | None = None,
     where: str | Iterable[str] | None = None,
     read: Callable[[Any], Any] | None = None,
     within: Bounds | None = None,
@@ -50,8 +51,8 @@ def read_samples(
     window : str
         Of a series over time: how much counts, from the end.
     column : str, optional
-    until : float, optional
-        Of a series over time.
+    until : float or str, optional
+        Of a series over time, as `perf_series.window.take_window` takes it.
     where : str or sequence of str, optional
         Conditions on the rows of a table: ``"host=a,p>4"``.
     read : callable, optional
@@ -90,15 +91,29 @@ def _found(
                     stack.enter_context(_as_stdin(stack.enter_context(source.path.open())))
                 try:
                     return read(path)
-                except InputError:
-                    # A table of text in which a column or a condition is named needs no more than its line of names.
-                    if column is None and where is None:
+                except InputError as error:
+                    # A table of text whose names say nothing needs no more than them, if a column is named or is to be.
+                    is_table = error.line == 1 and _has_named_numbers(source.head)
+                    if column is None and where is None and not is_table:
                         raise
                     found = [row for _, row in read_rows(stack.enter_context(source.plain_file()), source.name)]
                     if not found:
                         raise
                     return found
     return read(path)
+
+
+def _has_named_numbers(head: bytes) -> bool:
+    """Whether a file begins as a table of several columns with names, some of numbers, so that naming one helps."""
+    lines = head[:_HEAD].decode("utf-8-sig", errors="replace").splitlines()[:2]
+    mark = max(",;\t", key=lines[0].count) if lines else ","
+    names, *rows = ([word.strip() for word in line.split(mark)] for line in lines)
+    return (
+        bool(rows)
+        and len(names) == len(rows[0]) > 1
+        and not any(map(is_number, names))
+        and any(map(is_number, rows[0]))
+    )
 
 
 @contextlib.contextmanager
@@ -127,7 +142,7 @@ def samples_of(
     data: Any,
     window: str,
     column: str | None = None,
-    until: float | None = None,
+    until: float | str | None = None,
     where: str | Iterable[str] | None = None,
     within: Bounds | None = None,
 ) -> tuple[Samples, tuple[str, ...]]:
@@ -149,13 +164,13 @@ def samples_of(
 
 
 def _taken(
-    data: Any, window: str, column: str | None, until: float | None, where: str | Iterable[str] | None
+    data: Any, window: str, column: str | None, until: float | str | None, where: str | Iterable[str] | None
 ) -> tuple[Samples, tuple[str, ...]]:
     if isinstance(data, Measurements):
         data = samples_of_rows(data, column, where)
     if isinstance(data, RunSamples):
         if until is not None:
-            raise OptionError(f"--until {until:g}: {data.source} is no series over time")
+            raise OptionError(f"--until {until}: {data.source} is no series over time")
         return data, (*few_samples(data.size), *data.notes)
     if where is not None:
         raise OptionError(f"--where {where!r} picks rows of a table; {data.source} is a series over time")

@@ -12,12 +12,12 @@ import msgspec
 from perf_formulas.toml_file import read_toml
 from perf_structural.fitted import check_places
 from perf_structural.mistakes import StructuralModelError
-from perfcore.base.errors import DataError, key_first
+from perfcore.base.errors import DataError, UnknownNameError, key_first
 from perfcore.models.model import Model, load
 
 __all__ = ["Component", "ModelFile", "by_name", "read_candidates", "read_component", "read_model_file"]
 
-_Content = TypeVar("_Content")
+_Content = TypeVar("_Content", bound=msgspec.Struct)
 
 
 class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,6 +72,9 @@ class _CandidatesFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _read(path: str | os.PathLike[str], content_type: type[_Content]) -> _Content:
     content = read_toml(path)
+    known = [field.name for field in msgspec.structs.fields(content_type)]
+    if unknown := next((key for key in content if key not in known), None):
+        raise StructuralModelError(f"{os.fspath(path)}: {UnknownNameError('key', unknown, known)}")
     try:
         return msgspec.convert(content, content_type)
     except msgspec.ValidationError as error:

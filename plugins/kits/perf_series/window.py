@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +94,7 @@ def select_column(data: Any, column: str | None = None) -> tuple[str, npt.NDArra
 
 
 def take_window(
-    data: Any, length: str = DEFAULT_WINDOW, column: str | None = None, until: float | None = None
+    data: Any, length: str = DEFAULT_WINDOW, column: str | None = None, until: float | str | None = None
 ) -> Window:
     """The samples of the last stretch of a series.
 
@@ -104,16 +106,16 @@ def take_window(
         five minutes of samples every second are 300.
     column : str, optional
         May be left out when there is only one.
-    until : float, optional
-        Last time that counts, in the data's unit; by default the last sample's. It serves to predict what has happened
-        since.
+    until : float or str, optional
+        Last time that counts, in the data's unit, or as a date such as ``"2014-09-13 14:05"``, of UTC unless it says
+        otherwise; by default the last sample's. It serves to predict what has happened since.
 
     Raises
     ------
     DataError
         No sample of the stretch has a finite value; the message says where the nearest one is.
     OptionError
-        The length is no duration, or the column is not known.
+        The length is no duration, the last time no time, or the column is not known.
 
     Examples
     --------
@@ -124,7 +126,7 @@ def take_window(
     column, times, values, unit = select_column(data, column)
     if not len(times):
         raise DataError(f"{data.source}: the series has no samples")
-    end = times[-1] if until is None else until
+    end, is_date = (times[-1], False) if until is None else _moment(until, unit)
     inside = times <= end
     if length != "all":
         inside &= times > end - parse_duration(length) / nanoseconds_per(unit)
@@ -134,10 +136,35 @@ def take_window(
         known = np.flatnonzero(finite)
         earlier = known[times[known] <= end]
         if len(earlier):
-            nearest = f"the last one before is at {times[earlier[-1]]!s}; give a longer --window, or 'all'"
+            last = _shown(times[earlier[-1]], unit, is_date)
+            nearest = f"the last one before is at {last}; give a longer --window, or 'all'"
         elif len(known):
-            nearest = f"the first one is at {times[known[0]]!s}; give a later --until"
+            nearest = f"the first one is at {_shown(times[known[0]], unit, is_date)}; give a later --until"
         else:
             nearest = "it has none at all"
-        raise DataError(f"{data.source}: no value of {column!r} in the {length} until {end!s} {unit}; {nearest}")
+        raise DataError(
+            f"{data.source}: no value of {column!r} in the {length} until {_shown(end, unit, is_date)}; {nearest}"
+        )
     return Window(column, times[kept], values[kept], unit, int((inside & ~finite).sum()), data.source)
+
+
+def _moment(given: float | str, unit: str) -> tuple[float, bool]:
+    """A time in the unit, and whether it was given as a date."""
+    with contextlib.suppress(ValueError):
+        return float(given), False
+    try:
+        date = datetime.datetime.fromisoformat(str(given).strip())
+    except ValueError:
+        raise OptionError(
+            f"--until {given!r}: a number in the unit of the series, or a date such as 2014-09-13 14:05, is expected"
+        ) from None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=datetime.UTC)
+    return date.timestamp() * nanoseconds_per("s") / nanoseconds_per(unit), True
+
+
+def _shown(time: float, unit: str, is_date: bool) -> str:
+    if not is_date:
+        return f"{time:.15g} {unit}"
+    seconds = float(time) * nanoseconds_per(unit) / nanoseconds_per("s")
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")

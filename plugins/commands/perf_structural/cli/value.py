@@ -37,8 +37,8 @@ def command(
         str, typer.Option("--window", metavar="DURATION|all", help="How much counts, from the end.")
     ] = "5min",
     until: Annotated[
-        float | None,
-        typer.Option("--until", metavar="TIME", help="Last time that counts (default: the last sample's)."),
+        str | None,
+        typer.Option("--until", metavar="TIME", help="Last time or date that counts (default: the last sample's)."),
     ] = None,
     where: Annotated[
         str | None,
@@ -62,8 +62,13 @@ def command(
         typer.Option("--quantile", metavar="Q,...", help="Quantiles to show, with the limits that samples give them."),
     ] = None,
     scale: Annotated[
-        float, typer.Option("--scale", metavar="RANGE", help="Full range of the quantity, for its variation class.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            "--scale",
+            metavar="RANGE",
+            help="Full range of the quantity, for its variation class (default: 1, and of times none).",
+        ),
+    ] = None,
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the value to this JSON file.")
     ] = None,

@@ -19,7 +19,7 @@ from perfcore.base.errors import DataError, InputError, OptionError, PerfError, 
 if TYPE_CHECKING:
     from perfcore.stochastic import StochasticValue
 
-__all__ = ["first_prediction", "read_actual", "read_predictions", "read_rows"]
+__all__ = ["first_prediction", "is_number", "read_actual", "read_predictions", "read_rows"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -142,7 +142,7 @@ def read_actual(
     rows = read_rows(path)
     names = list(rows[0][1])
     if column is None:
-        candidates = [title for title in names if title != at and _is_number(rows[0][1].get(title, ""))]
+        candidates = [title for title in names if title != at and is_number(rows[0][1].get(title, ""))]
         called = [title for title in candidates if title.lower().partition("_")[0] == "actual"]
         chosen = called if len(called) == 1 else candidates
         if len(chosen) != 1:
@@ -195,12 +195,13 @@ def _rows(reader: csv.DictReader[str], name: str) -> Iterator[tuple[int, Mapping
 
 def _column(rows: list[tuple[int, Mapping[str, str]]], column: str, name: str) -> Floats:
     for line, row in rows:
-        if not _is_number(row[column]):
+        if not is_number(row[column]):
             raise InputError(name, f"{column} is {row[column][:40]!r}; a finite number is expected", line=line)
     return np.array([float(row[column]) for _, row in rows])
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:

@@ -34,16 +34,16 @@ class MeasuredValuePresenter(Presenter):
 
     def summary(self, result: MeasuredValue) -> list[str]:
         """The value, what it comes from, how much the samples vary, and what is lost."""
-        variation, scale = f"variation: {result.window.variation:.4g}", f"{result.scale:g}"
-        named = result.variation_class
-        unnamed = f"its class needs samples between 0 and --scale ({scale})"
+        variation, full, named = f"variation: {result.window.variation:.4g}", result.full_range, result.variation_class
+        missing = "--scale, the full range" if full is None else f"samples between 0 and --scale ({full:g})"
+        varies = f"; its class needs {missing}" if named is None else f", {named} on a scale from 0 to {full:g}"
         lost = "everything but the bounds"
         if not math.isnan(result.cdf_error):
             lost = f"the order in time; the cumulative distribution is off by at most {result.cdf_error:.3f}"
         return [
             self.formula(result),
             result.window.describe(),
-            f"{variation}; {unnamed}" if named is None else f"{variation}, {named} on a scale from 0 to {scale}",
+            variation + varies,
             f"lost: {lost}",
             *self._of_quantiles(result),
             *(f"note: {note}" for note in result.notes),

@@ -64,10 +64,9 @@ def read_samples(table: Table, roles: Roles) -> UtilizationCurve | Series:
     (times,), values = _load(table, roles, (roles.start,))
     if not (rising := times[1:] > times[:-1]).all():
         row = int(np.argmin(rising)) + 1
+        before = table.at_row(row - 1)[1].get(roles.start.name, "")
         table.refuse(
-            row,
-            roles.start,
-            f" but the time before is {times[row - 1]!s}; times must increase; remove or merge the rows",
+            row, roles.start, f" but the time before is {before!r}; times must increase; remove or merge the rows"
         )
     if roles.kind == "series":
         for column, found in zip(roles.values, values, strict=True):

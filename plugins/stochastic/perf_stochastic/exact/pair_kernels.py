@@ -15,17 +15,17 @@ import numpy.typing as npt
 from perf_stochastic.exact.piecewise_uniform import PiecewiseUniform
 from perfcore.base.kernels import announce_compilation, kernel
 
-__all__ = ["product_pairs", "sum_pairs"]
+__all__ = ["product_pairs", "quotient_pairs", "sum_pairs"]
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.uint32]
 
 _THIRD = 1.0 / 3.0
 _ROW = 8  # numbers of 8 bytes: a line of the cache
-_STEPS_PER_KNOT = 8
+_STEPS_PER_KNOT = 16
 _MORE = 4  # times as many steps, where many knots share one
 _MOST_IN_STEP = 16.0  # knots that share the step of one, in the mean
-_MOST_STEPS = 2**16
+_MOST_STEPS = 2**17
 _SMALL = 0.02  # up to which what the series of the logarithm leaves out, with the tenth power, is below rounding
 
 
@@ -75,6 +75,24 @@ def _series(ratio: float) -> float:
 
 
 @kernel
+def _over_s(ahead: float, start: float, inverse: float, log: float) -> tuple[float, float, float]:
+    """The integrals of 1, s - l and (s - l)^2, each over s, from l as far ahead as given; ``log`` is the first.
+
+    Where that is a small share of l, the last is a series, since what they differ by would be lost in rounding.
+    """
+    square, share = 0.5 * ahead * ahead, ahead * inverse
+    if share < _SMALL:
+        series = 1 / 10
+        for n in (9, 8, 7, 6, 5, 4, 3):
+            series = 1 / n - share * series
+        third = 2.0 * square * share * series
+        second = (square - third) * inverse
+        return (ahead - second) * inverse, second, third
+    second = ahead - start * log
+    return log, second, square - start * second
+
+
+@kernel
 def _product(
     z: Floats, knots: Floats, jumps: Floats, ends: Floats, rows: Floats, guide: Places, cdf: Floats, integral: Floats
 ) -> None:
@@ -84,7 +102,6 @@ def _product(
     squares = weights * knots
     first, last, scale = ends[0], ends[-2], (len(guide) - 1) / (ends[-2] - ends[0])
     mean_of_all, inverse_of_all = rows[len(rows) - 1, 3], rows[0, 4]
-    all_narrow = np.all(ends[1:-1] - ends[:-2] < _SMALL * (ends[1:-1] + ends[:-2]))
     at = np.empty(len(knots), np.uint32)
     ahead_of_all = jumps.sum()
     first_moment = second_moment = 0.0
@@ -106,7 +123,7 @@ def _product(
             while ends[j] <= t:
                 j += np.uint32(1)
             at[k] = j
-        for k in range(beyond, inside):  # apart from the search, so that it becomes vector instructions
+        for k in range(beyond, inside):  # apart from the search, whose wrong guesses would throw away what is begun
             row = rows[at[k]]
             t = z[n] * inverse_knots[k]
             behind, both = row[0] - t, row[0] + t
@@ -114,11 +131,57 @@ def _product(
             starts += weights[k] * (row[1] - rise)
             means += squares[k] * (row[3] - 0.5 * rise * both)
             ratio = behind / both
-            log = _series(ratio) if all_narrow or ratio < _SMALL else row[5] - (z_logs[n] - y_logs[k])
+            log = _series(ratio) if ratio < _SMALL else row[5] - (z_logs[n] - y_logs[k])
             inverses += jumps[k] * (row[4] + row[2] * log)
         inverses *= -z[n]
         cdf[n] = starts + inverses
         integral[n] = z[n] * (starts + 0.5 * inverses) - 0.5 * means
+
+
+@kernel
+def _quotient(
+    z: Floats, knots: Floats, jumps: Floats, ends: Floats, rows: Floats, guide: Places, cdf: Floats, integral: Floats
+) -> None:
+    # As if all were parts of the largest, as for products. The knots of Y fall.
+    z_logs, y_logs = np.log(z * (knots[0] / ends[-2])), np.log(knots / knots[0])
+    weights, log_weights = jumps * knots, jumps * y_logs
+    first, last, scale = ends[0], ends[-2], (len(guide) - 1) / (ends[-2] - ends[0])
+    for j in range(1, len(rows)):
+        before, ahead = rows[j - 1], rows[j, 0] - rows[j - 1, 0]
+        log, second, third = _over_s(ahead, before[0], before[5], rows[j, 6] - before[6])
+        rows[j, 4] = before[4] + log * before[1] + second * before[2] + 0.5 * third * before[3]
+    whole = rows[len(rows) - 1]
+    mean_of_all = last - whole[1]
+    at = np.empty(len(knots), np.uint32)
+    sum_of_jumps = sum_of_weights = sum_of_logs = 0.0
+    beyond = inside = 0
+    for n in range(len(z)):
+        while beyond < len(knots) and z[n] * knots[beyond] >= last:
+            sum_of_jumps += jumps[beyond]
+            sum_of_weights += weights[beyond]
+            sum_of_logs += log_weights[beyond]
+            beyond += 1
+        while inside < len(knots) and z[n] * knots[inside] > first:
+            inside += 1
+        ahead_of_all = z[n] * sum_of_weights - last * sum_of_jumps
+        mass = whole[1] * sum_of_jumps + ahead_of_all
+        total = whole[4] * sum_of_jumps + ahead_of_all - mean_of_all * (z_logs[n] * sum_of_jumps + sum_of_logs)
+        for k in range(beyond, inside):
+            t = z[n] * knots[k]
+            j = guide[np.uint32((t - first) * scale)]
+            j += np.uint32(ends[j] <= t)
+            while ends[j] <= t:
+                j += np.uint32(1)
+            at[k] = j
+        for k in range(beyond, inside):  # apart from the search, whose wrong guesses would throw away what is begun
+            row = rows[at[k]]
+            ahead = z[n] * knots[k] - row[0]
+            square = 0.5 * ahead * ahead
+            log, second, third = _over_s(ahead, row[0], row[5], z_logs[n] + y_logs[k] - row[6])
+            mass += jumps[k] * (row[1] + ahead * row[2] + square * row[3])
+            total += jumps[k] * (row[4] + log * row[1] + second * row[2] + 0.5 * third * row[3])
+        cdf[n] = -mass / z[n]
+        integral[n] = -total
 
 
 def _guide(knots: Floats) -> Places:
@@ -136,7 +199,7 @@ def _guide(knots: Floats) -> Places:
 def _summed(
     compiled: object, x: PiecewiseUniform, columns: Floats, z: Floats, knots: Floats, jumps: Floats
 ) -> tuple[Floats, Floats]:
-    announce_compilation(_sum, _product)
+    announce_compilation(_sum, _product, _quotient)
     found = np.empty((2, len(z)))
     ends = np.append(x.knots, np.inf)
     rows = np.zeros((columns.shape[1], _ROW))
@@ -189,3 +252,23 @@ def product_pairs(
     rise = slope * (right - left)
     rows = [right, start + rise, slope, mean + 0.5 * rise * (right + left), inverse, _logarithms(right / x.knots[-1])]
     return _summed(_product, x, np.vstack(rows), z, knots, jumps)
+
+
+def quotient_pairs(x: PiecewiseUniform, z: Floats, knots: Floats, jumps: Floats) -> tuple[Floats, Floats]:
+    """What `QuotientLaw.of_knots` gives, for places and knots above 0.
+
+    Parameters
+    ----------
+    x : PiecewiseUniform
+    z : (n,) float, not decreasing
+    knots, jumps : (k,) float
+        Of Y.
+
+    Returns
+    -------
+    cdf, integral : (n,) float
+    """
+    left, start, slope, integral = x.table
+    inverse = np.divide(1.0, left, out=np.full(len(left), np.inf), where=left > 0.0)
+    rows = [left, integral, start, slope, np.zeros(len(left)), inverse, _logarithms(left / x.knots[-1])]
+    return _summed(_quotient, x, np.vstack(rows), z, knots[::-1].copy(), jumps[::-1].copy())

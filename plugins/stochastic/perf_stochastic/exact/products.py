@@ -162,6 +162,12 @@ class QuotientLaw(_OfPositive):
         second = t * (start + slope) - mean * (1.0 + log_t) + logs
         return -(jumps @ integral) / z, -(jumps @ second)
 
+    def of_many_compiled(self, z: Floats) -> tuple[Floats, Floats]:
+        """By the same integrals."""
+        from perf_stochastic.exact.pair_kernels import quotient_pairs
+
+        return quotient_pairs(self.x, np.maximum(z, _TINY * self.support[1]), self.y.knots, self.y.jumps)
+
     def of_atoms(self, z: Floats, atoms: Floats, masses: Floats) -> tuple[Floats, Floats]:
         """By F_X and its integral."""
         cdf, integral = self.x.cdf_and_integral(z * atoms)
