@@ -2,6 +2,7 @@
 
 python benchmarks/real_extrapolation.py CASES.jsonl [MORE.jsonl ...]    # all series; some minutes
 python benchmarks/real_extrapolation.py CASES.jsonl --extrap            # Extra-P with negative exponents too
+python benchmarks/real_extrapolation.py CASES.jsonl --rates             # one over each time, as a rate of whole runs
 
 A case is a line ``{"src": SOURCE, "path": NAME, "x": [levels], "y": [[runs of a level], ...]}``. Of series of five
 levels and more the first are fitted, at least four, up to all but one, two and three of them; the next level, and those
@@ -18,7 +19,8 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +93,7 @@ def relative_variance(tasks: Sequence[Task]) -> Floats:
     return run_variance(squares / np.maximum(counts - 1.0, 1.0), counts)
 
 
-def by_perfcore(tasks: Sequence[Task]) -> list[Answer]:
+def by_perfcore(tasks: Sequence[Task], reciprocal: bool = False) -> list[Answer]:
     """The posterior of `scaling`."""
     found: list[Answer | None] = [None] * len(tasks)
     alike: dict[tuple[tuple[float, ...], float], list[int]] = defaultdict(list)
@@ -102,7 +104,7 @@ def by_perfcore(tasks: Sequence[Task]) -> list[Answer]:
         means = np.array([[own.mean() for own in tasks[number].runs] for number in numbers])
         counts = np.array([[float(len(own)) for own in tasks[number].runs] for number in numbers])
         spread = relative_variance([tasks[number] for number in numbers])
-        posterior = weigh(np.array(levels)[:, None], means, counts, spread, None, None)
+        posterior = weigh(np.array(levels)[:, None], means, counts, spread, None, None, reciprocal=reciprocal)
         value = posterior.quantiles([[at]], (0.5,))[:, 0, 0]
         for number, own, (a, b, c, d) in zip(
             numbers, value, posterior.quantiles([[at]], sides, run=True)[:, 0], strict=True
@@ -242,9 +244,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="+", type=Path, help="JSON lines of series")
     parser.add_argument("--extrap", action="store_true", help="also Extra-P, installed where it is not")
+    parser.add_argument("--rates", action="store_true", help="judge runs per time")
     given = parser.parse_args()
     tasks = tasks_of(given.cases)
-    methods = {"perfcore": by_perfcore, "line": by_line}
+    methods: dict[str, Callable[[Sequence[Task]], list[Answer]]] = {"perfcore": by_perfcore, "line": by_line}
+    if given.rates:
+        tasks = [replace(task, runs=tuple(1.0 / own for own in task.runs), judged=1.0 / task.judged) for task in tasks]
+        methods = {"perfcore": partial(by_perfcore, reciprocal=True), "laws of the rates": by_perfcore}
     if given.extrap:
         methods["Extra-P, negative exponents"] = by_extra_p
     report(tasks, methods)

@@ -52,8 +52,8 @@ def small_parts(monkeypatch):
 def every_law(monkeypatch):
     """No law stands for another, as in a model."""
 
-    def every(points, runs, exponents, logarithms, sparse):
-        return fit_paths(points, runs, exponents, logarithms)
+    def every(points, runs, exponents, logarithms, sparse, reciprocal):
+        return fit_paths(points, runs, exponents, logarithms, reciprocal=reciprocal)
 
     monkeypatch.setattr(chunk, "fit_paths", every)
 
@@ -93,6 +93,7 @@ CASES = {
         ),
         {},
     ),
+    "rates": (profile(4).rename(columns={"time_s": "tokens_per_s"}), {"value": ("tokens_per_s",)}),
     "grid": (profile(4), {"exponents": ("0", "1", "2")}),
 }
 

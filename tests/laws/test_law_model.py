@@ -180,3 +180,26 @@ def test_the_frame_has_all_digits_and_the_repr_is_short(model):
     assert frame["path"].tolist() == [row.path for row in model.rows]
     assert frame["predicted"].tolist() == [row.predicted for row in model.rows]
     assert len(repr(model).splitlines()) <= 10
+
+
+@pytest.mark.parametrize(
+    ("column", "rate"),
+    [
+        ("speedup", lambda p: 1.0 / (0.03 + 0.97 / p)),  # Amdahl
+        ("tokens_per_s", lambda p: 2600.0 * p / (p + 38.0)),  # saturates
+        ("requests/s", lambda p: 900.0 * p / (1.0 + 0.02 * (p - 1.0) + 1e-3 * p * (p - 1.0))),  # falls again
+    ],
+)
+def test_rates_are_what_the_time_of_a_unit_of_work_says(column, rate, tmp_path):
+    levels = 2.0 ** np.arange(7)
+    noise = np.random.default_rng(1).lognormal(0.0, 0.005, 7)
+    model = perfcore.fit(
+        pd.DataFrame({"threads": levels, column: rate(levels) * noise}), fitter="scaling", value=(column,)
+    )
+    middle, low, high = model.predict({"p": np.array([256.0])}, interval=0.95)[0]
+    assert middle == pytest.approx(rate(256.0), rel=0.15)
+    assert low < rate(256.0) < high < 5.0 * rate(256.0)
+    assert model.formula.startswith("1/(")
+    model.save(tmp_path / "model.json")
+    again = perfcore.load(tmp_path / "model.json").predict({"p": np.array([256.0])}, interval=0.95)[0]
+    assert again.tolist() == pytest.approx([middle, low, high])

@@ -64,6 +64,8 @@ class Gathered(msgspec.Struct):
         Those that can be fitted; metrics only where a column names them.
     unfitted : dict of str to str
         The others, and why.
+    reciprocal : bool
+        The values are rates, and laws are of one over them.
     """
 
     points: list[list[float]]
@@ -71,6 +73,7 @@ class Gathered(msgspec.Struct):
     paths: list[str]
     metrics: list[str]
     unfitted: dict[str, str]
+    reciprocal: bool
 
 
 def law_options(given: Mapping[str, Any]) -> LawOptions:
@@ -114,7 +117,9 @@ def gather_part(folder: str, source: str, roles: str, options: str) -> bytes:
             target, means=seen.runs.means, counts=seen.runs.counts, variances=seen.runs.variances,
             outliers=seen.runs.outliers,
         )  # fmt: skip
-    kept = Gathered(points, dict(seen.columns), list(seen.paths), list(seen.metrics), dict(seen.unfitted))
+    kept = Gathered(
+        points, dict(seen.columns), list(seen.paths), list(seen.metrics), dict(seen.unfitted), seen.reciprocal
+    )
     write_bytes(Path(folder, _PATHS), msgspec.json.encode(kept))
     first = next((f"{name}: {reason}" for name, reason in seen.unfitted.items()), "")
     return msgspec.json.encode(
@@ -160,7 +165,8 @@ def fit_part(folder: str, points: Sequence[Sequence[float]], target: str, option
             at_points(facts.points, each, every) for each in (runs.means, runs.counts, runs.variances)
         )
         runs = Runs(means, counts, variances, runs.outliers)
-        laws = laws_of_chunk(facts.paths, facts.columns, runs, every, msgspec.json.decode(target), chosen)
+        at = msgspec.json.decode(target)
+        laws = laws_of_chunk(facts.paths, facts.columns, runs, every, at, chosen, facts.reciprocal)
         laws[METRIC] = facts.metrics or ""
         frame = pd.concat([laws, frame], ignore_index=True)
     database = Database(folder)

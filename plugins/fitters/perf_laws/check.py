@@ -65,6 +65,7 @@ def check_last_level(model: PathLaws) -> LastLevelCheck | None:
     rest = weigh(
         model.measured, np.where(last[paths], np.nan, posterior.means), np.where(last[paths], 0.0, posterior.counts),
         posterior.spread, options.get("exponents"), options.get("logarithms"),
+        reciprocal=posterior.reciprocal,
     )  # fmt: skip
     asked = np.flatnonzero(last[paths].any(axis=0))
     seen, means = last[np.ix_(paths, asked)], posterior.means[:, asked]

@@ -63,6 +63,7 @@ def laws_of_chunk(
     points: Floats,
     target: Mapping[str, float],
     options: LawOptions,
+    reciprocal: bool,
 ) -> pd.DataFrame:
     """What is said of each path of a chunk at the target, as `perf_laws.tables.law_frame` does of a model.
 
@@ -78,6 +79,8 @@ def laws_of_chunk(
     target : mapping of str to float
         Level of each parameter.
     options : LawOptions
+    reciprocal : bool
+        The runs are of rates; see `perf_laws.engine.fit_paths`.
 
     Returns
     -------
@@ -93,7 +96,9 @@ def laws_of_chunk(
     frames = []
     for begin in range(0, len(paths), _PATHS_AT_ONCE):
         own = slice(begin, begin + _PATHS_AT_ONCE)
-        posterior = fit_paths(points, runs.of_paths(own), options.exponents, options.logarithms, sparse=True)
+        posterior = fit_paths(
+            points, runs.of_paths(own), options.exponents, options.logarithms, sparse=True, reciprocal=reciprocal
+        )
         laws, posterior = used_alone(posterior, symbols)
         weighed = _Weighed(dict(columns), of_points, tuple(paths[own]), laws, dict(target), posterior)
         frames.append(law_frame(weighed))

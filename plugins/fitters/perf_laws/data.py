@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from perf_categories.speeds import is_speed
 from perf_categories.spread_columns import Spread, pooled_runs, spread_of_rows
 from perf_categories.unnamed_factors import refuse_unnamed_factors, refuse_unnamed_names
 from perf_laws.columns import with_values
@@ -92,6 +93,8 @@ class LawData:
     notes : tuple of Note
     scaling : {"weak", "strong", ""}
         How the problem grows with the first parameter, where it counts processors; empty where nobody says.
+    reciprocal : bool
+        The values are work per time, such as tokens/s or speedups, so that laws are of one over them.
     """
 
     paths: tuple[str, ...]
@@ -106,6 +109,7 @@ class LawData:
     fingerprint: str
     notes: tuple[Note, ...]
     scaling: str
+    reciprocal: bool
 
 
 def law_data(data: Any, options: LawOptions) -> LawData:
@@ -199,6 +203,7 @@ def gathered(data: Measurements, options: LawOptions) -> LawData:
         fingerprint=_fingerprint(names, distinct, runs),
         notes=tuple(notes),
         scaling=told_scaling(data) if options.scaling == "auto" else options.scaling,
+        reciprocal=is_speed(roles.unit, *([roles.value] if len(options.value or ()) < 2 else options.value or ())),
     )
 
 

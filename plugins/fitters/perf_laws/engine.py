@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ def fit_paths(
     exponents: Sequence[str] | None = None,
     logarithms: Sequence[int] | None = None,
     sparse: bool = False,
+    reciprocal: bool = False,
 ) -> Posterior:
     """What the runs of K paths at points (n, q) leave open.
 
@@ -39,9 +41,12 @@ def fit_paths(
         The only ones of laws, where they are named.
     sparse : bool
         Of one parameter: let laws stand for those that are like them, and keep fewer components; of very many paths.
+    reciprocal : bool
+        Laws are of one over the means, which are rates: the time that a unit of work takes is a sum, a rate is none.
     """
     counts = np.where(np.isfinite(runs.means), runs.counts, 0.0)
-    return weigh(points, runs.means, counts, run_variance(runs.variances, counts), exponents, logarithms, sparse)
+    spread = run_variance(runs.variances, counts)
+    return weigh(points, runs.means, counts, spread, exponents, logarithms, sparse, reciprocal)
 
 
 def weigh(
@@ -52,12 +57,16 @@ def weigh(
     exponents: Sequence[str] | None,
     logarithms: Sequence[int] | None,
     sparse: bool = False,
+    reciprocal: bool = False,
 ) -> Posterior:
     """As `fit_paths`, of means (K, n), how many runs each is of (K, n), and the relative variance of a run (K,).
 
     Of tens of levels several deviate, and not one at most: those that are far from what is predicted count for less, as
     they would if their noise were Student's t of four degrees of freedom.
     """
+    if reciprocal:
+        found = weigh(points, 1.0 / means, counts, spread, exponents, logarithms, sparse)
+        return replace(found, means=means, reciprocal=True)
     posterior = _weighed(points, means, counts, spread, exponents, logarithms, sparse)
     many = np.flatnonzero((counts > 0.0).sum(axis=1) >= _MANY)
     for _ in range(_ROUNDS if len(many) else 0):

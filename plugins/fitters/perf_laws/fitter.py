@@ -85,7 +85,7 @@ class LawFitter(Fitter):
         seen = law_data(data, options)
         points = np.stack(list(seen.points.values()), axis=1)
         fewer = left_out(points, options.exponents, options.logarithms)
-        posterior = fit_paths(points, seen.runs, options.exponents, options.logarithms)
+        posterior = fit_paths(points, seen.runs, options.exponents, options.logarithms, reciprocal=seen.reciprocal)
         laws, settings, data = stored(posterior, tuple(seen.points))
         return LawModel(
             origin=Origin(
@@ -108,6 +108,7 @@ class LawFitter(Fitter):
             unfitted=dict(seen.unfitted),
             target=target_of(options.at, seen.columns, seen.points),
             scaling=seen.scaling,
+            reciprocal=seen.reciprocal,
         )
 
 

@@ -191,15 +191,17 @@ def slopes_between(start: Floats, end: Floats, factor: float) -> Floats:
 
 
 def classes_of_draws(model: DrawnLaws, symbol: str, draws: Draws, slopes: Floats) -> Ints:
-    """Number of the class of each draw (K, N): that of its law, or of its slope where it drifts freely from it."""
+    """Number of the class of each draw (K, N): of its law, or of its slope where it drifts freely or is of a rate."""
     from perf_laws.growth_kernels import classes_of_slopes
     from perfcore.base.kernels import announce_compilation
 
     announce_compilation(classes_of_slopes)
     posterior = draws.posterior
     found = np.empty(slopes.shape, dtype=np.int64)
+    # Of a rate the slope tells: its law is that of one over it.
+    is_of_slope = (posterior.settings[:, 1] >= DRIFTS_FREELY) | posterior.reciprocal
     classes_of_slopes(
-        slopes, draws.component, posterior.law, posterior.setting, posterior.settings[:, 1] >= DRIFTS_FREELY,
+        slopes, draws.component, posterior.law, posterior.setting, is_of_slope,
         np.array([class_of(law, symbol) for law in model.laws], dtype=np.int64), _LIMITS, _CLASSES_BETWEEN, found,
     )  # fmt: skip
     return found

@@ -18,7 +18,7 @@ from perf_laws.path_data import Factor, Law
 from perf_laws.posterior.prior import DRIFTS_FREELY, deviating_variances
 from perf_laws.terms import product_text, product_values
 
-__all__ = ["Exponent", "Form", "LeadingLaw", "fit_designs", "form_of", "forms_of", "leading_laws"]
+__all__ = ["Exponent", "Form", "LeadingLaw", "fit_designs", "form_of", "form_text", "forms_of", "leading_laws"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -73,6 +73,8 @@ class LeadingLaw(NamedTuple):
         level and twice that.
     exponents : tuple of Exponent
         Those of the law that were fitted; of several parameters.
+    reciprocal : bool
+        The law and its coefficients are of one over what was measured.
     """
 
     path: str
@@ -83,6 +85,7 @@ class LeadingLaw(NamedTuple):
     probability: float
     slopes: tuple[tuple[str, float, float], ...]
     exponents: tuple[Exponent, ...] = ()
+    reciprocal: bool = False
 
     @property
     def is_constant(self) -> bool:
@@ -95,7 +98,8 @@ class LeadingLaw(NamedTuple):
         parts = [f"{c:.4g}*{t}" for c, t in zip(self.coefficients[1:], self.terms, strict=True) if c > 0.0]
         parts = [f"{part.split('*', 1)[0]}{part.split('*', 1)[1][1:]}" if "*1/" in part else part for part in parts]
         constant = self.coefficients[0]
-        return " + ".join([f"{constant:.4g}", *parts] if constant > 0.0 or not parts else parts)
+        law = " + ".join([f"{constant:.4g}", *parts] if constant > 0.0 or not parts else parts)
+        return f"1/({law})" if self.reciprocal else law
 
     @property
     def text(self) -> str:
@@ -132,6 +136,18 @@ def forms_of(model: DrawnLaws) -> tuple[list[Form], Ints]:
     found = [form_of(law) for law in model.laws]
     numbers = {form: number for number, form in enumerate(dict.fromkeys(found))}
     return list(numbers), np.array([numbers[form] for form in found], dtype=np.int64)
+
+
+def form_text(form: Form, reciprocal: bool = False) -> str:
+    """Terms beside a constant; of rates those of one over them.
+
+    Examples
+    --------
+    >>> form_text(()), form_text(((Factor("p", -1.0, 0),),)), form_text(((Factor("p", -1.0, 0),),), reciprocal=True)
+    ('a constant', '1/p', '1/(c + 1/p)')
+    """
+    text = " + ".join(product_text(factors) for factors in form)
+    return f"1/(c + {text})" if reciprocal and text else text or "a constant"
 
 
 def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
@@ -189,7 +205,7 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
             for number, factors in enumerate(own_terms, start=1):
                 columns[row, :, number] = column_of(factors)
         scales = columns.max(axis=1)
-        values = np.nan_to_num(model.means[paths])
+        values = np.nan_to_num(1.0 / model.means[paths] if posterior.reciprocal else model.means[paths])
         coefficients, covariance = fit_designs(columns / scales[:, None, :], root_weights[paths], values)
         errors = np.sqrt(np.einsum("kmm->km", covariance))
         errors = np.where(errors > 0.0, errors, np.nan) / scales
@@ -203,6 +219,7 @@ def leading_laws(model: DrawnLaws) -> tuple[LeadingLaw, ...]:
                 probability=float(probability[k]),
                 slopes=(),
                 exponents=chosen[row][1],
+                reciprocal=posterior.reciprocal,
             )
     return tuple(found)
 
@@ -317,7 +334,8 @@ def _root_weights(model: DrawnLaws) -> Floats:
     for point in range(variance.shape[1]):
         of_point = np.where((first == point)[:, None], extra[:, :, 0], extra[:, :, 1])
         variance[:, point] += np.where(posterior.level == point, of_point, 0.0).sum(axis=1)
-    return np.nan_to_num(1.0 / (model.fitted * np.sqrt(variance + posterior.noise)))
+    fitted = 1.0 / model.fitted if posterior.reciprocal else model.fitted
+    return np.nan_to_num(1.0 / (fitted * np.sqrt(variance + posterior.noise)))
 
 
 def fit_designs(columns: Floats, root_weights: Floats, values: Floats) -> tuple[Floats, Floats]:

@@ -109,7 +109,7 @@ class LawModel(PathLaws, frozen=True, forbid_unknown_fields=True, dict=True):
         for law in self.leading:
             prefix = f"{law.path}: " if len(self.paths) > 1 else ""
             for name, value, error in zip(("1", *law.terms), law.coefficients, law.standard_errors, strict=True):
-                found.append(Parameter(prefix + name, value, None if np.isnan(error) else error, self.unit))
+                found.append(Parameter(prefix + name, value, None if np.isnan(error) else error, self.unit_of_laws))
             for one in law.exponents:
                 found.append(Parameter(f"{prefix}exponent of {one.symbol} in {one.term}", one.estimate, one.deviation))
         return tuple(found)

@@ -54,6 +54,8 @@ class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, di
         What was measured of each path, or on which of several systems; empty where it is the same for all.
     scaling : {"weak", "strong", ""}
         Whether the problem grows with the first parameter or stays the same; empty where nobody says.
+    reciprocal : bool
+        What was measured are rates, and the laws are of one over them.
     """
 
     columns: dict[str, str]
@@ -69,6 +71,7 @@ class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, di
     target: dict[str, float]
     metrics: tuple[str, ...] = ()
     scaling: str = ""
+    reciprocal: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what a file edited by hand may hold; `perfcore.load` makes one line of it."""
@@ -115,6 +118,11 @@ class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, di
         """Smallest and largest measured value of each parameter."""
         return {symbol: (min(values), max(values)) for symbol, values in self.points.items()}
 
+    @property
+    def unit_of_laws(self) -> str | None:
+        """Unit of coefficients: that of the values, or one over it."""
+        return f"1/({self.unit})" if self.reciprocal and self.unit else self.unit
+
     @functools.cached_property
     def means(self) -> Floats:
         """Mean of each path at each point (K, n); NaN where it was not measured."""
@@ -142,4 +150,6 @@ class PathLaws(DescribedLaws, Model, frozen=True, forbid_unknown_fields=True, di
     @functools.cached_property
     def posterior(self) -> Posterior:
         """What the data leave open, as arrays."""
-        return posterior_of(self.symbols, self.measured, self.means, self.laws, self.settings, self.data)
+        return posterior_of(
+            self.symbols, self.measured, self.means, self.laws, self.settings, self.data, self.reciprocal
+        )

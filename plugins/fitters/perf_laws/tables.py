@@ -12,10 +12,9 @@ from perf_laws.advice.advice import Advice, advice, next_point, percent, point_t
 from perf_laws.advice.expected_spread import expected_spread
 from perf_laws.data import describe_paths
 from perf_laws.growth import CLASSES, SURE
-from perf_laws.leading import forms_of
+from perf_laws.leading import form_text, forms_of
 from perf_laws.row_tables import DEVIATES, IN_UNIT, row_facts, row_header, shortened, shown_rows
 from perf_laws.speedup import Speedup, is_apart, is_open, speedup
-from perf_laws.terms import product_text
 from perfcore.base.errors import listing
 
 if TYPE_CHECKING:
@@ -230,6 +229,6 @@ def laws_left(model: LawModel, path: int) -> list[tuple[str, float, float]]:
     for number in np.argsort(-sums, kind="stable").tolist():
         if sums[number] > 0.0:
             weight = np.where(form == number, posterior.weight[0], 0.0)
-            text = " + ".join(product_text(factors) for factors in forms[number]) or "a constant"
+            text = form_text(forms[number], posterior.reciprocal)
             found.append((text, float(sums[number]), float(np.exp(weight @ means / sums[number]))))
     return found

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from perf_laws.leading import forms_of
+from perf_laws.leading import form_text, forms_of
 from perf_laws.path_laws import PathLaws
-from perf_laws.terms import product_text
 from perfcore.base.errors import OptionError, listing
 from perfcore.models.design_rows import DesignRows, Rival
 
@@ -72,7 +71,7 @@ def law_rivals(model: PathLaws, at: dict[str, Floats], which: Ints) -> tuple[Riv
         if sums[number] > 0.0:
             weight = np.where(form == number, posterior.weight[0], 0.0)
             values = np.exp(weight @ means / sums[number])
-            name = " + ".join(product_text(factors) for factors in forms[number]) or "a constant"
+            name = form_text(forms[number], posterior.reciprocal)
             found.append(Rival(name, f"probability {sums[number]:.1%}", values))
     return tuple(found)
 

@@ -63,6 +63,8 @@ class Posterior:
         Of each component; `level` is the number of a point, or -1 where none deviates. -1 beyond the last.
     weight : (K, C) float
         Adding up to 1 for each path.
+    reciprocal : bool
+        The laws are of one over the mean, as the time that a unit of work takes is one over a rate.
     """
 
     points: Floats
@@ -75,6 +77,7 @@ class Posterior:
     setting: Ints
     level: Ints
     weight: Floats
+    reciprocal: bool = False
 
     def of_paths(self, paths: Sequence[int] | Ints) -> Self:
         """The same of some paths."""
@@ -106,8 +109,7 @@ class Posterior:
         levels = np.asarray(at, dtype=np.float64)
         means = np.zeros((*self.law.shape, len(levels)))
         variances = np.ones_like(means)
-        with np.errstate(invalid="ignore"):
-            logs = np.log(self.means)
+        logs = self._logs_of_laws
         noise, count, deviating = self.noise, self.count, self._deviating
 
         def part(own: slice) -> None:
@@ -119,7 +121,7 @@ class Posterior:
             )  # fmt: skip
 
         in_parts(part, len(means), _PATHS_AT_ONCE)
-        return means, variances
+        return -means if self.reciprocal else means, variances
 
     def quantiles(self, at: npt.ArrayLike, levels: Sequence[float], run: bool = False) -> Floats:
         """Quantiles of the mean, or of a single run, at points (T, q).
@@ -190,6 +192,13 @@ class Posterior:
         return laws, (np.cumsum(is_used) - 1)[self.law[paths]]
 
     @property
+    def _logs_of_laws(self) -> Floats:
+        """Logarithms of what the laws are of (K, n)."""
+        with np.errstate(invalid="ignore"):
+            logs = np.log(self.means)
+        return -logs if self.reciprocal else logs
+
+    @property
     def _deviating(self) -> Floats:
         return deviating_variances(self.settings[:, 0], self.points.shape[1])
 
@@ -217,8 +226,7 @@ class Posterior:
         chance = _Chance(of_runs, of_level, of_far, rank, rng.standard_normal(DRAWS), rng.permutation(DRAWS))
         logs_there = np.empty((n_paths, DRAWS, len(levels)))
         taken = np.empty((n_paths, DRAWS), dtype=np.int64)
-        with np.errstate(invalid="ignore"):
-            logs = np.log(self.means)
+        logs = self._logs_of_laws
         noise, count, deviating = self.noise, self.count, self._deviating
 
         def part(own: slice) -> None:
@@ -230,7 +238,7 @@ class Posterior:
             )  # fmt: skip
 
         in_parts(part, n_paths, _PATHS_AT_ONCE)
-        return Draws(logs_there, taken, self, levels, chance)
+        return Draws(-logs_there if self.reciprocal else logs_there, taken, self, levels, chance)
 
 
 class _Chance(NamedTuple):

@@ -79,6 +79,7 @@ def posterior_of(
     laws: Sequence[Law],
     settings: Sequence[tuple[float, float, float]],
     data: Sequence[PathData],
+    reciprocal: bool,
 ) -> Posterior:
     """The arrays of what a model file keeps."""
     most = max(map(len, laws))
@@ -101,5 +102,5 @@ def posterior_of(
         weight[k, :size] = own.weights
     return Posterior(
         measured, means, np.array([own.counts for own in data]), np.array([own.spread for own in data]),
-        Laws(coefficients, exponents, logarithms), np.array(settings), law_of, setting, level, weight,
+        Laws(coefficients, exponents, logarithms), np.array(settings), law_of, setting, level, weight, reciprocal,
     )  # fmt: skip

@@ -162,7 +162,7 @@ def _coefficient_table(outlook: Outlook, path: int) -> Table:
         for name, value, error in zip(("constant", *law.terms), law.coefficients, law.standard_errors, strict=True)
     ]
     rows += [(f"exponent of {e.symbol} in {e.term}", f"{e.estimate:.4g}", f"{e.deviation:.2g}") for e in law.exponents]
-    unit = f" ({model.unit})" if model.unit else ""
+    unit = f" ({model.unit_of_laws})" if model.unit else ""
     note = f"Law of probability {law.probability:.0%}: {law.text}" if law.determined else law.text.capitalize()
     return Table(("term", f"coefficient{unit}", "standard error"), tuple(rows), "The likeliest law", note)
 

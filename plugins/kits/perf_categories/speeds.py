@@ -1,0 +1,58 @@
+"""Which measured columns are work per time: by their unit, or by what they are called."""
+
+from __future__ import annotations
+
+import re
+
+from perfcore.data.units import is_rate, split_unit
+
+__all__ = ["is_speed"]
+
+# What is more the faster a program is, however it is counted; the end of names such as "parallel efficiency".
+_SPEEDS = frozenset(
+    [
+        "speedup",
+        "efficiency",
+        "throughput",
+        "goodput",
+        "bandwidth",
+        "bw",
+        "speed",
+        "performance",
+        "mfu",
+        "hfu",
+        "ipc",
+        "mlups",
+        "glups",
+        "mops",
+        "teps",
+        "mteps",
+        "gteps",
+        "sypd",
+        "tpmc",
+    ]
+)
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_STATISTIC = re.compile(r"(?P<name>.+?)[\s_-]+(?:mean|avg|average|median|min|max|total)", re.IGNORECASE)
+
+
+def is_speed(unit: str | None, *names: str) -> bool:
+    """Whether what was measured is work per time, by its unit, or without one by what all its columns are called.
+
+    Examples
+    --------
+    >>> is_speed("MB/s"), is_speed(None, "speedup"), is_speed(None, "Parallel efficiency"), is_speed(None, "outputMFU")
+    (True, True, True, True)
+    >>> is_speed("s", "speed"), is_speed(None, "time"), is_speed(None, "speedup", "time"), is_speed(None)
+    (False, False, False, False)
+    """
+    return is_rate(unit) if unit else bool(names) and all(map(_is_called_speed, names))
+
+
+def _is_called_speed(name: str) -> bool:
+    statistic = _STATISTIC.fullmatch(name.strip())
+    name, unit = split_unit(statistic["name"] if statistic else name)
+    if unit is not None and unit.kind != "count":
+        return unit.kind == "rate"
+    words = [word.lower() for word in _WORD.findall(name)]
+    return bool(words) and (words[-1] in _SPEEDS or "".join(words[-2:]) in _SPEEDS)
