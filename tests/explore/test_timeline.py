@@ -276,6 +276,7 @@ def test_an_iteration_leads_to_its_stretch():
     assert ("timeline", "iterations") in list(views.paths())
     assert any(link.path == ("timeline", "iterations") for link in links_of(views.view(("timeline",), {})))
     view = views.view(("timeline", "iterations"), {})
+    assert [link.path for link in view.trail] == [(), ("timeline",)]
     table = next(block for block in view.blocks if isinstance(block, Table))
     assert [row[0].text for row in table.rows] == [str(at) for at in range(1, 7)]
     for (cell, *_), (start, end) in zip(table.rows, edges, strict=True):
