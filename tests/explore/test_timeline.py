@@ -17,7 +17,7 @@ from perf_explore.timeline.intervals import SortedIntervals
 from perf_explore.timeline.lanes import Lanes
 from perf_explore.timeline.shown import timeline_data
 from perf_explore.timeline.window import Window
-from perf_views import Chart, NoViewError, Table
+from perf_views import Chart, NoViewError, Table, Text
 from perfcore import Trace
 from perfcore.base.errors import OptionError
 
@@ -263,3 +263,31 @@ def test_a_trace_in_which_nothing_computes_has_a_timeline():
         views.feed(("timeline", "slowest"), {})
     with pytest.raises(OptionError, match="no state is called"):
         views.feed(("timeline", "longest"), {"find": "nowhere"})
+
+
+def test_an_iteration_leads_to_its_stretch():
+    edges = [(1000 + 110 * at, 1100 + 110 * at) for at in range(6)]
+    starts = [start for start, _ in edges]
+    trace = Trace(
+        [0] * 6, [0] * 6, starts, [start + 60 for start in starts], ["cpu"], ["run"], span_ns=(900, 2000),
+        markers=[(f"step#{at}", *edge) for at, edge in enumerate(edges)],
+    )  # fmt: skip
+    views = DataViews(trace, "t.csv")
+    assert ("timeline", "iterations") in list(views.paths())
+    assert any(link.path == ("timeline", "iterations") for link in links_of(views.view(("timeline",), {})))
+    view = views.view(("timeline", "iterations"), {})
+    assert [link.path for link in view.trail] == [(), ("timeline",)]
+    table = next(block for block in view.blocks if isinstance(block, Table))
+    assert [row[0].text for row in table.rows] == [str(at) for at in range(1, 7)]
+    for (cell, *_), (start, end) in zip(table.rows, edges, strict=True):
+        assert cell.link.path == ("timeline",)
+        shown = views.view(cell.link.path, cell.link.query).blocks[0].live.query
+        window = [round(float(shown[name]) * 1000) + 900 for name in ("from", "to")]
+        assert start - 20 < window[0] < start < end < window[1] < end + 30
+    irregular = Trace([0, 0], [0, 0], [0, 70], [50, 90], ["cpu"], ["run"])
+    (said,) = DataViews(irregular, "t.csv").view(("timeline", "iterations"), {}).blocks
+    assert "no iterations" in said.lines[0]
+
+
+def links_of(view):
+    return [link for block in view.blocks if isinstance(block, Text) for link in block.links]

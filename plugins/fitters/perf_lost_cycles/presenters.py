@@ -38,7 +38,7 @@ class LcaPresenter(_CategoryPresenter):
         """How many categories over what, and the source."""
         held = "".join(f", {symbol}={value:g}" for symbol, value in result.held.items())
         what = "1 category" if len(result.fits) == 1 else f"{len(result.fits)} categories"
-        return f"{what} of {Path(result.origin.source).name} over {result.factor}{held}"
+        return f"{what} of {Path(result.origin.source).name} over {result.column}{held}"
 
     def summary(self, result: LcaModel) -> list[str]:
         """What was fitted, by what models were chosen, and how well the sum does."""
@@ -77,7 +77,7 @@ class ModgenPresenter(_CategoryPresenter):
     def title(self, result: ModgenModel) -> str:
         """How many categories over what, and the source."""
         what = "1 category" if len(result.categories) == 1 else f"{len(result.categories):,} categories"
-        return f"{what} over {', '.join(result.columns)} of {Path(result.origin.source).name}"
+        return f"{what} over {', '.join(result.columns.values())} of {Path(result.origin.source).name}"
 
     def summary(self, result: ModgenModel) -> list[str]:
         """What was fitted and how well."""

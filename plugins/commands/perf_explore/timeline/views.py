@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from perf_explore.timeline.iterations import iteration_blocks
 from perf_explore.timeline.lanes import Lane
 from perf_explore.timeline.shown import CLASS_PREFIX, TimelineData, state_name, timeline_data
 from perf_explore.timeline.window import MOST_COLUMNS, ROWS, Window
 from perf_traces.model_phases import model_edges
 from perf_views.colours import CLASS_COLOURS, FOUND
-from perf_views.contents import Block, Cell, Chart, Link, Live, NoViewError, Query, Table, View, ViewPath
+from perf_views.contents import Block, Cell, Chart, Link, Live, NoViewError, Query, Table, Text, View, ViewPath
 from perf_views.feeds import Feed
 from perfcore.base.errors import DataError, OptionError, PerfError
 from perfcore.data.trace import Trace
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["TimelinePresenter", "TimelineViews"]
 
 _KIND = "timeline"  # of what the page's script draws
+_ITERATIONS = Link("Iterations", ("iterations",))
 _MOST_MARKERS, _MOST_LISTED = 400, 40  # in an answer, and in the table
 _MOST_OFFERED, _LONGEST_OFFERED = 300, 80  # states that are offered while one is searched, and their letters
 _JSON = "application/json"
@@ -76,15 +78,20 @@ class TimelineViews:
         return self._title
 
     def view(self, path: ViewPath, query: Query) -> View:
-        """The window that the address names, and where its classes and markers are; see `Viewable.view`."""
+        """The window that the address names, and where its classes and markers are; or the run's iterations.
+
+        See `Viewable.view`.
+        """
+        if path == _ITERATIONS.path:
+            return View(_ITERATIONS.text, iteration_blocks(self.data, self._link), trail=(Link(self.title, ()),))
         if path:
             raise NoViewError(path)
         window = self.data.window(query)
-        return View(self.title, (self._chart(window), *self._tables()))
+        return View(self.title, (self._chart(window), Text((), links=(_ITERATIONS,)), *self._tables()))
 
     def paths(self) -> Iterable[ViewPath]:
-        """The only one."""
-        return [()]
+        """The timeline, and the iterations of the run."""
+        return [(), _ITERATIONS.path]
 
     def feed(self, path: ViewPath, query: Query) -> Feed:
         """What the page's script asks for; see `Feeding.feed`."""
