@@ -4,6 +4,7 @@ import binascii
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -289,6 +290,18 @@ def test_options_and_files_that_cannot_be(ranks, refused, perf):
     assert said.lines[0].endswith("from 4 of 5 files")
     assert "rank3.csv:2" in said.out
     assert "rank3.csv:2" in said.err
+
+
+@pytest.mark.parametrize(("said", "why"), [(b"", "timed out"), (b"HTTP/1.1 400 Bad Request", "another program does")])
+def test_who_answers_and_is_no_scheduler_is_refused_in_time(refused, monkeypatch, said, why):
+    monkeypatch.setattr(executors, "_ANSWERS_WITHIN_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        where = f"dask://127.0.0.1:{server.getsockname()[1]}"
+        kept = []  # connections, as one that is forgotten is closed
+        threading.Thread(target=lambda: kept.append(server.accept()[0]) or kept[0].sendall(said)).start()
+        message = refused("summarize", "rank*.csv", "-o", "whole", "--on", where)
+        kept[0].close()
+    assert message == f"--on {where}: no scheduler of Dask answers there: {why}"
 
 
 @pytest.mark.slow

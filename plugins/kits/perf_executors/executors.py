@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import queue
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ _MOST_PROCESSES = 1 << 10
 _ANSWERS_WITHIN_S, _ENDS_WITHIN_S = 5, 2
 _DONE, _REFUSED = b"+", b"-"
 _SIZE_BYTES = 8
+_LARGEST_GREETING_BYTES = 1 << 20  # some hundred bytes
 _THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")  # of which several processes need one each
 
 
@@ -191,6 +193,7 @@ def executor_of(where: str | None) -> Iterator[Executor | None]:
 
 @contextlib.contextmanager
 def _of_dask(address: str) -> Iterator[Executor]:
+    _check_scheduler(address)
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
@@ -200,7 +203,26 @@ def _of_dask(address: str) -> Iterator[Executor]:
     try:
         client = distributed.Client(f"tcp://{address}", timeout=_ANSWERS_WITHIN_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        why = str(error).splitlines()[0] if str(error) else "nobody answers"
-        raise OptionError(f"--on dask://{address}: no scheduler of Dask answers there: {why}") from None
+        raise _no_scheduler(address, str(error).partition("\n")[0] or "nobody answers") from None
     with client, client.get_executor() as executor:
         yield executor
+
+
+def _check_scheduler(address: str) -> None:
+    """Refuse an address where no scheduler answers in a few seconds.
+
+    Dask's own client waits without end for one that takes the connection and is silent, and takes what another
+    program says for the size of a message. A scheduler speaks first: the size of its greeting as 8 bytes.
+    """
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S) as connection:
+            size = int.from_bytes(connection.makefile("rb").read(_SIZE_BYTES), "little")
+    except (OSError, ValueError, OverflowError) as error:
+        raise _no_scheduler(address, getattr(error, "strerror", None) or str(error)) from None
+    if not 0 < size < _LARGEST_GREETING_BYTES:
+        raise _no_scheduler(address, "another program does")
+
+
+def _no_scheduler(address: str, why: str) -> OptionError:
+    return OptionError(f"--on dask://{address}: no scheduler of Dask answers there: {why}")

@@ -91,8 +91,8 @@ def command(
 
             model, measured = follow(data, read_lines, fitter, options, idle_timeout)
         else:
-            measured = how.read_file(data, types_to_read(fitter))
             with executor_of(on) as executor:
+                measured = how.read_file(data, types_to_read(fitter))
                 model = perfcore.fit(measured, fitter=fitter, executor=executor, **options)
         if output is not None:
             model.save(output)

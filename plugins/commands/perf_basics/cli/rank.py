@@ -46,8 +46,8 @@ def command(
             resolve(registry().entry("fitters", fitter), given)
             if on is not None:
                 check_executor(fitter)
-        measured = how.read_file(data, types_to_read(fitter, ranking=True))
         with executor_of(on) as executor:
+            measured = how.read_file(data, types_to_read(fitter, ranking=True))
             ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **given).filtered(above, top)
     if as_json:
         print_json("ranking", [{"functions": c.functions, **c.figures, "note": c.note} for c in ranking.candidates])
