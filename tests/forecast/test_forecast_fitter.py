@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import perfcore
+from perf_forecast import fitter
 from perf_forecast.support import support_of
 from perfcore import Series, UtilizationCurve
 from perfcore.base.errors import DataError, ModelFileError, OptionError
@@ -103,11 +104,13 @@ def test_a_window_forgets_what_is_older():
     assert (model.n_samples, model.predict([1], 0.99).tolist()) == (50, [[1.0, 1.0, 1.0]])
 
 
-def test_the_horizon_ends_where_the_samples_do():
+def test_the_horizon_ends_where_the_samples_do(monkeypatch):
     model = forecast([1.0, 2.0, 4.0, 3.0])
     assert len(model.ahead) == 2
     assert model.remarks([1, 2]) == [f"too few samples to judge forecasts of {steps} steps" for steps in (1, 2)]
     assert len(forecast(np.arange(50.0), horizon=5).ahead) == 5
+    monkeypatch.setattr(fitter, "_KEPT", 20)  # samples that are looked at
+    assert len(forecast(np.arange(50.0) % 7, horizon=40).ahead) == 18
 
 
 @pytest.mark.parametrize(

@@ -123,6 +123,8 @@ def test_costs():
     assert growing.figures["cheap"] == pytest.approx(10 + 4 * lateness, rel=1e-3)
     only = schedule(CANDIDATES, deadline=12, penalty=5)
     assert only.figures["cheap"] == pytest.approx(5 * late, rel=1e-3)
+    assert only.summary()[1] == "cost: 5*(result > 12)"
+    assert fined.to_dict()["cost"] == "price*result + 30*(result > 12)"
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ class Choice(Result):
         Where candidates are compared by cost.
     late : mapping of str to float
         For each candidate the probability of missing it.
+    cost : str
+        The equation of what is compared in the place of results; empty where these are.
     """
 
     predictions: Mapping[str, Prediction]
@@ -49,6 +51,7 @@ class Choice(Result):
     beaten: Mapping[str, float] = field(default_factory=dict)
     deadline: float | None = None
     late: Mapping[str, float] = field(default_factory=dict)
+    cost: str = ""
 
     @property
     def unit(self) -> str:
@@ -60,6 +63,7 @@ class Choice(Result):
         return {
             "by": self.statistic.name,
             "chosen": self.chosen,
+            **({"cost": self.cost} if self.cost else {}),
             **({} if self.deadline is None else {"deadline": self.deadline}),
             "candidates": [
                 {

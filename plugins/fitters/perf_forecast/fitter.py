@@ -106,7 +106,7 @@ class ForecastFitter(Fitter):
         # Imported here, with pandas and scipy: help and completion ask this module for its options only.
         from perf_forecast.seasons import find_seasons
 
-        seasons, horizon = find_seasons(values), min(options.horizon, len(values) - 2)
+        seasons, horizon = find_seasons(values), min(options.horizon, min(len(values), _KEPT) - 2)
         return ForecastModel(
             origin=Origin(
                 fitter="forecast",
@@ -138,7 +138,8 @@ def distributions_ahead(
     ----------
     values : (n,) float, finite, n >= 3
     steps_ahead : sequence of int, increasing
-        From 1 to n - 2. What is chosen for one of `_CHOSEN_STEPS` serves those up to the next; so does the first.
+        From 1 to n - 2, and to `_KEPT` - 2. What is chosen for one of `_CHOSEN_STEPS` serves those up to the next; so
+        does the first.
     seasons : sequence of int
         As `perf_forecast.seasons.find_seasons` gives them.
     bounds : (float, float)

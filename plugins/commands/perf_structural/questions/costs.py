@@ -58,6 +58,14 @@ class Costs:
         if not all(math.isfinite(number) for number in (self.deadline, self.penalty) if number is not None):
             raise OptionError("--deadline and --penalty are finite numbers")
 
+    @property
+    def formula(self) -> str:
+        """All that is paid for as a person reads it."""
+        paid = [] if self.equation is None else [self.equation]
+        if self.penalty is not None and self.deadline is not None:
+            paid.append(f"{self.penalty:g}*({_RESULT} > {self.deadline:g})")
+        return " + ".join(paid)
+
     def of(self, model: StructuralModel, corrected: tuple[Floats, Floats] | None = None) -> StructuralModel:
         """The model of the cost.
 
@@ -157,7 +165,7 @@ def choose_by_cost(
             name: replace(found, composition_notes=(*found.composition_notes, note))
             for name, found in predictions.items()
         }
-    choice = choose(predictions, statistic)
+    choice = replace(choose(predictions, statistic), cost=costs.formula)
     if costs.deadline is None:
         return choice
     results = predict_models(models, candidates, **timed)

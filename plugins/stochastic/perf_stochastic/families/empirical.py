@@ -26,6 +26,7 @@ _ROUNDING = 1e-12
 _GROSS_MISFIT = 1.5  # of what tails describe, less than one in a thousand are as far from the fitted one
 _NO_TAIL = "no tail fits the largest samples: it ends with the largest"
 _FARTHEST_IN_BODY = 0.25  # of the tail: a quantile before that is for the samples to bound
+_WELL_BEYOND = 0.025  # probability that a quantile is beyond all samples, from which on no fitted tail denies that
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -130,7 +131,10 @@ class Empirical(StochasticValue):
         if not self._share or not 0.0 < share < _FARTHEST_IN_BODY:
             return math.nan, math.nan
         low, high = limits_in_tail(excesses, share)
-        return threshold + low, threshold + high
+        low, high = threshold + low, threshold + high
+        if level ** len(ordered) > _WELL_BEYOND and not math.isnan(high):
+            high = max(high, float(ordered[-1]))
+        return low, high
 
     @property
     def mean(self) -> float:
