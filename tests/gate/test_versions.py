@@ -215,3 +215,27 @@ def test_mistakes_are_said_in_one_line(tmp_path: Path) -> None:
     other = hyperfine(tmp_path / "old.json", {"b": [1.0], "c": [1.0]})
     with pytest.raises(DataError, match="no benchmark in common"):
         perfcore.gate(hyperfine(tmp_path / "new.json", {"d": [1.0], "e": [1.0]}), other)
+
+
+def test_cases_are_told_apart_whatever_their_column_is_called(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    for name, factor in (("old", 1.0), ("new", 2.0)):
+        rows = [
+            (case, "ok", ms * (factor if case == "c" else 1.0) * rng.lognormal(0.0, 0.01))
+            for _ in range(10)
+            for case, ms in (("a", 1.0), ("b", 5.0), ("c", 30.0))
+        ]
+        frame = pd.DataFrame(rows, columns=["model", "status", "time_ms"])
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), between="2%")
+    assert verdict.benchmarks == ("a", "b", "c")
+    assert [verdict.judged.outcome_of(k).value == "failed" for k in range(3)] == [False, False, True]
+
+
+@pytest.mark.parametrize("column", ["speedup", "MFU", "accuracy", "latency"])
+def test_which_values_are_better_without_a_unit(column, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    for name, factor in (("old", 1.0), ("new", 1.3)):
+        pd.DataFrame({column: factor * rng.lognormal(0.0, 0.01, 10)}).to_csv(tmp_path / f"{name}.csv", index=False)
+    verdict = perfcore.gate(str(tmp_path / "old.csv"), str(tmp_path / "new.csv"), between="2%")
+    assert (verdict.estimates.log_ratio[0] > 0.0) == (column == "latency")

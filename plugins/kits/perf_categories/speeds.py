@@ -11,25 +11,8 @@ __all__ = ["is_speed"]
 # What is more the faster a program is, however it is counted; the end of names such as "parallel efficiency".
 _SPEEDS = frozenset(
     [
-        "speedup",
-        "efficiency",
-        "throughput",
-        "goodput",
-        "bandwidth",
-        "bw",
-        "speed",
-        "performance",
-        "mfu",
-        "hfu",
-        "ipc",
-        "mlups",
-        "glups",
-        "mops",
-        "teps",
-        "mteps",
-        "gteps",
-        "sypd",
-        "tpmc",
+        *("speedup", "efficiency", "throughput", "goodput", "bandwidth", "bw", "speed", "performance", "mfu", "hfu"),
+        *("ipc", "mlups", "glups", "mops", "teps", "mteps", "gteps", "sypd", "tpmc"),
     ]
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

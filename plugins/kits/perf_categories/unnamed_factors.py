@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from perfcore.data.measurements import Measurements
 
-__all__ = ["differing_columns", "refuse_unnamed_factors", "refuse_unnamed_names"]
+__all__ = ["differing_columns", "refuse_unnamed_factors", "refuse_unnamed_names", "tells_runs_apart"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     found = {}
     for column in data.table.columns:
         values = data.table[column]
-        if column in used or values.dtype.kind not in "iuf" or _tells_runs_apart(str(column)):
+        if column in used or values.dtype.kind not in "iuf" or tells_runs_apart(str(column)):
             continue
         chosen = values[kept].to_numpy()
         if (pd.Series(chosen).groupby([point, category]).nunique() > 1).any():
@@ -65,8 +65,14 @@ def differing_columns(data: Measurements, kept: Booleans, point: Ints, category:
     return found
 
 
-def _tells_runs_apart(column: str) -> bool:
-    """Whether a name is that of a column in which runs differ that were meant to be the same."""
+def tells_runs_apart(column: str) -> bool:
+    """Whether a name is that of a column in which runs differ that were meant to be the same.
+
+    Examples
+    --------
+    >>> tells_runs_apart("Start time"), tells_runs_apart("status"), tells_runs_apart("class")
+    (True, True, False)
+    """
     plain = plain_name(column).strip("# ")
     return plain in _OF_RUNS or plain.removesuffix(" #") in _OF_RUNS or is_of_spread(column)
 
@@ -151,7 +157,7 @@ def refuse_unnamed_names(
     used = {*roles.parameters.values(), str(roles.value), *roles.category, *roles.code, *roles.system}
     for column in data.table.columns:
         levels = data.table[column]
-        if column in used or levels.dtype.kind in "iufM" or _tells_runs_apart(str(column)):
+        if column in used or levels.dtype.kind in "iufM" or tells_runs_apart(str(column)):
             continue
         rows = pd.DataFrame({"point": point, "path": path, "level": levels[kept].to_numpy(), "value": value}).dropna()
         rows = rows[rows["value"] > 0.0]

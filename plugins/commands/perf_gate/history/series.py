@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perf_gate.reading.long_table import LongTable, better_of
+from perf_gate.reading.cases import case_columns
+from perf_gate.reading.long_table import TABLES, LongTable, better_of
 from perf_gate.reading.matching import text_of
 from perfcore.base import progress
 from perfcore.base.errors import DataError, UnknownNameError
@@ -116,6 +117,10 @@ def series_of(
 def _benchmarks(table: LongTable, commit: str, machine: str | None) -> pd.Series:
     """What each row's benchmark is called: by columns that differ, and by the metric where there are several."""
     known = [key for key in table.keys if key not in (commit, machine)]
+    if table.reader in TABLES and commit in table.labels:
+        ends = table.labels[commit].iloc[[0, -1]]
+        sides = [table.labels[table.labels[commit] == end] for end in ends]
+        known += case_columns(sides, {*known, commit, machine, *table.runs["metric"].astype(str)})
     keys = [key for key in known if table.labels[key].nunique(dropna=False) > 1]
     keys = keys or [key for key in known if table.labels[key].dtype.kind not in "iuf"][:1]
     several = table.runs["metric"].nunique() > 1

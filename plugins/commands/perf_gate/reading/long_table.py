@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from perf_categories.speeds import is_speed
+from perf_categories.unnamed_factors import tells_runs_apart
 from perf_gate.arguments import BETTER
 from perf_gate.reading.rounds import rounds_together
 from perfcore.base.errors import OptionError, UnknownNameError
 from perfcore.data.measurements import Measurements
-from perfcore.data.units import is_rate, unit_of
+from perfcore.data.roles import MeasurementRoles, guess_roles
+from perfcore.data.units import unit_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from perfcore.reading.recognise import Reading
 
-__all__ = ["VERSIONS", "LongTable", "better_of", "long_table", "with_better"]
+__all__ = ["TABLES", "VERSIONS", "LongTable", "better_of", "long_table", "unsure_of_better", "with_better"]
 
 # What columns of tables are called that say when a run was, and which round it belongs to.
 _ORDER = ("started", "t0", "order", "timestamp", "start_time", "datetime", "date", "time")
@@ -26,7 +30,16 @@ _ROUND = ("round", "rounds")
 # file; Google Benchmark numbers repetitions, of all benchmarks alike.
 _IN_ORDER_OF_TIME = ("hyperfine",)
 _REPETITION_IS_ROUND = ("google-benchmark",)
+# Last words of names without a unit.
+_BETTER_LARGER = frozenset(["accuracy", "score", "hits", "utilization", "utilisation"])
+_BETTER_SMALLER = frozenset(
+    [
+        *("latency", "cost", "energy", "memory", "rss", "misses", "errors", "loss", "cycles", "instructions", "cpi"),
+        *("faults", "overhead", "size", "times", "value"),
+    ]
+)
 _STORES = ("experiments",)  # of `perf run`: replications are rounds, times are of one clock
+TABLES = ("csv", "parquet")  # formats whose columns may be called anything
 VERSIONS = ("version", "build", "revision", "branch", "variant")  # what columns that tell versions apart are called
 
 
@@ -142,7 +155,7 @@ def long_table(reading: Reading, values: Sequence[str] = (), session: int = 0) -
         raise OptionError(f"a gate needs benchmarks or a table of runs, not a {type(data).__name__}")
     roles, table = data.roles, data.table
     guessed = roles.value or ("value" if "value" in table.columns else None)
-    columns = list(values) or ([guessed] if guessed is not None else [])
+    columns = list(values) or ([guessed] if guessed is not None else _only_numbers(table, roles))
     for column in columns:
         if column not in table.columns:
             raise UnknownNameError(f"column of {data.source}", column, table.columns)
@@ -224,7 +237,42 @@ def better_of(runs: pd.DataFrame) -> str:
     ['smaller', 'larger', 'larger']
     """
     better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
-    return better or ("larger" if is_rate(unit or unit_of(metric)) else "smaller")
+    return better or ("larger" if _is_better_larger(unit, metric) else "smaller")
+
+
+def unsure_of_better(runs: pd.DataFrame) -> bool:
+    """Whether neither the file, nor the unit, nor the name of what was measured says which values are better.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> [unsure_of_better(pd.DataFrame({"better": [""], "unit": [""], "metric": [m]})) for m in ("wall", "MFU", "x")]
+    [False, False, True]
+    """
+    better, unit, metric = (str(runs[column].iloc[0]) for column in ("better", "unit", "metric"))
+    if better or unit or unit_of(metric) or _is_better_larger(unit, metric):
+        return False
+    return guess_roles([metric], {metric}).value is None and _last_word(metric) not in _BETTER_SMALLER
+
+
+def _is_better_larger(unit: str, metric: str) -> bool:
+    return is_speed(unit, metric) or (not unit and _last_word(metric) in _BETTER_LARGER)
+
+
+def _last_word(name: str) -> str:
+    words = re.findall(r"[a-z]+", name.lower())
+    return words[-1] if words else ""
+
+
+def _only_numbers(table: pd.DataFrame, roles: MeasurementRoles) -> list[str]:
+    """The one column of numbers that has no other meaning, if there is one."""
+    taken = {*roles.parameters.values(), *roles.code, *roles.system, *roles.category}
+    found = [
+        str(column)
+        for column in table.columns
+        if column not in taken and table[column].dtype.kind in "iuf" and not tells_runs_apart(str(column))
+    ]
+    return found if len(found) == 1 else []
 
 
 def _order(table: pd.DataFrame, values: Sequence[str], reader: str) -> Any:

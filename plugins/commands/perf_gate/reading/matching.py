@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perf_gate.reading.long_table import VERSIONS, LongTable, better_of
+from perf_gate.reading.cases import case_columns
+from perf_gate.reading.long_table import TABLES, VERSIONS, LongTable, better_of, unsure_of_better
+from perfcore.base import progress
 from perfcore.base.errors import DataError, listing
 
 if TYPE_CHECKING:
@@ -63,14 +65,21 @@ def match(first: LongTable, second: LongTable, better: str | None = None) -> Mat
             f"{first.source} and {second.source} have no benchmark in common ({listing(only[0], 3)}; "
             f"{listing(only[1], 3)}); name the columns that tell them apart with -r code=NAME"
         )
-    units, larger = {}, {}
+    units, larger, unsure = {}, {}, dict[str, None]()
     for name in names:
         found = [str(unit) for group in groups for unit in dict.fromkeys(group[name]["unit"])]
         if len(set(found)) > 1:
             told = [unit or "no unit" for unit in found]
             raise DataError(f"{name}: {first.source} is in {told[0]}, {second.source} in {told[-1]}; convert one")
         units[name] = found[0]
+        if better is None and unsure_of_better(groups[0][name]):
+            unsure[str(groups[0][name]["metric"].iloc[0])] = None
         larger[name] = (better or better_of(groups[0][name])) == "larger"
+    if unsure:
+        progress.note(
+            f"nothing says which values of {listing(unsure, 3)} are better; smaller is taken, --better larger says "
+            "otherwise"
+        )
     return Matched(names, (groups[0], groups[1]), larger, units, (only[0], only[1]))
 
 
@@ -79,8 +88,11 @@ def _named(sides: tuple[LongTable, LongTable]) -> list[pd.DataFrame]:
     keys = [key for key in dict.fromkeys([*sides[0].keys, *sides[1].keys]) if all(key in s.labels for s in sides)]
     # What tells the files apart does not tell benchmarks apart.
     keys = [key for key in keys if key.lower() not in VERSIONS or any(s.labels[key].nunique() > 1 for s in sides)]
+    if sides[0].reader in TABLES and sides[1].reader in TABLES and sides[0] is not sides[1]:
+        metric = {str(name) for side in sides for name in side.runs["metric"]}
+        keys += case_columns([side.labels for side in sides], {*keys, *metric})
     telling = [key for key in keys if any(side.labels[key].nunique(dropna=False) > 1 for side in sides)]
-    code = {key for side in sides for key in side.keys if side.labels[key].dtype.kind not in "iuf"}
+    code = {key for side in sides for key in keys if side.labels[key].dtype.kind not in "iuf"}
     shown = telling or [key for key in keys if key in code][:1]
     metrics = {str(metric) for side in sides for metric in side.runs["metric"]}
     several = any(side.runs["metric"].nunique() > 1 for side in sides)

@@ -77,15 +77,21 @@ def sweep_of(columns: Sequence[_C]) -> Sweep[_C] | None:
     ('batch size', False, True)
     >>> sweep_of([Column("time_ms", "number"), Column("queue", "number")]) is None
     True
+    >>> names = ("n", "cache-misses", "instructions", "time_ms")
+    >>> [column.name for column in sweep_of([Column(name, "number") for name in names]).columns]
+    ['n', 'time_ms']
     """
     numbers = [column for column in columns if column.kind in ("number", "timestamp")]
-    if len(numbers) != 2 or any(column.kind != "number" for column in numbers):
+    if len(numbers) < 2 or any(column.kind != "number" for column in numbers):
         return None
-    (first, counting), (last, unit) = (split_name(column.name) for column in numbers)
+    (first, counting), (last, unit) = (split_name(column.name) for column in (numbers[0], numbers[-1]))
+    # Between what was varied and a time that ends the rows stands what was counted of the runs.
+    if len(numbers) > 2 and not (last in _MOMENTS and unit is not None):
+        return None
     is_time = last in _MOMENTS or last in SYNONYMS["duration"] or (unit is not None and unit.kind == "time")
     is_measured = is_time or last in _RATES or (unit is not None and unit.kind == "rate")
     if not is_measured or without_row(last) in {*SYNONYMS["start"], *SYNONYMS["end"], *SYNONYMS["time"]} - _MOMENTS:
         return None
     if first in _OTHERS - _NUMBERS or (counting is not None and counting.kind in ("time", "rate")):
         return None
-    return Sweep((numbers[0], numbers[1]), _NUMBERING.sub("", first) in _RUNS, last in _MOMENTS)
+    return Sweep((numbers[0], numbers[-1]), _NUMBERING.sub("", first) in _RUNS, last in _MOMENTS)
