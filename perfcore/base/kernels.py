@@ -27,8 +27,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     Numba decides about the folder (beside the source, else below the user's cache folder, or ``NUMBA_CACHE_DIR``) when
     the function is decorated and raises `RuntimeError` where it finds none; then each process compiles for itself.
 
-    Kernels copy arrays element by element: a slice that an array is assigned to takes two seconds more to compile, for
-    the text of an error about shapes.
+    Kernels copy element by element: to assign an array to a slice takes two seconds to compile, for an error's text.
     """
     import numba
 

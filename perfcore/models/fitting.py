@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from perfcore.models.model import Model
     from perfcore.models.ranking import Ranking
 
-__all__ = ["as_told", "check_executor", "default_fitter", "fit", "rank", "resolve", "types_to_read"]
+__all__ = ["as_told", "default_fitter", "fit", "rank", "resolve", "types_to_read"]
 
 # Options of fitters that say what the columns of a table are, and which rows count: the kind of data hangs on them.
 _ROLES = {"parameter": "parameters", "value": "value", "code": "code", "system": "system", "unit": "unit"}
@@ -97,19 +97,6 @@ def rank(data: Any, fitter: str | None = None, *, executor: Executor | None = No
     implementation, data, chosen, parts = _prepared(data, fitter, options, executor, ranking=True)
     ranking: Ranking = implementation.rank(data, chosen, **parts)
     return ranking
-
-
-def check_executor(fitter: str) -> None:
-    """Refuse a fitter that does all of its work in one process.
-
-    Raises
-    ------
-    UnknownNameError
-        No such fitter.
-    OptionError
-    """
-    if not registry().load("fitters", fitter).takes_executor:
-        raise OptionError(f"{fitter} works in one process and has no parts for an executor (--on); leave it out")
 
 
 def default_fitter(
@@ -206,7 +193,8 @@ def _prepared(
     chosen, parts = resolve(entry, options)
     implementation = entry.load()
     if executor is not None:
-        check_executor(name)
+        if not implementation.takes_executor:
+            raise OptionError(f"{name} works in one process and has no parts for an executor (--on); leave it out")
         parts["executor"] = executor
     if isinstance(data, (str, os.PathLike)):
         data = read(data, wanted=implementation.takes)

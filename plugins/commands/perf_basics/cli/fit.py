@@ -61,7 +61,7 @@ def command(
         import perfcore
         from perf_executors.executors import executor_of
         from perfcore.hooks.registry import registry
-        from perfcore.models.fitting import check_executor, resolve, types_to_read
+        from perfcore.models.fitting import resolve, types_to_read
 
         # What is wrong with the options is said before a long file is read.
         if fitter is not None:
@@ -75,8 +75,6 @@ def command(
             raise typer.Exit(_fit_many(data, output, fitter, how, on, options))
         if on is not None and fitter == "scaling":
             raise OptionError("--on with --fitter scaling is for laws of many paths: -o FILE.parquet")
-        if on is not None and fitter is not None:
-            check_executor(fitter)
         if growing:
             from perf_basics.following import follow
 

@@ -39,13 +39,11 @@ def command(
         import perfcore
         from perf_executors.executors import executor_of
         from perfcore.hooks.registry import registry
-        from perfcore.models.fitting import check_executor, resolve, types_to_read
+        from perfcore.models.fitting import resolve, types_to_read
 
         given = {name: value for name, value in options.items() if value is not None}
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), given)
-            if on is not None:
-                check_executor(fitter)
         with executor_of(on) as executor:
             measured = how.read_file(data, types_to_read(fitter, ranking=True))
             ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **given).filtered(above, top)
