@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
-from perfcore.base.errors import OptionError, PerfError
+from perfcore.base.errors import OptionError
 from perfcore.hooks.options import NoOptions
-from perfcore.hooks.registry import registry
 
-__all__ = ["Opener", "opener_of"]
+__all__ = ["Opener"]
 
 
 class Opener(ABC):
@@ -62,28 +61,3 @@ class Opener(ABC):
             It predicts nothing.
         """
         raise OptionError(f"{path} predicts nothing")
-
-
-def opener_of(path: str) -> tuple[str, Opener] | None:
-    """Name and opener of a file; None where it holds data or a fitted model, or is no file.
-
-    Examples
-    --------
-    >>> opener_of("examples/step.csv") is None
-    True
-    """
-    file = Path(path)
-    if not file.is_file():  # a folder, a pattern, standard input; whoever reads it says when there is nothing
-        return None
-    best: tuple[float, str, Opener] | None = None
-    for name, entry in registry().entries("openers").items():
-        if entry.suffixes and file.suffix.lower() not in entry.suffixes:
-            continue
-        try:
-            opener: Opener = entry.load()()
-        except PerfError:  # one that lacks its library must not hide the others
-            continue
-        sure = opener.sniff(file)
-        if sure > 0.0 and (best is None or sure > best[0]):
-            best = sure, name, opener
-    return best and best[1:]

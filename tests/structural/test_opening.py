@@ -9,9 +9,9 @@ from perf_structural import Judgement, StructuralModel
 from perf_structural.options import JudgingOptions
 from perf_structural.views.structural import StructuralViews
 from perf_views import NoViewError, Viewable
+from perf_views.openers import opener_of
 from perfcore import Series
 from perfcore.base.errors import OptionError
-from perfcore.models.opener import opener_of
 from perfcore.results import presenter_of
 
 INTERVAL = {"lower": 1, "upper": 9}

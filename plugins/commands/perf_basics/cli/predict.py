@@ -45,7 +45,7 @@ def command(
     """
     if as_json and table_format is not None:
         raise OptionError("--json and --table do not go together")
-    from perfcore.models.opener import opener_of
+    from perf_views.openers import opener_of
 
     opened = opener_of(model)
     if opened is not None and opened[1].predicts:
