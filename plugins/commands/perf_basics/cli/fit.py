@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_basics.cli.on import On
+from perf_basics.cli.on import On, check_executor
 from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
@@ -61,7 +61,7 @@ def command(
         import perfcore
         from perf_executors.executors import executor_of
         from perfcore.hooks.registry import registry
-        from perfcore.models.fitting import check_executor, resolve, types_to_read
+        from perfcore.models.fitting import resolve, types_to_read
 
         # What is wrong with the options is said before a long file is read.
         if fitter is not None:

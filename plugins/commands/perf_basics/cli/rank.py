@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_basics.cli.on import On
+from perf_basics.cli.on import On, check_executor
 from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import FitterOfKind
@@ -39,7 +39,7 @@ def command(
         import perfcore
         from perf_executors.executors import executor_of
         from perfcore.hooks.registry import registry
-        from perfcore.models.fitting import check_executor, resolve, types_to_read
+        from perfcore.models.fitting import resolve, types_to_read
 
         given = {name: value for name, value in options.items() if value is not None}
         if fitter is not None:
