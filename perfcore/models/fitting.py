@@ -194,13 +194,13 @@ def _prepared(
         raise OptionError(f"{name} works in one process and has no parts for an executor (--on); leave it out")
     if isinstance(data, (str, os.PathLike)):
         data = read(data, wanted=implementation.takes)
-    data = _taken(data, name, implementation)
+    data = _taken(data, name, implementation.takes)
     if note is not None:
         progress.note(note)
     return implementation(), data, chosen, parts if executor is None else {**parts, "executor": executor}
 
 
-def _taken(data: Any, name: str, implementation: Any) -> Any:
+def _taken(data: Any, name: str, takes: tuple[type, ...]) -> Any:
     """The data as the fitter takes them: a table of pandas as measurements.
 
     Raises
@@ -208,16 +208,14 @@ def _taken(data: Any, name: str, implementation: Any) -> Any:
     DataError
         It does not take data of this type; the fitters that do are named.
     """
-    if not implementation.takes or isinstance(data, implementation.takes):
+    if not takes or isinstance(data, takes):
         return data
     if not isinstance(data, (Measurements, Series, Trace, UtilizationCurve)):
         import pandas as pd
 
-        if Measurements in implementation.takes and isinstance(data, pd.DataFrame):
+        if Measurements in takes and isinstance(data, pd.DataFrame):
             return Measurements(data, source="table")
-        raise DataError(
-            f"{name} fits {' or '.join(one.__name__ for one in implementation.takes)}, not {type(data).__name__}"
-        )
+        raise DataError(f"{name} fits {' or '.join(one.__name__ for one in takes)}, not {type(data).__name__}")
     others = _that_take(data)
     hint = f"; use --fitter {' or '.join(others)}" if others else ""
     raise DataError(f"{data.source} holds {type(data).__name__}, which {name} does not fit{hint}")
