@@ -18,15 +18,13 @@ __all__ = ["Fitter"]
 class Fitter(ABC):
     """Turns data into a model.
 
-    `takes` are the types of data that it fits; a file that could be read as several is read as one of them. One that
-    `takes_executor` has further words of `fit` and `rank`, ``executor=None``: a `concurrent.futures.Executor` that does
-    parts of the work; any number of workers gives the same result as none.
+    `takes` are the types of data that it fits; a file that could be read as several is read as one of them.
     """
 
     Options: ClassVar[type] = NoOptions
     model_type: ClassVar[type[Model]]
     takes: ClassVar[tuple[type, ...]] = ()
-    takes_executor: ClassVar[bool] = False
+    takes_executor: ClassVar[bool] = False  # ``executor`` of `fit` and `rank`; any number of workers changes nothing
 
     @abstractmethod
     def fit(self, data: Any, options: Any, **parts: Any) -> Any:

@@ -46,8 +46,7 @@ def fit(data: Any, fitter: str | None = None, *, executor: Executor | None = Non
         Name of the fitter (``perf plugins`` lists them); by default the one that is registered for this kind of data
         (`perfcore.data.kinds.kind_of`), which is said as a note (`perfcore.base.progress`).
     executor : concurrent.futures.Executor, optional
-        What does parts of the work, where the fitter has such; by default this process does. Any number of workers
-        gives the same model.
+        What does parts of the work, where the fitter has such; any number of workers gives the same model.
     **options
         Options of the fitter and of the parts that they select (``perf plugins NAME`` lists them).
 
@@ -60,8 +59,7 @@ def fit(data: Any, fitter: str | None = None, *, executor: Executor | None = Non
     UnknownNameError
         No such fitter or option; the nearest name is suggested.
     OptionError
-        A value is not accepted, no fitter is named and none is registered for this kind of data, or the fitter has no
-        parts for an executor.
+        A value is not accepted, no fitter is named or registered for this kind of data, or it has no parts for others.
 
     Examples
     --------
@@ -192,19 +190,17 @@ def _prepared(
     entry = registry().entry("fitters", name)
     chosen, parts = resolve(entry, options)
     implementation = entry.load()
-    if executor is not None:
-        if not implementation.takes_executor:
-            raise OptionError(f"{name} works in one process and has no parts for an executor (--on); leave it out")
-        parts["executor"] = executor
+    if executor is not None and not implementation.takes_executor:
+        raise OptionError(f"{name} works in one process and has no parts for an executor (--on); leave it out")
     if isinstance(data, (str, os.PathLike)):
         data = read(data, wanted=implementation.takes)
-    data = _taken(data, name, implementation)
+    data = _taken(data, name, implementation.takes)
     if note is not None:
         progress.note(note)
-    return implementation(), data, chosen, parts
+    return implementation(), data, chosen, parts if executor is None else {**parts, "executor": executor}
 
 
-def _taken(data: Any, name: str, implementation: Any) -> Any:
+def _taken(data: Any, name: str, takes: tuple[type, ...]) -> Any:
     """The data as the fitter takes them: a table of pandas as measurements.
 
     Raises
@@ -212,15 +208,14 @@ def _taken(data: Any, name: str, implementation: Any) -> Any:
     DataError
         It does not take data of this type; the fitters that do are named.
     """
-    if not implementation.takes or isinstance(data, implementation.takes):
+    if not takes or isinstance(data, takes):
         return data
     if not isinstance(data, (Measurements, Series, Trace, UtilizationCurve)):
         import pandas as pd
 
-        if Measurements in implementation.takes and isinstance(data, pd.DataFrame):
+        if Measurements in takes and isinstance(data, pd.DataFrame):
             return Measurements(data, source="table")
-        types = " or ".join(each.__name__ for each in implementation.takes)
-        raise DataError(f"{name} fits {types}, not {type(data).__name__}")
+        raise DataError(f"{name} fits {' or '.join(one.__name__ for one in takes)}, not {type(data).__name__}")
     others = _that_take(data)
     hint = f"; use --fitter {' or '.join(others)}" if others else ""
     raise DataError(f"{data.source} holds {type(data).__name__}, which {name} does not fit{hint}")

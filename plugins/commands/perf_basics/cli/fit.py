@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_basics.cli.on import On
+from perf_basics.cli.on import On, check_executor
 from perf_traces.reading import HowToReadTraces
 from perfcore.base.errors import OptionError
 from perfcore.cli.output import print_findings, print_json, print_plainly, reporting
@@ -75,6 +75,8 @@ def command(
             raise typer.Exit(_fit_many(data, output, fitter, how, on, options))
         if on is not None and fitter == "scaling":
             raise OptionError("--on with --fitter scaling is for laws of many paths: -o FILE.parquet")
+        if on is not None and fitter is not None:
+            check_executor(fitter)
         if growing:
             from perf_basics.following import follow
 

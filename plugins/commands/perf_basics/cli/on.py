@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["On"]
+from perfcore.base.errors import OptionError
+from perfcore.hooks.registry import registry
+
+__all__ = ["On", "check_executor"]
 
 On = Annotated[
     str | None,
@@ -16,3 +19,16 @@ On = Annotated[
         help="What does parts of the work, where the fitter has such: local:N processes, or dask://HOST:PORT.",
     ),
 ]
+
+
+def check_executor(fitter: str) -> None:
+    """Refuse a fitter that does all of its work in one process, before a long file is read.
+
+    Raises
+    ------
+    UnknownNameError
+        No such fitter.
+    OptionError
+    """
+    if not registry().load("fitters", fitter).takes_executor:
+        raise OptionError(f"{fitter} works in one process and has no parts for --on; leave it out")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from perf_basics.cli.on import On
+from perf_basics.cli.on import On, check_executor
 from perf_traces.reading import HowToReadTraces
 from perfcore.cli.output import print_findings, print_json, reporting
 from perfcore.cli.parameters import FitterOfKind
@@ -44,6 +44,8 @@ def command(
         given = {name: value for name, value in options.items() if value is not None}
         if fitter is not None:
             resolve(registry().entry("fitters", fitter), given)
+            if on is not None:
+                check_executor(fitter)
         with executor_of(on) as executor:
             measured = how.read_file(data, types_to_read(fitter, ranking=True))
             ranking = perfcore.rank(measured, fitter=fitter, executor=executor, **given).filtered(above, top)
